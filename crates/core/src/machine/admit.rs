@@ -3,12 +3,11 @@
 use std::sync::Arc;
 
 use crate::machine::advance::wait_end;
-use crate::machine::fold::takes_room;
-use crate::machine::in_flight::TaskRequest;
-use crate::machine::scope::{self, TaskScope};
-use crate::machine::state::{self, TaskIx};
-use crate::machine::task_phase::TaskPhase;
-use crate::machine::turn::Machine;
+use crate::machine::state::in_flight::TaskRequest;
+use crate::machine::state::plan_rules::takes_room;
+use crate::machine::state::scope::{self, TaskScope};
+use crate::machine::state::task_phase::TaskPhase;
+use crate::machine::state::{self, Machine, TaskIx};
 use crate::machine::words::{Effect, EventKind, TaskLocks, TimerKind};
 use wf_model::StepWork;
 

@@ -6,18 +6,16 @@
 //! far as reserves are right. **Invariant:** an agent ends once nothing that it asked for is under way.
 
 use crate::agent::ContextCut;
-use crate::machine::in_flight::TaskRequest;
-use crate::machine::state::{self, TaskIx};
-use crate::machine::task_phase::ActivityKind;
+use crate::machine::state::in_flight::TaskRequest;
+use crate::machine::state::{Machine, TaskIx};
 use crate::machine::tool_approval::ToolEntry;
-use crate::machine::turn::Machine;
 use crate::machine::words::agents::agent_record::AgentStep;
 use crate::machine::words::{
     AgentBriefing, AgentExit, AgentRecord, AgentTurn, Attempt, Effect, EventKind, GatePoint, ModelCallEnd,
     ModelCallStart, TimerKind, ToolCallEnd, ToolCallId, ToolCallRefusal, ToolCallStart, WorkExit,
 };
 use wf_base::digest::Sha256Digest;
-use wf_model::{AgentWork, FailureClass, StepWork};
+use wf_model::FailureClass;
 
 impl Machine {
     /// Waits for the briefing of an agent that begins, or goes on after a resume.
@@ -198,16 +196,6 @@ impl Machine {
         }
     }
 
-    /// Returns the tool call that is to begin next.
-    pub(in crate::machine) fn next_tool_call(&self, task: TaskIx) -> Option<ToolCallId> {
-        let (record, activity) = (self.agent_record(task)?, self.state.activity(task)?);
-        let attempt = state::attempt(&self.plan, task, activity.attempt);
-        match record.next_step() {
-            AgentStep::Tool(position, _) => Some(ToolCallId { attempt, call: record.call(), position }),
-            _ => None,
-        }
-    }
-
     /// Begins a tool call. A program of its own executes what it is given, once the reply reaches it.
     pub(in crate::machine) fn begin_tool(&mut self, task: TaskIx, start: ToolCallStart) {
         let (attempt, position) = (start.id.attempt.clone(), start.id.position);
@@ -308,29 +296,5 @@ impl Machine {
         }
         let untrusted = task.and_then(|task| self.state.task_record(task)?.untrusted.clone());
         self.turn.effects.push(Effect::EndAgent { attempt: attempt.clone(), exit, answer, untrusted });
-    }
-
-    /// Returns the agent of a task, if its work is one.
-    pub(in crate::machine) fn agent_work(&self, task: TaskIx) -> Option<&AgentWork> {
-        match &self.plan.step(task.ix()).work {
-            StepWork::Agent(work) => Some(work),
-            _ => None,
-        }
-    }
-
-    /// Returns the progress of the agent of a task.
-    pub(in crate::machine) fn agent_record(&self, task: TaskIx) -> Option<&AgentRecord> {
-        self.state.task_record(task)?.agent.as_deref()
-    }
-
-    /// Returns the task of an agent that is at work.
-    pub(in crate::machine) fn working_agent(&self, attempt: &Attempt) -> Option<TaskIx> {
-        let (task, _) = self.current_activity(attempt, ActivityKind::Working)?;
-        self.agent_work(task).is_some().then_some(task)
-    }
-
-    /// Returns the task of an agent at work that has been briefed, by this machine.
-    pub(in crate::machine) fn awaiting_agent(&self, attempt: &Attempt) -> Option<TaskIx> {
-        self.working_agent(attempt).filter(|task| self.flight.request(*task).is_none())
     }
 }

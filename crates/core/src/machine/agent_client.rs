@@ -3,8 +3,7 @@
 //! Such a program decides itself what it asks a model. Each request is recorded before the model gets it, and each reply
 //! before the program gets it; a tool call that was refused is not in the reply. After a crash the program begins anew.
 
-use crate::machine::state::TaskIx;
-use crate::machine::turn::Machine;
+use crate::machine::state::{Machine, TaskIx};
 use crate::machine::words::agents::agent_record::AgentStep;
 use crate::machine::words::{
     AgentRecord, AgentTurn, Attempt, CallEffort, ClientCall, Effect, EventKind, InvalidAnswer, ModelCallEnd,

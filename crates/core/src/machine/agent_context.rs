@@ -1,9 +1,8 @@
 //! The sizes of an agent's conversation, from its facts: what is cut from the next request, and what that may use.
 
-use crate::machine::budget::BUDGET_SPENT_PREFIX;
-use crate::machine::state::TaskIx;
-use crate::machine::turn::Machine;
-use crate::machine::words::{AgentRecord, AttemptUsage, ModelCallStart, WorkExit};
+use crate::machine::state::budget_limits::BUDGET_SPENT_PREFIX;
+use crate::machine::state::{Machine, TaskIx};
+use crate::machine::words::{ModelCallStart, WorkExit};
 use wf_model::{EngineFailure, FailureClass};
 
 impl Machine {
@@ -33,12 +32,5 @@ impl Machine {
             reason: format!("{BUDGET_SPENT_PREFIX}: {reason}; {}", EngineFailure::Budget.remedy()),
             failure_class,
         })
-    }
-
-    /// Returns what the model calls under way may use.
-    pub(in crate::machine) fn open_reserves(&self) -> AttemptUsage {
-        let active = self.state.activities().into_iter();
-        let records = active.filter_map(|(task, _)| self.agent_record(task));
-        records.filter_map(AgentRecord::open_reserve).fold(AttemptUsage::default(), AttemptUsage::plus)
     }
 }

@@ -2,11 +2,11 @@
 
 use crate::gate::GateResult;
 use crate::machine::escalation::GateBlock;
-use crate::machine::in_flight::TaskRequest;
-use crate::machine::scope::TaskScope;
-use crate::machine::state::{self, PendingApproval, TaskIx};
-use crate::machine::task_end::TaskCompletion;
-use crate::machine::turn::Machine;
+use crate::machine::state::fold::task_end::TaskCompletion;
+use crate::machine::state::in_flight::TaskRequest;
+use crate::machine::state::machine_state::PendingApproval;
+use crate::machine::state::scope::TaskScope;
+use crate::machine::state::{self, Machine, TaskIx};
 use crate::machine::words::reason::truncate_reason;
 use crate::machine::words::{
     AnswerOptions, ApprovalOutcome, ApprovalRequest, Attempt, AttemptEnd, Effect, EventKind, GatePoint,

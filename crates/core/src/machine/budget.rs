@@ -6,26 +6,11 @@
 //! attempts of `finally` steps exceed a limit only where each is the first of its task.
 //! **Invariant:** a resource is reported at most once at each threshold.
 
-use crate::machine::in_flight::TaskRequest;
-use crate::machine::state::{self, MachineState, TaskIx};
-use crate::machine::task_end::TaskCompletion;
-use crate::machine::turn::Machine;
-use crate::machine::words::{
-    Attempt, AttemptUsage, BudgetLedger, BudgetUsage, EventKind, RunPhase, Standing, TimerKind,
-};
-use wf_base::time::Moment;
-use wf_model::{BudgetResource, EngineFailure, Plan};
-
-/// The prefix of every reason that comes from the budget.
-pub const BUDGET_SPENT_PREFIX: &str = "budget exhausted";
-
-/// The prefix of the reason why a budget, of the run or of one around it, does not suffice for a model call.
-pub const CALL_UNPAID_PREFIX: &str = "the budget does not allow a model call";
-
-/// True if a reason comes from a budget: no other way of doing a step has more of it.
-pub(in crate::machine) fn is_of_budget(reason: &str) -> bool {
-    [BUDGET_SPENT_PREFIX, CALL_UNPAID_PREFIX].iter().any(|prefix| reason.starts_with(prefix))
-}
+use crate::machine::state::fold::task_end::TaskCompletion;
+use crate::machine::state::in_flight::TaskRequest;
+use crate::machine::state::{Machine, TaskIx};
+use crate::machine::words::{BudgetUsage, EventKind, RunPhase, Standing, TimerKind};
+use wf_model::{BudgetResource, EngineFailure};
 
 /// The parts of a limit that are reported, in percent.
 const THRESHOLDS: [u32; 3] = [80, 90, 95];
@@ -33,104 +18,12 @@ const THRESHOLDS: [u32; 3] = [80, 90, 95];
 /// The maximum number of extensions of the time limit, by a quarter each.
 const MAX_EXTENSIONS: u64 = 4;
 
-impl MachineState {
-    /// True if no main step may begin any more.
-    pub(in crate::machine) fn is_closing(&self) -> bool {
-        self.is_ending() || self.ledger.spent.is_some()
-    }
-
-    /// Notes that an attempt came closer to success than the one before it.
-    pub(in crate::machine) fn note_progress(&mut self, plan: &Plan, at: Moment, next: &Attempt) {
-        let record = state::find_task_ix(plan, &next.place).and_then(|task| self.task_record(task));
-        let gaps = record.and_then(|record| record.tries.as_ref()).map(|tries| &tries.gaps);
-        if let Some([.., before, last]) = gaps.map(Vec::as_slice)
-            && last.attempt.saturating_add(1) == next.attempt
-            && u64::from(last.failed) * u64::from(before.of) < u64::from(before.failed) * u64::from(last.of)
-        {
-            self.ledger.progress = Some(at);
-        }
-    }
-}
-
 impl Machine {
-    /// Returns the resources that the run has used so far.
-    pub fn ledger(&self) -> &BudgetLedger {
-        &self.state.ledger
-    }
-
     /// Records the budget of the plan, as the run begins.
     pub(in crate::machine) fn set_budget(&mut self) {
         if let Some(budget) = self.plan.parts().budget.clone() {
             self.emit(EventKind::BudgetSet(Box::new(budget)));
         }
-    }
-
-    /// True if another attempt of a main step may begin.
-    pub(in crate::machine) fn budget_allows_attempt(&self) -> bool {
-        self.state.ledger.spent.is_none() && self.exhausted(true).is_none()
-    }
-
-    /// True if another round of replanning may begin: it needs an attempt, too.
-    pub(in crate::machine) fn budget_round_left(&self) -> bool {
-        let limit = self.state.ledger.limit(BudgetResource::Rounds);
-        let left = limit.is_none_or(|limit| self.state.ledger.rounds < limit);
-        left && self.budget_allows_attempt()
-    }
-
-    /// Returns the exhausted resource; with `keeping`, the one exhausted less the reserve. Rounds
-    /// keep no attempt from beginning.
-    pub(in crate::machine) fn exhausted(&self, keeping: bool) -> Option<BudgetUsage> {
-        let budget = self.state.ledger.budget.as_ref()?;
-        let mut resource =
-            BudgetResource::ALL.into_iter().filter(|resource| *resource != BudgetResource::Rounds);
-        resource.find_map(|resource| {
-            let limit = self.state.ledger.limit(resource)?;
-            let kept = match resource {
-                _ if !keeping => 0,
-                BudgetResource::Attempts => self.kept_attempts(budget.reserved(limit), limit),
-                _ => budget.reserved(limit),
-            };
-            let used = self.state.ledger.used(resource, self.now);
-            let spent = BudgetUsage { resource, used, limit };
-            (used >= limit - kept.min(limit)).then_some(spent)
-        })
-    }
-
-    /// Returns the reason why the budget cannot afford a model call that may use `need`, while others may use `open`.
-    /// Those of `finally` steps may use its reserve.
-    pub(in crate::machine) fn shortage(
-        &self,
-        need: AttemptUsage,
-        open: AttemptUsage,
-        finally: bool,
-    ) -> Option<String> {
-        let budget = self.state.ledger.budget.as_ref()?;
-        let resources = [
-            (BudgetResource::Tokens, need.tokens, open.tokens),
-            (BudgetResource::Cost, need.cost.micros(), open.cost.micros()),
-        ];
-        resources.into_iter().find_map(|(resource, need, open)| {
-            let limit = self.state.ledger.limit(resource)?;
-            let kept = if finally { 0 } else { budget.reserved(limit) };
-            let used = self.state.ledger.used(resource, self.now);
-            let rest = limit.saturating_sub(kept).saturating_sub(used).saturating_sub(open);
-            let spent = BudgetUsage { resource, used, limit };
-            let need_text = BudgetUsage { resource, used: need, limit: rest };
-            (need > rest || rest == 0).then(|| {
-                format!("the run used {spent}, and the next model call may need {need_text} left for it")
-            })
-        })
-    }
-
-    /// Returns the number of attempts in reserve: at least one for each `finally` step, and none
-    /// without such steps, since nothing else takes any.
-    fn kept_attempts(&self, share: u64, limit: u64) -> u64 {
-        let steps = self.plan.steps().len();
-        let last = steps.saturating_sub(self.plan.parts().main) as u64;
-        if last == 0 {
-            return 0;
-        }
-        share.max(last).min(limit.saturating_sub(1))
     }
 
     /// True if the next attempt of a task may begin. If not, the budget is spent from now on.
@@ -192,20 +85,6 @@ impl Machine {
                 self.withdraw(Some(task));
                 self.skip_over_budget(task);
             }
-        }
-    }
-
-    /// Returns the reason why nothing new begins once the budget is spent.
-    pub(in crate::machine) fn budget_exhausted_reason(&self) -> Option<String> {
-        let spent = self.state.ledger.spent?;
-        Some(format!("{BUDGET_SPENT_PREFIX}: {spent}{}", reserve_text(spent)))
-    }
-
-    /// Returns the reason why the budget does not let a task begin.
-    pub(in crate::machine) fn unaffordable_reason(&self) -> String {
-        match self.budget_exhausted_reason() {
-            Some(reason) => format!("not started: {reason}"),
-            None => self.stopping_reason(),
         }
     }
 
@@ -302,15 +181,6 @@ impl Machine {
             self.emit(EventKind::BudgetExhausted { spent, hard: true });
             self.sweep();
         }
-    }
-}
-
-/// Describes the reserve of a limit and its purpose.
-fn reserve_text(spent: BudgetUsage) -> &'static str {
-    match spent.resource {
-        _ if spent.used >= spent.limit => "",
-        BudgetResource::Attempts => "; the rest is reserved for `finally` steps",
-        _ => "; the rest is reserved for checks and `finally` steps",
     }
 }
 

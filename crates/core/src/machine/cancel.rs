@@ -1,10 +1,9 @@
 //! The effect of a failure, a cancellation or a timeout on everything that has not ended.
 
-use crate::machine::in_flight::TaskRequest;
-use crate::machine::state::{self, TaskIx};
-use crate::machine::task_end::TaskCompletion;
-use crate::machine::task_phase::{ActivityKind, TaskActivity};
-use crate::machine::turn::Machine;
+use crate::machine::state::fold::task_end::TaskCompletion;
+use crate::machine::state::in_flight::TaskRequest;
+use crate::machine::state::task_phase::{ActivityKind, TaskActivity};
+use crate::machine::state::{self, Machine, TaskIx};
 use crate::machine::words::{Attempt, Effect, EventKind, RunPhase, WorkExit};
 use wf_model::{OnStepFailure, StepWork, WaitCondition};
 

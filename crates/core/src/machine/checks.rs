@@ -5,23 +5,16 @@
 //! says; a failure of `verify` is for `retry`. An approver asked when no loop is left may let a
 //! phase be ignored: for the current attempt, and at the price that its result is not verified.
 
-use crate::machine::scope::{self, TaskScope};
-use crate::machine::state::{self, MachineState, TaskIx, TaskRecord};
-use crate::machine::task_end::TaskCompletion;
-use crate::machine::task_phase::ActivityKind;
-use crate::machine::turn::Machine;
+use crate::machine::state::fold::task_end::TaskCompletion;
+use crate::machine::state::plan_rules::{of_phase, standing_of};
+use crate::machine::state::scope::{self, TaskScope};
+use crate::machine::state::task_phase::ActivityKind;
+use crate::machine::state::{self, Machine, TaskIx};
 use crate::machine::words::{
     ApprovalRequest, Artifact, Attempt, CheckVerdict, Effect, EventKind, FailedCheck, ReworkLoop, RunPhase,
     Standing, StepItem, TaskId,
 };
-use wf_model::{
-    ApprovalRequirement, Check, CheckCertainty, CheckPhase, FailureClass, JsonObject, OnReworkExhausted, Plan,
-};
-
-/// Returns the checks of a phase.
-pub(in crate::machine) fn of_phase(checks: &[Check], phase: CheckPhase) -> impl Iterator<Item = &Check> {
-    checks.iter().filter(move |check| check.phase == phase)
-}
+use wf_model::{ApprovalRequirement, CheckPhase, FailureClass, JsonObject, OnReworkExhausted};
 
 impl Machine {
     /// Returns the item of a task and the values that its checks read, to check a replayed run again. Without a task: the values
@@ -63,17 +56,6 @@ impl Machine {
                 self.finish(task, TaskCompletion::failure(Standing::Reported, class, error.to_string()));
             }
         }
-    }
-
-    /// Returns the phase of a task's next checks; `None`: all passed.
-    pub(in crate::machine) fn phase_of(&self, task: TaskIx) -> Option<CheckPhase> {
-        let over = self.state.task_record(task).and_then(|record| record.passed);
-        CheckPhase::next_phase(over, &self.plan.step(task.ix()).verify)
-    }
-
-    /// Returns the phase of the plan's own checks; the last, if there is none.
-    pub(in crate::machine) fn own_phase(&self) -> CheckPhase {
-        CheckPhase::next_phase(self.state.passed, &self.plan.parts().verify).unwrap_or_default()
     }
 
     /// Applies the rulings of a phase of checks on an attempt.
@@ -241,81 +223,9 @@ impl Machine {
     }
 }
 
-impl MachineState {
-    /// Notes that a phase of checks is over, for an attempt or for the plan's own.
-    pub(in crate::machine) fn record_phase_passed(
-        &mut self,
-        plan: &Plan,
-        attempt: Option<&Attempt>,
-        phase: CheckPhase,
-    ) {
-        let Some(attempt) = attempt else {
-            self.passed = Some(phase);
-            // The next phase is judged by itself.
-            self.judged = None;
-            return;
-        };
-        if let Some(record) = self.named_record_mut(plan, &attempt.place) {
-            record.passed = Some(phase);
-        }
-    }
-
-    /// Notes the phase that sent the work back, if one did.
-    pub(in crate::machine) fn record_loop(&mut self, task: TaskIx, looped: Option<ReworkLoop>) {
-        let Some(record) = self.task_record_mut(task) else {
-            return;
-        };
-        if let Some(tries) = &mut record.tries {
-            tries.looped = looped;
-        }
-        match looped.map(|looped| looped.phase) {
-            Some(CheckPhase::Inspect) => record.inspector_loops += 1,
-            Some(CheckPhase::Test) => record.tester_loops += 1,
-            Some(CheckPhase::Verify) | None => {}
-        }
-    }
-}
-
-impl TaskRecord {
-    /// Returns the number of used loops of a phase.
-    pub(in crate::machine) fn loops_of(&self, phase: CheckPhase) -> u32 {
-        match phase {
-            CheckPhase::Inspect => self.inspector_loops,
-            CheckPhase::Test => self.tester_loops,
-            CheckPhase::Verify => 0,
-        }
-    }
-
-    /// Returns the number of rework attempts, which `retry` does not count.
-    pub(in crate::machine) fn loops(&self) -> u32 {
-        self.inspector_loops.saturating_add(self.tester_loops)
-    }
-
-    /// Starts an attempt: no phase is over, and nothing is ignored any more.
-    pub(in crate::machine) fn reset_checks(&mut self) {
-        self.passed = None;
-        self.ignored = false;
-        self.is_unbounded = false;
-    }
-
-    /// Notes that an approver let a phase be ignored, and with it its findings.
-    pub(in crate::machine) fn note_ignored_phase(&mut self) {
-        self.ignored = true;
-        if let Some(tries) = &mut self.tries {
-            tries.failed.clear();
-        }
-    }
-}
-
 /// Returns the reason why a result whose checks passed is only reported.
 fn swapped_file_text(file: &str) -> String {
     format!(
         "`{file}` changed while this step could read it; with `allow` the step would read what was verified"
     )
-}
-
-/// Returns the standing that checks give by passing: that of the weakest of them.
-pub(in crate::machine) fn standing_of(checks: &[Check]) -> Standing {
-    let plausible = checks.iter().any(|check| check.mode == CheckCertainty::Plausible);
-    if plausible { Standing::Plausible } else { Standing::Verified }
 }

@@ -15,10 +15,9 @@
 //! **Invariant:** an attempt ends only when all its child runs have ended. **Invariant:** `collect ready` never waits.
 
 use crate::agent::{ChildChoice, ChildReport, ChildRequest, ChildStart, ChildrenReport};
-use crate::machine::budget::BUDGET_SPENT_PREFIX;
-use crate::machine::in_flight::TaskRequest;
-use crate::machine::state::TaskIx;
-use crate::machine::turn::Machine;
+use crate::machine::state::budget_limits::BUDGET_SPENT_PREFIX;
+use crate::machine::state::in_flight::TaskRequest;
+use crate::machine::state::{Machine, TaskIx};
 use crate::machine::words::agents::agent_record::AgentStep;
 use crate::machine::words::{
     AgentRecord, Attempt, AttemptEnd, ChildDispatch, ChildEnd, ChildId, ChildPhase, ChildRecord, Effect,

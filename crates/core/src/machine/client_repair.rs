@@ -3,21 +3,8 @@
 //! The program is begun again, in the same attempt and with the same budget, and is told its answer and the mistake. The
 //! fact that it is comes first, so that a crash neither loses the repair nor allows a second one.
 
-use crate::machine::state::{MachineState, TaskIx};
-use crate::machine::turn::Machine;
-use crate::machine::words::agents::agent_record::ClientRepairRecord;
+use crate::machine::state::{Machine, TaskIx};
 use crate::machine::words::{Attempt, ClientRepair, EventKind, InvalidAnswer};
-use wf_model::Plan;
-
-impl MachineState {
-    /// Applies the fact that a program is begun again.
-    pub(in crate::machine) fn begin_client_repair(&mut self, plan: &Plan, repair: &ClientRepair) {
-        if let Some(record) = self.agent_record_mut(plan, &repair.attempt) {
-            let (invalid, after) = (repair.invalid.clone(), record.call());
-            record.client_repair = Some(Box::new(ClientRepairRecord { invalid, after }));
-        }
-    }
-}
 
 impl Machine {
     /// Lets the program of an agent repair its answer; false if it has tried before.

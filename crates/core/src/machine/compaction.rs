@@ -4,76 +4,14 @@
 //! It is asked once for a cut, and its answer is recorded before the request that relies on it. Without an answer
 //! that may be used, the oldest turns are omitted. **Invariant:** no answer makes a conversation fit less, or an agent fail.
 
-use std::time::Duration;
-
-use serde::{Deserialize, Serialize};
-
 use crate::agent::GroupChoice;
-use crate::machine::in_flight::TaskRequest;
-use crate::machine::state::{MachineState, TaskIx};
-use crate::machine::turn::Machine;
-use crate::machine::words::agents::compaction_event::CompactionRecord;
+use crate::machine::state::in_flight::TaskRequest;
+use crate::machine::state::{Machine, TaskIx};
 use crate::machine::words::reason::truncate_reason;
 use crate::machine::words::{
     CompactionEnd, CompactionOutcome, CompactionReply, CompactionRequest, CompactionStart, Effect, EventKind,
     ModelCallStart,
 };
-use wf_base::time::Moment;
-use wf_model::Plan;
-
-/// The failures in a row after which the compactor is not asked for a time.
-const MOST_FAILURES: u32 = 3;
-
-/// The time for which it is not asked then.
-const COOL_DOWN: Duration = Duration::from_mins(5);
-
-/// The failures of the compactor in a run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(in crate::machine) struct CompactorBreaker {
-    /// The number of failures since the last answer.
-    failures: u32,
-    /// The time of the last failure.
-    last: Option<Moment>,
-}
-
-impl CompactorBreaker {
-    /// True if the compactor is not asked now.
-    pub(in crate::machine) fn is_open(self, now: Moment) -> bool {
-        self.failures >= MOST_FAILURES && self.last.is_some_and(|last| now < last.after(COOL_DOWN))
-    }
-
-    fn note(&mut self, outcome: &CompactionOutcome, at: Moment) {
-        *self = match outcome {
-            CompactionOutcome::Chosen { .. } => Self::default(),
-            CompactionOutcome::Failed { .. } => {
-                Self { failures: self.failures.saturating_add(1), last: Some(at) }
-            }
-        };
-    }
-}
-
-impl MachineState {
-    /// Applies a fact about the compactor.
-    pub(in crate::machine) fn apply_compaction(&mut self, plan: &Plan, at: Moment, fact: &EventKind) {
-        match fact {
-            EventKind::CompactionStarted(CompactionStart { attempt, call, groups }) => {
-                if let Some(record) = self.agent_record_mut(plan, attempt) {
-                    let groups = groups.clone();
-                    record.compaction =
-                        Some(Box::new(CompactionRecord { call: *call, groups, outcome: None }));
-                }
-            }
-            EventKind::CompactionEnded(end) => {
-                self.compactor.note(&end.outcome, at);
-                let record = self.agent_record_mut(plan, &end.attempt);
-                if let Some(compaction) = record.and_then(|record| record.compaction.as_mut()) {
-                    compaction.outcome = Some(end.outcome.clone());
-                }
-            }
-            _ => {}
-        }
-    }
-}
 
 impl Machine {
     /// Asks the compactor about a call that is to begin, if there is something to choose. True if it is being asked.

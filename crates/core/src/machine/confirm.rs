@@ -1,11 +1,7 @@
 //! Evidence that is checked again: before a run ends, and whenever a file is reported as changed.
 
-use crate::machine::state::{self, MachineState, TaskIx};
-use crate::machine::turn::Machine;
-use crate::machine::words::{
-    Artifact, Attempt, Effect, EventKind, RunPhase, StaleFile, Standing, StepState, TaskId,
-};
-use wf_model::Plan;
+use crate::machine::state::{self, Machine};
+use crate::machine::words::{Artifact, Attempt, Effect, EventKind, RunPhase, StaleFile, TaskId};
 
 impl Machine {
     /// Records the files that a result was checked with, if there are any.
@@ -57,49 +53,6 @@ impl Machine {
         let task = self.task_ix(&stale.place);
         if task.is_some_and(|task| self.state.is_verified(task)) {
             self.emit(EventKind::EvidenceStale(stale));
-        }
-    }
-}
-
-impl MachineState {
-    /// Returns the tasks whose evidence is still fresh, in plan order.
-    pub(in crate::machine) fn tasks_with_fresh_evidence(&self) -> impl Iterator<Item = TaskIx> + '_ {
-        let tasks = self.evidence.iter().copied();
-        tasks.filter(|task| self.is_verified(*task))
-    }
-
-    /// True if a task ended checked and its evidence is not stale.
-    pub(in crate::machine) fn is_verified(&self, task: TaskIx) -> bool {
-        let record = self.step_record(task.step);
-        match (task.item, &record.many) {
-            (None, None) => record.state == StepState::Succeeded && record.standing.is_checked(),
-            (Some(item), Some(many)) => many.records.get(item as usize).is_some_and(|record| {
-                record.ended() == Some(StepState::Succeeded) && record.standing.is_checked()
-            }),
-            _ => false,
-        }
-    }
-
-    /// Downgrades a task, and the repeated step that it is an item of, to unverified success.
-    pub(in crate::machine) fn mark_stale(&mut self, plan: &Plan, stale: &StaleFile) {
-        let Some(task) = state::find_task_ix(plan, &stale.place) else {
-            return;
-        };
-        if !self.is_verified(task) {
-            return;
-        }
-        self.stale.insert(task, stale.path.clone());
-        if task.item.is_some()
-            && let Some(record) = self.task_record_mut(task)
-        {
-            record.standing = Standing::Reported;
-        }
-        let record = self.step_record_mut(task.step);
-        if record.state == StepState::Succeeded && record.standing.is_checked() {
-            let before = std::mem::replace(&mut record.standing, Standing::Reported);
-            let count = self.counts.of_end(StepState::Succeeded, before, false);
-            *count = count.saturating_sub(1);
-            self.counts.reported += 1;
         }
     }
 }

@@ -2,15 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use serde::{Deserialize, Serialize};
-
 use crate::gate::{self, GateResult, ResolvedEscalation};
 use crate::machine::approvals::ApprovalDraft;
-use crate::machine::state::{self, TaskIx};
-use crate::machine::task_end::TaskCompletion;
-use crate::machine::task_phase::ActivityKind;
-use crate::machine::turn::Machine;
-use crate::machine::words::{EventKind, GatePoint, RunBlock, Standing, TaskId, gates_at};
+use crate::machine::state::fold::task_end::TaskCompletion;
+use crate::machine::state::task_phase::ActivityKind;
+use crate::machine::state::{self, Machine, TaskIx};
+use crate::machine::words::{EventKind, GatePoint, RunBlock, Standing, gates_at};
 use wf_base::name::GateId;
 use wf_model::{EngineFailure, Escalation, EscalationAction, FailureClass, JsonObject};
 
@@ -54,15 +51,6 @@ impl GateBlock {
             (None, false) => format!("gate `{}`: {}", self.gate, self.reason),
         }
     }
-}
-
-/// The block behind the plan of an escalation.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(in crate::machine) struct StandingBlock {
-    pub(in crate::machine) gate: GateId,
-    /// The blocked task; `None`: the run.
-    pub(in crate::machine) place: Option<TaskId>,
-    pub(in crate::machine) reason: String,
 }
 
 impl Machine {

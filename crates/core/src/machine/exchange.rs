@@ -4,10 +4,9 @@
 //! once the fact that they let it pass is recorded. After a crash, what has no such fact is asked about again.
 
 use crate::gate::{self, GateOutcome, GateRuling};
-use crate::machine::gates::has_gates;
-use crate::machine::in_flight::TaskRequest;
-use crate::machine::state::{self, TaskIx};
-use crate::machine::turn::Machine;
+use crate::machine::state::in_flight::TaskRequest;
+use crate::machine::state::plan_rules::has_gates;
+use crate::machine::state::{self, Machine, TaskIx};
 use crate::machine::words::agents::tool_subject::subject;
 use crate::machine::words::{
     AgentRecord, Attempt, CallSupplement, EventKind, ExchangeGated, ExchangePart, ExchangeSubject, GatePoint,

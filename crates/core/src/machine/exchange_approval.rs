@@ -6,8 +6,7 @@
 use serde_json::Value;
 
 use crate::gate::GateResult;
-use crate::machine::state::TaskIx;
-use crate::machine::turn::Machine;
+use crate::machine::state::{Machine, TaskIx};
 use crate::machine::words::agents::tool_subject::subject;
 use crate::machine::words::reason::truncate_reason;
 use crate::machine::words::{AgentExit, ApprovalRequest, EventKind, ExchangeGated, ExchangeSubject};

@@ -2,12 +2,11 @@
 
 use serde_json::Value;
 
-use crate::machine::advance::NOT_CHOSEN;
-use crate::machine::reusable::ReusableResult;
-use crate::machine::scope::TaskScope;
-use crate::machine::state::{self, TaskIx};
-use crate::machine::task_end::TaskCompletion;
-use crate::machine::turn::Machine;
+use crate::machine::state::fold::reused::ReusableResult;
+use crate::machine::state::fold::task_end::TaskCompletion;
+use crate::machine::state::halting::NOT_CHOSEN;
+use crate::machine::state::scope::TaskScope;
+use crate::machine::state::{self, Machine, TaskIx};
 use crate::machine::words::{EventKind, StepItem, StepState};
 use wf_base::digest::Sha256Digest;
 use wf_base::name::RunId;

@@ -1,9 +1,8 @@
 //! The feedback to an attempt about the one before it: its diagnosis and the remedy, derived by rule, so that
 //! nothing is judged twice.
 
-use crate::machine::history::AttemptHistory;
-use crate::machine::state::{self, TaskIx};
-use crate::machine::turn::Machine;
+use crate::machine::state::history::AttemptHistory;
+use crate::machine::state::{self, Machine, TaskIx};
 use crate::machine::words::reason::truncate_reason;
 use crate::machine::words::{AttemptFeedback, FailedCheck};
 use wf_model::FailureClass;

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::machine::state::{self, TaskIx};
-use crate::machine::task_end::TaskCompletion;
-use crate::machine::turn::Machine;
+use crate::machine::state::fold::task_end::TaskCompletion;
+use crate::machine::state::machine_state::TaskRecord;
+use crate::machine::state::{self, Machine, TaskIx};
 use crate::machine::words::reason::truncate_reason;
 use crate::machine::words::{
     Attempt, AttemptEnd, Effect, EventKind, ReworkLoop, Standing, StepState, TaskId, TimerKind, WorkExit,
@@ -16,7 +16,7 @@ use wf_base::digest::Sha256Digest;
 use wf_base::name::Name;
 use wf_base::time::{Moment, format_duration};
 use wf_base::units::elapsed;
-use wf_model::{EngineFailure, FailureClass, JsonObject, OnStepError, StepIx, ValueSchema};
+use wf_model::{EngineFailure, FailureClass, JsonObject, StepIx, ValueSchema};
 
 impl Machine {
     /// Records an attempt that failed, without what it left, and decides what follows: another one, or
@@ -179,19 +179,6 @@ impl Machine {
         }
     }
 
-    /// Returns the reason why running work was told to end.
-    pub(in crate::machine) fn halting_reason(&self) -> String {
-        if self.state.is_ending() || self.state.is_closing() && self.state.stopping.is_none() {
-            self.ending_reason()
-        } else {
-            self.failing_reason()
-        }
-    }
-
-    pub(in crate::machine) fn tolerates(&self, step: u32) -> bool {
-        self.plan.step(StepIx(step)).on_error == OnStepError::Continue
-    }
-
     /// Ends a repeated step whose items have all ended.
     pub(in crate::machine) fn end_repeated_step(&mut self, step: u32) {
         let Some(many) = &self.state.step_record(step).many else {
@@ -254,7 +241,7 @@ impl Machine {
             return JsonObject::new();
         };
         let declared = self.plan.step(StepIx(step));
-        let value = |record: &state::TaskRecord, name: &Name, schema: &ValueSchema| {
+        let value = |record: &TaskRecord, name: &Name, schema: &ValueSchema| {
             let result = record.result.as_ref();
             result
                 .filter(|_| record.ended() == Some(StepState::Succeeded))

@@ -6,23 +6,17 @@ use serde_json::Value;
 
 use crate::gate::{self, GateAction, GateOutcome, GateResult, GateRuling};
 use crate::machine::escalation::GateBlock;
-use crate::machine::fold::takes_room;
-use crate::machine::in_flight::TaskRequest;
-use crate::machine::scope::{self, TaskScope};
-use crate::machine::state::{self, TaskIx};
-use crate::machine::task_end::TaskCompletion;
-use crate::machine::task_phase::ActivityKind;
-use crate::machine::turn::{Machine, bad_outputs};
+use crate::machine::state::fold::task_end::TaskCompletion;
+use crate::machine::state::in_flight::TaskRequest;
+use crate::machine::state::plan_rules::{bad_outputs, has_gates, takes_room};
+use crate::machine::state::scope::{self, TaskScope};
+use crate::machine::state::task_phase::ActivityKind;
+use crate::machine::state::{self, Machine, TaskIx};
 use crate::machine::words::{
     Attempt, Effect, EventKind, ExchangeQuestion, GatePoint, GateQuestion, RunPhase, Standing, TaskId,
     gates_at,
 };
-use wf_model::{GateLane, JsonObject, Plan, StepIx, StepWork, resolve_params};
-
-/// True if gates are asked at a point.
-pub(in crate::machine) fn has_gates(plan: &Plan, task: Option<TaskIx>, point: GatePoint) -> bool {
-    gates_at(plan, task.map(TaskIx::ix), point).next().is_some()
-}
+use wf_model::{GateLane, JsonObject, StepIx, StepWork, resolve_params};
 
 impl Machine {
     /// Asks the gates at the start of the run, if there are any.
@@ -115,12 +109,6 @@ impl Machine {
             }
         }
         results
-    }
-
-    /// Returns the arguments of a task as rewritten by gates.
-    pub(in crate::machine) fn tool_args(&self, task: TaskIx) -> Option<Box<serde_json::Value>> {
-        let record = self.state.task_record(task)?;
-        record.tool_args.clone().map(Box::new)
     }
 
     /// Applies the results of gates.

@@ -5,11 +5,10 @@
 //!                                   └── with problems: the attempt fails, and nothing of it begins
 //! ```
 
-use crate::machine::state::MachineState;
-use crate::machine::task_phase::ActivityKind;
-use crate::machine::turn::Machine;
+use crate::machine::state::Machine;
+use crate::machine::state::task_phase::ActivityKind;
 use crate::machine::words::{AttemptEnd, EventKind, PlanGeneration, WorkExit};
-use wf_model::{FailureClass, Plan, StepWork};
+use wf_model::{FailureClass, StepWork};
 
 impl Machine {
     /// Applies that a plan was read: one without problems begins.
@@ -34,14 +33,5 @@ impl Machine {
         let reason = format!("the generated plan was refused: {problems}");
         let exit = WorkExit::Error { reason, failure_class: FailureClass::Logical };
         self.on_attempt_end(AttemptEnd::new(attempt, exit));
-    }
-}
-
-impl MachineState {
-    /// Applies that a plan was read.
-    pub(in crate::machine) fn apply_generation(&mut self, plan: &Plan, made: &PlanGeneration) {
-        if let Some(record) = self.named_record_mut(plan, &made.attempt.place) {
-            record.generated = Some(made.text_digest);
-        }
     }
 }

@@ -6,75 +6,23 @@
 
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
-
 use crate::agent::authoring::MemoryCalibration;
 use crate::agent::read_guidance;
-use crate::machine::state::{self, MachineState, TaskIx, TaskRecord};
-use crate::machine::task_end::TaskCompletion;
-use crate::machine::task_phase::{ActivityKind, TaskActivity, TaskPhase};
-use crate::machine::turn::Machine;
+use crate::machine::state::fold::task_end::TaskCompletion;
+use crate::machine::state::task_phase::ActivityKind;
+use crate::machine::state::{self, Machine, TaskIx};
 use crate::machine::words::reason::truncate_reason;
 use crate::machine::words::{
     Attempt, Effect, EventKind, GuidanceEnd, GuidanceOutcome, GuidanceReply, GuidanceRequest, GuidanceStart,
-    Standing, StepState,
+    Standing,
 };
-use wf_base::time::Moment;
-use wf_model::{CheckPhase, FailureClass, Plan};
+use wf_model::{CheckPhase, FailureClass};
 
 /// The number of failed attempts after which the planner is asked.
 pub const ATTEMPTS_BEFORE_GUIDANCE: u32 = 3;
 
 /// The maximum number of failed criteria that the planner is told.
 const MOST_CRITERIA: usize = 10;
-
-/// The guidance for a task in this round.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(in crate::machine) struct TaskGuidance {
-    /// The attempt that failed before the planner was asked.
-    pub(in crate::machine) after: u32,
-    /// The reason for that failure.
-    pub(in crate::machine) reason: String,
-    /// The text; `None`: there is none yet, or the planner gave none.
-    pub(in crate::machine) text: Option<String>,
-}
-
-impl TaskRecord {
-    /// True if guidance was given after an attempt: then one more attempt may use it.
-    pub(in crate::machine) fn has_guidance_after(&self, attempt: u32) -> bool {
-        self.guidance.as_ref().is_some_and(|guidance| guidance.after == attempt && guidance.text.is_some())
-    }
-}
-
-impl MachineState {
-    /// Applies a fact about guidance.
-    pub(in crate::machine) fn apply_guidance(&mut self, plan: &Plan, at: Moment, fact: &EventKind) {
-        match fact {
-            EventKind::GuidanceRequested(GuidanceStart { attempt, reason }) => {
-                let Some(task) = state::find_task_ix(plan, &attempt.place) else { return };
-                if let Some(record) = self.task_record_mut(task) {
-                    let (after, reason) = (attempt.attempt, reason.clone());
-                    record.guidance = Some(Box::new(TaskGuidance { after, reason, text: None }));
-                }
-                let doing = ActivityKind::Consulting;
-                let activity = TaskActivity { attempt: attempt.attempt, since: at, doing, room: false };
-                self.move_task(task, TaskPhase::Active(activity));
-                self.set_step_state(task, StepState::Waiting);
-            }
-            EventKind::GuidanceEnded(end) => {
-                let Some(task) = state::find_task_ix(plan, &end.attempt.place) else { return };
-                if let (Some(record), GuidanceOutcome::Given { guidance }) =
-                    (self.task_record_mut(task), &end.outcome)
-                    && let Some(known) = &mut record.guidance
-                {
-                    known.text = Some(guidance.clone());
-                }
-                self.move_task(task, TaskPhase::Undecided);
-            }
-            _ => {}
-        }
-    }
-}
 
 impl Machine {
     /// Asks the planner about a failed attempt, if the step consults it now. True if it is being asked.

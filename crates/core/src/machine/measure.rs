@@ -4,10 +4,10 @@
 use std::time::Duration;
 
 use crate::ggs::{self, RoundMeasures};
-use crate::machine::budget::is_of_budget;
-use crate::machine::scope::{self, TaskScope};
-use crate::machine::state::{StepRecord, TaskIx, TaskRecord};
-use crate::machine::turn::Machine;
+use crate::machine::state::budget_limits::is_of_budget;
+use crate::machine::state::machine_state::{StepRecord, TaskRecord};
+use crate::machine::state::scope::{self, TaskScope};
+use crate::machine::state::{Machine, TaskIx};
 use crate::machine::words::{CriteriaCount, FailureTally, RoundFailureClass, StepState};
 use wf_model::{Check, FailureClass, ReplanSettings, StepIx, StepRepetition};
 

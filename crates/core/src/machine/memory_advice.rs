@@ -3,7 +3,7 @@
 //! to be exploited is preferred.
 
 use crate::machine::actuator::kind;
-use crate::machine::turn::Machine;
+use crate::machine::state::Machine;
 use crate::machine::words::advice::{is_avoided, is_preferred};
 use crate::machine::words::{AlternativeSwitch, EventKind, IntentAdvice, ToolAdvice};
 use wf_model::StepIx;

@@ -13,20 +13,19 @@
 //!                                           └▶ conflict: approval = a person has merged it
 //! ```
 
-use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::machine::state::{self, MachineState, TaskIx};
-use crate::machine::task_end::TaskCompletion;
-use crate::machine::task_phase::ActivityKind;
-use crate::machine::turn::Machine;
+use crate::machine::state::fold::merges::TaskMerge;
+use crate::machine::state::fold::task_end::TaskCompletion;
+use crate::machine::state::task_phase::ActivityKind;
+use crate::machine::state::{self, Machine, TaskIx};
 use crate::machine::words::{
     ApprovalRequest, Attempt, Effect, EventKind, MergeEnd, MergeOutcome, MergePlan, MergePreparation,
-    MergeRequest, MergeStart, MergeSubject, RequestDecision, Standing, StepState,
+    MergeRequest, MergeStart, MergeSubject, Standing,
 };
 use wf_base::units::plural;
 use wf_model::{
-    AgentWork, AgentWorkspace, ApprovalRequirement, FailureClass, JsonObject, Plan, StepWork, WorktreeMerge,
+    AgentWork, AgentWorkspace, ApprovalRequirement, FailureClass, JsonObject, StepWork, WorktreeMerge,
 };
 
 /// The number of times that a merge is computed anew because files keep changing.
@@ -38,19 +37,6 @@ const UNSEEN: &str = "merged with changes that the workspace has got since the a
 
 /// The same, where a person has merged.
 const BY_HAND: &str = "merged by hand, so that its checks saw other files";
-
-/// The merge of a task's attempt.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(in crate::machine) struct TaskMerge {
-    /// The verification status of the step once it is merged.
-    pub(in crate::machine) standing: Standing,
-    /// The result that approvers let be merged.
-    pub(in crate::machine) approved: Option<String>,
-    /// The merge under way.
-    pub(in crate::machine) plan: Option<MergePlan>,
-    /// The number of times that it ended.
-    pub(in crate::machine) outdated: u32,
-}
 
 impl Machine {
     /// True if a task ends well only after a merge that was not yet made.
@@ -260,75 +246,4 @@ fn shown(plan: &MergePlan) -> JsonObject {
         ("files".into(), json!(plan.files)),
         ("compare".into(), json!(compare)),
     ])
-}
-
-impl MachineState {
-    /// Applies a fact about a merge.
-    pub(in crate::machine) fn apply_merge(&mut self, plan: &Plan, fact: &EventKind) {
-        match fact {
-            EventKind::MergeRequested(request) => {
-                let Some(task) = state::find_task_ix(plan, &request.attempt.place) else {
-                    return;
-                };
-                if let Some(record) = self.task_record_mut(task) {
-                    record.merge = Some(Box::new(TaskMerge {
-                        standing: request.standing,
-                        approved: None,
-                        plan: None,
-                        outdated: 0,
-                    }));
-                }
-                self.queue_merge(task);
-            }
-            EventKind::MergeStarted(start) => {
-                let record = self.named_record_mut(plan, &start.attempt.place);
-                if let Some(merge) = record.and_then(|record| record.merge.as_mut()) {
-                    merge.plan = Some(start.plan.clone());
-                }
-            }
-            EventKind::MergeEnded(end) => {
-                let Some(task) = state::find_task_ix(plan, &end.attempt.place) else {
-                    return;
-                };
-                self.leave_merges(task);
-                let record = self.task_record_mut(task);
-                if let Some(merge) = record.and_then(|record| record.merge.as_mut()) {
-                    merge.plan = None;
-                    merge.outdated += 1;
-                }
-                if end.outcome == MergeOutcome::Outdated {
-                    self.queue_merge(task);
-                }
-            }
-            _ => {}
-        }
-    }
-
-    fn queue_merge(&mut self, task: TaskIx) {
-        self.set_activity(task, ActivityKind::Merging);
-        self.set_step_state(task, StepState::Verifying);
-        self.merges.push(task);
-    }
-
-    /// Removes a task from the queue of merges, if it is there.
-    pub(in crate::machine) fn leave_merges(&mut self, task: TaskIx) {
-        self.merges.retain(|other| *other != task);
-    }
-
-    /// Queues a merge again that was approved; any other stays out of the queue.
-    pub(in crate::machine) fn apply_merge_answer(
-        &mut self,
-        task: TaskIx,
-        subject: &MergeSubject,
-        decision: RequestDecision,
-    ) {
-        if decision != RequestDecision::Approved || subject.by_hand {
-            return self.set_activity(task, ActivityKind::Merging);
-        }
-        let record = self.task_record_mut(task);
-        if let Some(merge) = record.and_then(|record| record.merge.as_mut()) {
-            merge.approved = Some(subject.result.clone());
-        }
-        self.queue_merge(task);
-    }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::calls::calls_of_work;
 use crate::ggs::Directive;
 use crate::machine::measure::RoundMeasurement;
-use crate::machine::turn::Machine;
+use crate::machine::state::Machine;
 use crate::machine::words::{NestedFindings, RoundFailureClass, StepState, UsedAlternative};
 use wf_model::StepIx;
 
@@ -57,11 +57,6 @@ impl Machine {
         let tasks = self.state.step_record(step).tasks();
         calls.extend(tasks.flat_map(|(_, task)| task.calls.iter().cloned()));
         calls
-    }
-
-    /// True if an attempt of a step was begun in this round, or ever, if it was not reopened.
-    pub(in crate::machine) fn begun_this_round(&self, step: u32) -> bool {
-        self.state.step_record(step).tasks().any(|(_, task)| task.attempts_of_round() > 0)
     }
 
     fn used_alternative(&self, step: u32, failed: Option<RoundFailureClass>) -> UsedAlternative {

@@ -8,9 +8,8 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use crate::machine::scope::TaskScope;
-use crate::machine::state::TaskIx;
-use crate::machine::turn::Machine;
+use crate::machine::state::scope::TaskScope;
+use crate::machine::state::{Machine, TaskIx};
 use crate::machine::words::StepState;
 use wf_model::expr::{Expr, ExprReference, ExprScope, StatusFunction, Template, truthy};
 use wf_model::{Check, CheckCertainty, CheckProbe, Plan, Step, StepIx, StepRepetition, StepWork};

@@ -1,7 +1,7 @@
 //! The opening of a run: the events that it begins with whatever its workspace is like. They can be recorded before it
 //! begins, wherever that will be.
 
-use crate::machine::turn::Machine;
+use crate::machine::state::Machine;
 use crate::machine::words::{Baseline, Event, EventKind, LOGIC_VERSION, RunApproval};
 use wf_base::time::Moment;
 

@@ -6,9 +6,7 @@
 //! way. The planner is asked at most once for a round, and once more if its answer used what is forbidden.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::agent::authoring::CalibrationEntry;
@@ -17,8 +15,9 @@ use crate::machine::actuator::tool_class;
 use crate::machine::measure::RoundMeasurement;
 use crate::machine::request::digest;
 use crate::machine::restrictions::PlannerLimits;
-use crate::machine::rounds::with_alternatives;
-use crate::machine::turn::Machine;
+use crate::machine::state::Machine;
+use crate::machine::state::control::ProposalDecision;
+use crate::machine::state::plan_rules::extend_plan;
 use crate::machine::words::reason::truncate_reason;
 use crate::machine::words::{
     Effect, EventKind, PlanReply, PlannerRejection, ProposedAlternative, Round, StepState,
@@ -26,35 +25,13 @@ use crate::machine::words::{
 use wf_base::digest::Sha256Digest;
 use wf_base::exact_json;
 use wf_base::name::Name;
-use wf_base::time::Moment;
-use wf_model::{Alternative, OnStuck, Plan, StepIx, StepWork, UniqueKeyJson};
+use wf_model::{Alternative, OnStuck, StepIx, StepWork, UniqueKeyJson};
 
 /// The maximum length of a planner's answer, in bytes.
 pub const ANSWER_LIMIT: usize = 256 * 1024;
 
 /// The maximum stored length of a planner's reason, in characters.
 const REASON_LIMIT: usize = 500;
-
-/// A question to a planner and its answer.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(in crate::machine) struct PlannerCall {
-    /// The time of the question: a round is measured up to its end, however long the planner takes.
-    pub(in crate::machine) since: Moment,
-    /// The answer; `None`: there is none yet.
-    pub(in crate::machine) answer: Option<ProposalDecision>,
-    /// The reason why its first answer was refused, if it is asked once more.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(in crate::machine) rejected: Option<String>,
-}
-
-/// The result of a question to a planner.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(in crate::machine) enum ProposalDecision {
-    /// It proposed usable alternatives for these steps.
-    Taken(Vec<Name>),
-    /// It proposed none, for this reason.
-    Refused(String),
-}
 
 /// A planner's proposal: alternatives by step, and the reason.
 type PlannerProposal = (BTreeMap<Name, ProposedAlternative>, String);
@@ -80,12 +57,6 @@ impl From<String> for ProposalRefusal {
 }
 
 impl Machine {
-    /// True if a planner is being asked.
-    pub(in crate::machine) fn is_planning(&self) -> bool {
-        let planning = self.state.control.planning.as_ref();
-        planning.is_some_and(|planning| planning.answer.is_none())
-    }
-
     /// Asks the planner, if there is one and it has not been asked about this round. True if it is
     /// being asked now.
     pub(in crate::machine) fn consult(&mut self, measured: &RoundMeasurement, round: &mut Round) -> bool {
@@ -261,12 +232,6 @@ impl Machine {
         found.map(|ix| ix.0).collect()
     }
 
-    /// Makes a recorded proposal part of the plan from now on.
-    pub(in crate::machine) fn adopt(&mut self, ways: &BTreeMap<Name, ProposedAlternative>) {
-        self.base = extend_plan(&self.base, ways);
-        self.plan = with_alternatives(&self.base, &self.state.control.ways);
-    }
-
     /// Returns the digest of the current plan, with the alternatives that a planner added.
     pub fn plan_digest(&self) -> Sha256Digest {
         digest(&self.base)
@@ -277,19 +242,6 @@ impl Machine {
 pub fn proposed_plans(text: &str) -> Vec<(Name, String)> {
     let ways = parse_proposal(text).map(|(ways, _)| ways).unwrap_or_default();
     ways.into_iter().filter_map(|(step, proposed)| Some((step, proposed.plan?))).collect()
-}
-
-/// Returns a plan extended by a proposal.
-pub(in crate::machine) fn extend_plan(
-    base: &Arc<Plan>,
-    ways: &BTreeMap<Name, ProposedAlternative>,
-) -> Arc<Plan> {
-    let more = ways.iter().filter_map(|(name, proposal)| {
-        let ix = base.find(name.as_str())?;
-        let alternative = proposal.alternative(base, base.step(ix)).ok()?;
-        Some((ix.0, alternative))
-    });
-    base.with_alternatives(more.collect())
 }
 
 /// Puts a planner's text on one line, without what a terminal interprets: it is shown beside

@@ -7,10 +7,8 @@
 
 use serde_json::Value;
 
-use crate::machine::state::{MachineState, TaskIx};
-use crate::machine::turn::Machine;
+use crate::machine::state::{Machine, TaskIx};
 use crate::machine::words::requests::approval_request::choices;
-use crate::machine::words::{AgentRecord, ApprovalOutcome, ApprovalRequest, PersonAnswer, ToolCallSubject};
 use wf_model::{AgentTool, AgentWork};
 
 impl Machine {
@@ -36,38 +34,5 @@ pub(in crate::machine) fn question_text(arguments: &Value) -> String {
     match choices(arguments).as_slice() {
         [] => format!("the agent asks: {question}"),
         choices => format!("the agent asks: {question} ({})", choices.join(", ")),
-    }
-}
-
-impl MachineState {
-    /// Counts a question. That further people are asked does not make it another one.
-    pub(in crate::machine) fn note_question(&mut self, task: TaskIx, subject: Option<&ToolCallSubject>) {
-        let Some(subject) = subject.filter(|subject| subject.is_question) else {
-            return;
-        };
-        if let Some(agent) = self.agent_of(task)
-            && agent.last_question.as_ref() != Some(subject)
-        {
-            agent.last_question = Some(subject.clone());
-            agent.questions += 1;
-        }
-    }
-
-    /// Keeps the answer to a question for the call that gives it to the model.
-    pub(in crate::machine) fn note_person_answer(
-        &mut self,
-        task: TaskIx,
-        ask: &ApprovalRequest,
-        given: &ApprovalOutcome,
-    ) {
-        let is_answer = ask.is_question() && ask.is_granted_by(given.decision);
-        if let Some(agent) = self.agent_of(task).filter(|_| is_answer) {
-            let by = given.by.iter().map(|by| by.name.clone()).collect();
-            agent.person_answer = Some(PersonAnswer { by, text: given.reason.clone() });
-        }
-    }
-
-    fn agent_of(&mut self, task: TaskIx) -> Option<&mut AgentRecord> {
-        self.task_record_mut(task)?.agent.as_deref_mut()
     }
 }

@@ -2,14 +2,12 @@
 
 use std::sync::Arc;
 
-use crate::machine::planner::extend_plan;
-use crate::machine::state::{MachineState, TaskIx};
-use crate::machine::task_phase::{TaskIndex, TaskPhase};
-use crate::machine::turn::{LogicMismatch, Machine};
+use crate::machine::state::plan_rules::{extend_plan, steps_digest};
+use crate::machine::state::task_phase::TaskIndex;
+use crate::machine::state::{LogicMismatch, Machine, MachineState};
 use crate::machine::words::LOGIC_VERSION;
-use wf_base::digest::Sha256Digest;
 use wf_base::name::{PlanId, RunId};
-use wf_model::{Plan, StepRepetition};
+use wf_model::Plan;
 
 /// The reason why a stored state cannot be restored.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -58,42 +56,4 @@ impl Machine {
         let base = adopted.fold(plan, |base, ways| extend_plan(&base, ways));
         Ok(Self::with_state(base, state))
     }
-}
-
-impl TaskIndex {
-    /// Returns the indexes over all records.
-    pub(in crate::machine) fn scan(state: &MachineState) -> Self {
-        let mut index = Self::default();
-        for (task, record) in state.tasks() {
-            index.note(task, TaskPhase::Pending, record.phase);
-        }
-        index
-    }
-}
-
-impl MachineState {
-    /// True if it does not have this number of steps, or refers to one beyond them.
-    pub(in crate::machine) fn refers_beyond(&self, steps: usize) -> bool {
-        let tasks = self.evidence.iter().chain(self.stale.keys()).chain(self.made.keys());
-        let tasks = tasks.chain(self.asks.values().filter_map(|pending| pending.task.as_ref()));
-        let blockers = self.steps.iter().filter_map(|record| record.blocker);
-        let control = &self.control;
-        let ways = control.ways.keys().chain(control.kinds.keys()).chain(control.tried.keys());
-        let mut named = (tasks.map(|TaskIx { step, .. }| step).chain(ways).chain(self.left.keys()).copied())
-            .chain(blockers)
-            .chain(self.stopping.into_iter().chain(self.failed));
-        self.steps.len() != steps || named.any(|step| step as usize >= steps)
-    }
-}
-
-/// Returns the digest of what the numbers in a state refer to: the steps of a plan, in order.
-pub(in crate::machine) fn steps_digest(plan: &Plan) -> Sha256Digest {
-    let mut text = format!("{} {}", plan.id(), plan.parts().main);
-    for step in plan.steps() {
-        let repeated = !matches!(step.fan, StepRepetition::Once);
-        text += &format!("\n{} {repeated}", step.id);
-        text.extend(step.depends_on.iter().map(|ix| format!(" {}", ix.0)));
-        text.extend(step.alternatives.iter().map(|way| format!(" {}", way.id)));
-    }
-    Sha256Digest::of_bytes(text.as_bytes())
 }

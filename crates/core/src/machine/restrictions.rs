@@ -6,7 +6,7 @@ use crate::calls::approach_of;
 use crate::ggs::Directive;
 use crate::machine::actuator::{BlockedActuators, tool_class};
 use crate::machine::measure::RoundMeasurement;
-use crate::machine::turn::Machine;
+use crate::machine::state::Machine;
 use crate::machine::words::advice::advice_about;
 use crate::machine::words::requests::plan_request::is_named_like_step;
 use crate::machine::words::{

@@ -3,18 +3,17 @@
 //!
 //! Any failed step closes the gate: then the plan's own criteria are not even checked.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::collections::BTreeSet;
 
 use crate::ggs::{self, Directive, SolverOutcome};
 use crate::machine::actuator::{BlockedActuators, ChoiceConstraints, choose, kind};
 use crate::machine::measure::RoundMeasurement;
-use crate::machine::turn::Machine;
+use crate::machine::state::Machine;
 use crate::machine::words::{
     AlternativeSwitch, EventKind, NO_ALTERNATIVE_LEFT, NOT_APPROVED, Round, RoundFailureClass, StepState,
 };
 use wf_base::name::Name;
-use wf_model::{Plan, StepIx, StepWork};
+use wf_model::{StepIx, StepWork};
 
 impl Machine {
     /// Judges the round that has ended, once. True if the run is not at its end: another round
@@ -258,26 +257,10 @@ impl Machine {
         let names = again.into_iter();
         names.map(|step| self.plan.step(StepIx(step)).id.clone()).collect()
     }
-
-    /// Returns the number of times the controller has reopened steps.
-    pub fn replans(&self) -> u32 {
-        self.state.control.replans
-    }
-
-    /// Returns the plan as it is carried out now: some of its steps may use other alternatives than
-    /// as written.
-    pub fn plan(&self) -> &Arc<Plan> {
-        &self.plan
-    }
 }
 
 /// True if nothing of a round is evidence about the work, and no other way is left past what failed: it is not judged.
 fn shows_nothing(round: &Round) -> bool {
     let accepted = matches!(round.solved.directive, Directive::Accept | Directive::Success);
     round.failure_class == Some(RoundFailureClass::Engine) && !accepted && !round.goes_on()
-}
-
-/// Returns the plan with the given alternatives in use.
-pub(in crate::machine) fn with_alternatives(base: &Arc<Plan>, ways: &BTreeMap<u32, u32>) -> Arc<Plan> {
-    if ways.is_empty() { Arc::clone(base) } else { base.with_chosen_alternatives(ways) }
 }

@@ -2,22 +2,13 @@
 
 use serde_json::Value;
 
-use crate::machine::checks::standing_of;
-use crate::machine::scope::TaskScope;
-use crate::machine::state::{self, MachineState};
-use crate::machine::turn::Machine;
+use crate::machine::state::plan_rules::standing_of;
+use crate::machine::state::scope::TaskScope;
+use crate::machine::state::{self, Machine};
 use crate::machine::words::{Effect, EventKind, FailureTally, RunOffers, RunOutcome, StaleFile, Standing};
 use crate::suggestion::{SuggestionOffer, read_suggestions};
 use crate::undo::UndoOffer;
 use wf_model::{JsonObject, StepIx, UndoPlan, resolve_params};
-
-impl MachineState {
-    /// True if a step that has ended failed verification.
-    pub(in crate::machine) fn has_refuted(&self) -> bool {
-        let mut steps = self.steps.iter();
-        steps.any(|step| step.standing == Standing::Refuted)
-    }
-}
 
 impl Machine {
     /// Ends the run.
@@ -154,22 +145,5 @@ impl Machine {
         let read = read_suggestions(value, &source.plans);
         let suggestions = read.map_err(|reason| format!("output `{}`: {reason}", source.output))?;
         Ok((!suggestions.is_empty()).then_some(SuggestionOffer { suggestions, limits: source.limits }))
-    }
-
-    /// Returns the plan's outputs, and the problem with them, if any.
-    pub(in crate::machine) fn plan_outputs(&self) -> (JsonObject, Option<String>) {
-        let mut outputs = JsonObject::new();
-        let view = TaskScope { plan: &self.plan, state: &self.state, task: None };
-        for output in &self.plan.parts().outputs {
-            let value = match output.value.value(&view) {
-                Ok(value) => value,
-                Err(error) => return (outputs, Some(format!("output `{}`: {error}", output.name))),
-            };
-            if let Some(mistake) = output.schema.first_mistake(&value) {
-                return (outputs, Some(format!("output `{}`: {mistake}", output.name)));
-            }
-            outputs.insert(output.name.to_string(), value);
-        }
-        (outputs, None)
     }
 }

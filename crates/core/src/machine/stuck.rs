@@ -10,14 +10,11 @@
 use serde_json::Value;
 
 use crate::machine::measure::RoundMeasurement;
-use crate::machine::state::{self, MachineState, TaskIx};
-use crate::machine::task_end::TaskCompletion;
-use crate::machine::task_phase::{ActivityKind, TaskActivity, TaskPhase};
-use crate::machine::turn::Machine;
+use crate::machine::state::fold::task_end::TaskCompletion;
+use crate::machine::state::{self, Machine, TaskIx};
 use crate::machine::words::reason::truncate_reason;
-use crate::machine::words::{ApprovalOutcome, ApprovalRequest, FailedCheck, Standing, StuckAttempt};
+use crate::machine::words::{ApprovalRequest, FailedCheck, Standing, StuckAttempt};
 use wf_base::name::Name;
-use wf_base::time::Moment;
 use wf_model::{ApprovalRequirement, JsonObject, OnStuck, StepWork};
 
 /// The number of rounds of re-planning after which people are asked (a5; a plan may grant fewer).
@@ -130,30 +127,5 @@ impl Machine {
     /// Ends a stuck step that nobody guides.
     pub(in crate::machine) fn on_stuck_denied(&mut self, task: TaskIx, stuck: &StuckAttempt, reason: &str) {
         self.finish(task, stuck.failure(reason));
-    }
-}
-
-impl MachineState {
-    /// Lets a stuck step wait for people. It takes up no room.
-    pub(in crate::machine) fn ask_about_stuck(&mut self, task: TaskIx, stuck: &StuckAttempt, since: Moment) {
-        let (attempt, doing) = (stuck.attempt, ActivityKind::Asking);
-        self.move_task(task, TaskPhase::Active(TaskActivity { attempt, since, doing, room: false }));
-    }
-
-    /// Keeps the answer about a stuck step for its next attempts; the same turn decides what follows.
-    pub(in crate::machine) fn apply_stuck_answer(
-        &mut self,
-        at: Moment,
-        task: TaskIx,
-        ask: &ApprovalRequest,
-        given: &ApprovalOutcome,
-    ) {
-        if let Some(record) = self.task_record_mut(task).filter(|_| ask.is_granted_by(given.decision)) {
-            record.let_in = Some(at);
-            let by: Vec<&str> = given.by.iter().map(|by| by.name.as_str()).collect();
-            let who = if by.is_empty() { String::new() } else { format!("{}: ", by.join(", ")) };
-            record.person_guidance = Some(format!("{who}{}", given.reason));
-        }
-        self.move_task(task, TaskPhase::Undecided);
     }
 }

@@ -1,10 +1,9 @@
 //! The end of a run that nothing carries out any more.
 
-use crate::machine::in_flight::InFlight;
-use crate::machine::state::{self, TaskIx};
-use crate::machine::task_end::TaskCompletion;
-use crate::machine::task_phase::{ActivityKind, TaskActivity};
-use crate::machine::turn::Machine;
+use crate::machine::state::fold::task_end::TaskCompletion;
+use crate::machine::state::in_flight::InFlight;
+use crate::machine::state::task_phase::{ActivityKind, TaskActivity};
+use crate::machine::state::{self, Machine, TaskIx};
 use crate::machine::words::{Attempt, ChildEnd, ChildId, Event, EventKind, WorkExit};
 use wf_base::time::Moment;
 

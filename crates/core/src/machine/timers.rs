@@ -1,12 +1,11 @@
 //! The effect of the passing of time.
 
 use crate::machine::advance::wait_end;
-use crate::machine::in_flight::TaskRequest;
-use crate::machine::state::TaskIx;
-use crate::machine::task_end::TaskCompletion;
-use crate::machine::task_phase::{ActivityKind, TaskPhase};
-use crate::machine::turn::Machine;
-use crate::machine::words::{Attempt, AttemptEnd, Effect, EventKind, RunPhase, Standing, TaskId, TimerKind};
+use crate::machine::state::fold::task_end::TaskCompletion;
+use crate::machine::state::in_flight::TaskRequest;
+use crate::machine::state::task_phase::{ActivityKind, TaskPhase};
+use crate::machine::state::{Machine, TaskIx};
+use crate::machine::words::{Attempt, AttemptEnd, EventKind, RunPhase, Standing, TaskId, TimerKind};
 use wf_base::time::Moment;
 use wf_model::FailureClass;
 
@@ -33,11 +32,6 @@ impl Machine {
                 }
             }
         }
-    }
-
-    /// Sets a timer.
-    pub(in crate::machine) fn set_timer(&mut self, timer: TimerKind, at: Moment) {
-        self.turn.effects.push(Effect::Wake { timer, at });
     }
 
     /// Ends the attempt of a wait that is over.

@@ -7,23 +7,19 @@
 //! While an approval is pending, the attempt does nothing. After the decision the agent goes on as after a crash: its
 //! conversation is built anew, by this engine or another.
 
-use std::time::Duration;
-
 use serde_json::json;
 
 use crate::gate::{self, GateOutcome, GateResult, GateRuling};
-use crate::machine::gates::has_gates;
-use crate::machine::in_flight::TaskRequest;
 use crate::machine::question::question_text;
-use crate::machine::state::{self, MachineState, TaskIx};
-use crate::machine::task_phase::ActivityKind;
-use crate::machine::turn::Machine;
+use crate::machine::state::in_flight::TaskRequest;
+use crate::machine::state::plan_rules::has_gates;
+use crate::machine::state::{self, Machine, TaskIx};
 use crate::machine::untrusted::ClosedTool;
 use crate::machine::words::agents::agent_record::AgentStep;
 use crate::machine::words::reason::truncate_reason;
 use crate::machine::words::{
-    AgentRecord, ApprovalRequest, EventKind, GatePoint, RequestedTool, ShownContent, StepState, ToolCallId,
-    ToolCallRefusal, ToolCallStart, ToolCallSubject,
+    ApprovalRequest, EventKind, GatePoint, RequestedTool, ShownContent, ToolCallId, ToolCallRefusal,
+    ToolCallStart, ToolCallSubject,
 };
 use wf_model::{JsonObject, UntrustedRule};
 
@@ -188,23 +184,6 @@ impl Machine {
     pub(in crate::machine) fn brief_again(&mut self, task: TaskIx) {
         if !self.flight.is_returning(task) {
             self.resume_activity(task, false);
-        }
-    }
-
-    /// Returns the time that the agent of a task waited for approvals and child runs.
-    pub(in crate::machine) fn waited(&self, task: TaskIx) -> Duration {
-        self.agent_record(task).map(AgentRecord::waited).unwrap_or_default()
-    }
-}
-
-impl MachineState {
-    /// Lets an agent go on that waited for a decision. `approved`: the next tool call may begin.
-    pub(in crate::machine) fn return_to_agent(&mut self, task: TaskIx, waited: Duration, approved: bool) {
-        self.set_activity(task, ActivityKind::Working);
-        self.set_step_state(task, StepState::Running);
-        if let Some(agent) = self.task_record_mut(task).and_then(|record| record.agent.as_mut()) {
-            agent.add_wait(waited);
-            agent.approved = approved;
         }
     }
 }

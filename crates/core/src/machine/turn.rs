@@ -1,76 +1,18 @@
 //! The processing of an input.
 
-use std::sync::Arc;
-
-use crate::machine::gates::has_gates;
-use crate::machine::in_flight::{InFlight, TaskRequest};
-use crate::machine::rounds::with_alternatives;
-use crate::machine::state::{self, MachineState, TaskIx};
-use crate::machine::task_end::TaskCompletion;
-use crate::machine::task_phase::{ActivityKind, TaskActivity, TaskPhase};
+use crate::machine::state::fold::task_end::TaskCompletion;
+use crate::machine::state::in_flight::TaskRequest;
+use crate::machine::state::plan_rules::{bad_outputs, has_gates};
+use crate::machine::state::task_phase::ActivityKind;
+use crate::machine::state::{Machine, MachineTurn, TaskIx};
 use crate::machine::words::{
-    Attempt, AttemptEnd, CachedResult, DeselectedStep, Effect, Event, EventKind, GatePoint, InputKind,
-    LOGIC_VERSION, MachineInput, ReusedResult, RunOutcome, Standing, TaskId, WorkExit,
+    Attempt, AttemptEnd, CachedResult, DeselectedStep, EventKind, GatePoint, InputKind, MachineInput,
+    ReusedResult, Standing, TaskId, WorkExit,
 };
-use wf_base::name::{Name, RunId};
-use wf_base::time::Moment;
-use wf_model::{EngineFailure, FailureClass, JsonObject, Plan, Step, StepWork};
-
-/// One run of one plan.
-#[derive(Clone, Debug)]
-pub struct Machine {
-    /// The plan as written, with the alternatives that a planner added.
-    pub(in crate::machine) base: Arc<Plan>,
-    /// The plan as it is carried out now.
-    pub(in crate::machine) plan: Arc<Plan>,
-    /// The fold of the events.
-    pub(in crate::machine) state: MachineState,
-    pub(in crate::machine) flight: InFlight,
-    pub(in crate::machine) turn: MachineTurn,
-    pub(in crate::machine) now: Moment,
-    /// The time of its opening, if that was recorded before it begins.
-    pub(in crate::machine) opened: Option<Moment>,
-}
-
-/// The result of an input: facts, and the effects to carry out once they are durable.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct MachineTurn {
-    /// The facts, in order.
-    pub events: Vec<Event>,
-    /// The effects, in order.
-    pub effects: Vec<Effect>,
-}
-
-/// The record of a run was made under other rules than these.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the run was recorded by engine version {recorded_version}, but this is version {}", LOGIC_VERSION)]
-pub struct LogicMismatch {
-    /// The version of the rules that made the record.
-    pub recorded_version: u32,
-}
+use wf_base::name::Name;
+use wf_model::{EngineFailure, FailureClass};
 
 impl Machine {
-    /// Creates a run that has not begun. `params` are resolved.
-    pub fn new(plan: Arc<Plan>, run: RunId, params: JsonObject) -> Self {
-        let state = MachineState::new(&plan, run, params);
-        Self::with_state(plan, state)
-    }
-
-    /// Sets the name under which an agent dispatches the run.
-    #[must_use]
-    pub fn with_dispatch(mut self, dispatch: Option<Name>) -> Self {
-        self.state.dispatch = dispatch;
-        self
-    }
-
-    /// Creates a machine with a state, and nothing in flight.
-    pub(in crate::machine) fn with_state(base: Arc<Plan>, state: MachineState) -> Self {
-        let plan = with_alternatives(&base, &state.control.ways);
-        let now = state.last;
-        let (flight, turn) = (InFlight::default(), MachineTurn::default());
-        Self { base, plan, state, flight, turn, now, opened: None }
-    }
-
     /// Processes an input. One that answers nothing open changes nothing.
     pub fn turn(&mut self, input: MachineInput) -> MachineTurn {
         self.now = self.now.max(input.at);
@@ -81,55 +23,6 @@ impl Machine {
             self.notice_budget();
         }
         std::mem::take(&mut self.turn)
-    }
-
-    /// Begins no further work from now on, so that the engine can leave the run once what is under way has ended. No
-    /// event records it: who resumes the run goes on with what would have been next. A run that is ending goes on to its end.
-    pub fn drain(&mut self) {
-        self.flight.is_draining = true;
-    }
-
-    /// True if no further work begins.
-    pub(in crate::machine) fn is_draining(&self) -> bool {
-        self.flight.is_draining && !self.state.is_ending()
-    }
-
-    /// Applies a recorded fact; nothing follows from it.
-    pub fn replay(&mut self, event: &Event) -> Result<(), LogicMismatch> {
-        if let EventKind::RunStarted { logic_version, .. } = &event.fact
-            && *logic_version != LOGIC_VERSION
-        {
-            return Err(LogicMismatch { recorded_version: *logic_version });
-        }
-        self.now = self.now.max(event.at);
-        self.fold(event.at, &event.fact);
-        Ok(())
-    }
-
-    /// Returns the outcome of the run, if it has ended.
-    pub fn outcome(&self) -> Option<RunOutcome> {
-        self.state.outcome
-    }
-
-    /// Returns the cancellation, if one was requested: true if it is forced.
-    pub fn requested_cancel(&self) -> Option<bool> {
-        let cancelled = self.state.cancelled.as_ref();
-        cancelled.map(|cancelled| cancelled.force)
-    }
-
-    /// True if the run has begun.
-    pub fn has_begun(&self) -> bool {
-        self.state.started.is_some()
-    }
-
-    /// Returns the state, to be inspected or serialized.
-    pub fn state(&self) -> &MachineState {
-        &self.state
-    }
-
-    /// Returns the requests that no event records, to be inspected.
-    pub fn in_flight(&self) -> &InFlight {
-        &self.flight
     }
 
     fn on_input(&mut self, input: InputKind) {
@@ -307,54 +200,6 @@ impl Machine {
         self.emit(EventKind::CancelRequested { reason, force });
         self.sweep();
     }
-
-    /// Records a fact and applies it to the state.
-    pub(in crate::machine) fn emit(&mut self, fact: EventKind) {
-        for (task, phase) in self.fold(self.now, &fact) {
-            self.flight.follow(&self.plan, task, phase);
-        }
-        self.turn.events.push(Event { at: self.now, fact });
-    }
-
-    /// Applies a fact to the state, and with it to the alternatives in use. Returns the tasks that it moved.
-    fn fold(&mut self, at: Moment, fact: &EventKind) -> Vec<(TaskIx, TaskPhase)> {
-        let moved = self.state.apply(&self.plan, at, fact);
-        let changes = match fact {
-            EventKind::PlannerAccepted { alternatives: ways, .. } => {
-                self.adopt(ways);
-                &[]
-            }
-            EventKind::RoundCompleted(round) => &round.changes[..],
-            EventKind::MemoryApplied { changes, .. } => changes,
-            _ => &[],
-        };
-        if !changes.is_empty() {
-            self.plan = with_alternatives(&self.base, &self.state.control.ways);
-        }
-        moved
-    }
-
-    /// Returns the steps of the plan, except `finally` steps.
-    pub(in crate::machine) fn main_steps(&self) -> std::ops::Range<u32> {
-        0..u32::try_from(self.plan.parts().main).unwrap_or(u32::MAX)
-    }
-
-    /// Returns the number of a named task.
-    pub(in crate::machine) fn task_ix(&self, place: &TaskId) -> Option<TaskIx> {
-        state::find_task_ix(&self.plan, place)
-    }
-
-    /// Returns the task of an attempt, if exactly that activity is under way and was requested.
-    pub(in crate::machine) fn current_activity(
-        &self,
-        attempt: &Attempt,
-        doing: ActivityKind,
-    ) -> Option<(TaskIx, TaskActivity)> {
-        let task = self.task_ix(&attempt.place)?;
-        let activity = self.state.activity(task)?;
-        let same = activity.attempt == attempt.attempt && activity.doing == doing;
-        (same && !self.flight.is_returning(task)).then_some((task, activity))
-    }
 }
 
 /// Returns the failure class. The work's output may override that of its exit, unless the end is
@@ -365,19 +210,4 @@ fn failure_class_of(exit: &WorkExit, reported: Option<FailureClass>) -> Option<F
         _ if exit.is_success() => None,
         _ => reported.or_else(|| exit.failure_class()),
     }
-}
-
-/// Returns the problem with the outputs of a successful attempt, if any. The outputs of a nested
-/// plan were checked against its own declarations.
-pub(in crate::machine) fn bad_outputs(step: &Step, outputs: &JsonObject) -> Option<String> {
-    if matches!(step.work, StepWork::Uses(_)) {
-        return None;
-    }
-    step.outputs.iter().find_map(|output| match outputs.get(output.name.as_str()) {
-        None => Some(format!("output `{}` is missing", output.name)),
-        Some(value) => {
-            let mistake = output.schema.first_mistake(value)?;
-            Some(format!("output `{}`: {mistake}", output.name))
-        }
-    })
 }

@@ -1,7 +1,6 @@
 //! The untrusted text that agents were given, and the tools that it closes.
 
-use crate::machine::state::{TaskIx, TaskRecord};
-use crate::machine::turn::Machine;
+use crate::machine::state::{Machine, TaskIx};
 use wf_model::taint::{TaintLevel, taints};
 use wf_model::{Plan, StepIx, UntrustedRule};
 
@@ -28,14 +27,5 @@ impl Machine {
         let source = self.state.task_record(task)?.untrusted.clone()?;
         let rule = self.agent_work(task)?.untrusted_rule(tool)?;
         Some(ClosedTool { rule, source })
-    }
-}
-
-impl TaskRecord {
-    /// Notes the source of untrusted text that an agent was given; the first one stays.
-    pub(in crate::machine) fn note_untrusted(&mut self, source: Option<&String>) {
-        if self.untrusted.is_none() {
-            self.untrusted = source.cloned();
-        }
     }
 }

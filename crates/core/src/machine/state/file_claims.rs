@@ -1,14 +1,12 @@
-//! The files that tasks declare to change. Two tasks of a run that name the same file take turns, so that neither
-//! writes over what the other's checks are about to read (Silas 19.7). Between runs, [locks](crate::machine::TaskLocks) decide.
-//!
-//! A task claims its files when it gets its turn, before it asks for a lock, and keeps them until it has ended. Only paths
-//! without wildcards are claims: a pattern says where files may be, not which. A folder covers everything in it.
+//! The files that tasks declare to change, and the locks that follow from them. Two tasks of a run that name the same file
+//! take turns, so that neither writes over what the other's checks are about to read (Silas 19.7). Between runs, [locks](crate::machine::TaskLocks) decide.
 
 use std::collections::BTreeMap;
 
-use crate::machine::scope::TaskScope;
-use crate::machine::state::{MachineState, TaskIx};
-use wf_model::{Plan, claimed_path};
+use crate::machine::state::scope::TaskScope;
+use crate::machine::state::{MachineState, TaskIx, file_claims};
+use crate::machine::words::TaskLocks;
+use wf_model::{Plan, StepWork, claimed_path};
 
 /// The claimed paths, each with the task that claims it.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -51,6 +49,33 @@ pub(in crate::machine) fn files(plan: &Plan, state: &MachineState, task: TaskIx)
     let view = TaskScope { plan, state, task: Some(task) };
     let declared = step.claims().map(|path| path.render(&view).unwrap_or_default());
     declared.filter_map(|path| claimed_path(&path)).collect()
+}
+
+impl TaskLocks {
+    /// Returns the locks that a task of a plan needs.
+    pub(in crate::machine) fn of(plan: &Plan, state: &MachineState, task: TaskIx) -> Self {
+        let step = plan.step(task.ix());
+        let mut files =
+            if changes_files(&step.work) { file_claims::files(plan, state, task) } else { Vec::new() };
+        files.sort();
+        files.dedup();
+        let lock = step.concurrency.as_ref();
+        Self {
+            lock: lock.map(|lock| lock.name.clone()),
+            when_busy: lock.map(|lock| lock.when_busy).unwrap_or_default(),
+            files,
+        }
+    }
+}
+
+/// True for work that changes files itself. A step that runs plans does not hold files for them: while it did, a step of its
+/// plan could wait for a file of another run, whose plan waits for this one.
+fn changes_files(work: &StepWork) -> bool {
+    match work {
+        StepWork::Run(_) | StepWork::Exec(_) | StepWork::Skill(_) | StepWork::Http(_) => true,
+        StepWork::Agent(agent) => agent.dispatch.is_none(),
+        StepWork::Uses(_) | StepWork::Generated(_) | StepWork::Wait(_) | StepWork::Approve(_) => false,
+    }
 }
 
 #[cfg(test)]

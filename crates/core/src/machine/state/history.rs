@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::machine::state::{MachineState, TaskRecord};
+use crate::machine::state::MachineState;
+use crate::machine::state::machine_state::TaskRecord;
 use crate::machine::words::{
     Attempt, CheckVerdict, FailedCheck, FailureCount, FailureTally, NestedFindings, ReworkLoop, WorkExit,
 };

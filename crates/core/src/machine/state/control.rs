@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use crate::ggs::{Directive, PreviousRound};
-use crate::machine::planner::{PlannerCall, ProposalDecision};
 use crate::machine::state::MachineState;
 use crate::machine::words::{
     AlternativeSwitch, Attempt, CheckVerdict, CriteriaCount, IntentAdvice, PlannerRejection,
@@ -196,4 +195,25 @@ impl MachineState {
             control.abandoned = Some(reason.clone());
         }
     }
+}
+
+/// A question to a planner and its answer.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(in crate::machine) struct PlannerCall {
+    /// The time of the question: a round is measured up to its end, however long the planner takes.
+    pub(in crate::machine) since: Moment,
+    /// The answer; `None`: there is none yet.
+    pub(in crate::machine) answer: Option<ProposalDecision>,
+    /// The reason why its first answer was refused, if it is asked once more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(in crate::machine) rejected: Option<String>,
+}
+
+/// The result of a question to a planner.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(in crate::machine) enum ProposalDecision {
+    /// It proposed usable alternatives for these steps.
+    Taken(Vec<Name>),
+    /// It proposed none, for this reason.
+    Refused(String),
 }

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use crate::machine::history::AttemptHistory;
-use crate::machine::reusable::ReusableResult;
-use crate::machine::state::{MachineState, StepRecord, TaskIx, TaskRecord};
+use crate::machine::state::fold::reused::ReusableResult;
+use crate::machine::state::history::AttemptHistory;
+use crate::machine::state::machine_state::{StepRecord, TaskRecord};
+use crate::machine::state::{MachineState, TaskIx};
 use crate::machine::words::{RunPhase, StepState};
 use wf_base::name::Name;
 use wf_base::time::Moment;

@@ -1,7 +1,7 @@
 //! The end of a task: as it is decided, and its effect on the state.
 
+use crate::machine::state::task_phase::TaskPhase;
 use crate::machine::state::{MachineState, TaskIx};
-use crate::machine::task_phase::TaskPhase;
 use crate::machine::words::{Standing, StepState};
 use wf_base::time::Moment;
 use wf_model::{FailureClass, JsonObject, Plan};

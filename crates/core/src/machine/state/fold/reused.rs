@@ -1,4 +1,4 @@
-//! The results of an earlier run that this one reuses: those of items as soon as the items are known.
+//! The results of an earlier run that are offered to the items of a step.
 
 use serde::{Deserialize, Serialize};
 

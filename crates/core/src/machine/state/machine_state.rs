@@ -1,16 +1,19 @@
+//! The state of a run and of its tasks.
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use crate::machine::compaction::CompactorBreaker;
-use crate::machine::control::ControllerState;
-use crate::machine::escalation::StandingBlock;
-use crate::machine::guidance::TaskGuidance;
-use crate::machine::history::AttemptHistory;
-use crate::machine::merging::TaskMerge;
-use crate::machine::restore::steps_digest;
-use crate::machine::reusable::ReusableResult;
-use crate::machine::task_phase::{TaskIndex, TaskPhase};
+use crate::machine::state;
+use crate::machine::state::control::ControllerState;
+use crate::machine::state::fold::compaction::CompactorBreaker;
+use crate::machine::state::fold::gates::StandingBlock;
+use crate::machine::state::fold::guidance::TaskGuidance;
+use crate::machine::state::fold::merges::TaskMerge;
+use crate::machine::state::fold::reused::ReusableResult;
+use crate::machine::state::history::AttemptHistory;
+use crate::machine::state::plan_rules::steps_digest;
+use crate::machine::state::task_phase::{TaskIndex, TaskPhase};
 use crate::machine::words::{
     AgentRecord, ApprovalRequest, Artifact, Attempt, BudgetLedger, FailedCheck, FailureTally, LOGIC_VERSION,
     RunOutcome, RunPhase, Standing, StepCounts, StepItem, StepState, TaskId, serde_pairs,
@@ -389,4 +392,42 @@ pub(in crate::machine) fn task_id(plan: &Plan, task: TaskIx) -> TaskId {
 /// Returns the name of an attempt of a numbered task.
 pub(in crate::machine) fn attempt(plan: &Plan, task: TaskIx, attempt: u32) -> Attempt {
     Attempt { place: task_id(plan, task), attempt }
+}
+
+impl MachineState {
+    /// True if no main step may begin any more.
+    pub(in crate::machine) fn is_closing(&self) -> bool {
+        self.is_ending() || self.ledger.spent.is_some()
+    }
+
+    /// Notes that an attempt came closer to success than the one before it.
+    pub(in crate::machine) fn note_progress(&mut self, plan: &Plan, at: Moment, next: &Attempt) {
+        let record = state::find_task_ix(plan, &next.place).and_then(|task| self.task_record(task));
+        let gaps = record.and_then(|record| record.tries.as_ref()).map(|tries| &tries.gaps);
+        if let Some([.., before, last]) = gaps.map(Vec::as_slice)
+            && last.attempt.saturating_add(1) == next.attempt
+            && u64::from(last.failed) * u64::from(before.of) < u64::from(before.failed) * u64::from(last.of)
+        {
+            self.ledger.progress = Some(at);
+        }
+    }
+
+    /// True if it does not have this number of steps, or refers to one beyond them.
+    pub(in crate::machine) fn refers_beyond(&self, steps: usize) -> bool {
+        let tasks = self.evidence.iter().chain(self.stale.keys()).chain(self.made.keys());
+        let tasks = tasks.chain(self.asks.values().filter_map(|pending| pending.task.as_ref()));
+        let blockers = self.steps.iter().filter_map(|record| record.blocker);
+        let control = &self.control;
+        let ways = control.ways.keys().chain(control.kinds.keys()).chain(control.tried.keys());
+        let mut named = (tasks.map(|TaskIx { step, .. }| step).chain(ways).chain(self.left.keys()).copied())
+            .chain(blockers)
+            .chain(self.stopping.into_iter().chain(self.failed));
+        self.steps.len() != steps || named.any(|step| step as usize >= steps)
+    }
+
+    /// True if a step that has ended failed verification.
+    pub(in crate::machine) fn has_refuted(&self) -> bool {
+        let mut steps = self.steps.iter();
+        steps.any(|step| step.standing == Standing::Refuted)
+    }
 }

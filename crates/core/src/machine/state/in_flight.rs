@@ -1,18 +1,20 @@
+//! The requests of a living machine that no event records.
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
-use crate::machine::file_claims::FileClaims;
-use crate::machine::fold::takes_room;
+use crate::machine::state::file_claims::FileClaims;
+use crate::machine::state::plan_rules::takes_room;
+use crate::machine::state::task_phase::TaskPhase;
 use crate::machine::state::{MachineState, TaskIx};
-use crate::machine::task_phase::TaskPhase;
 use crate::machine::words::{AttemptEnd, ChildId, TaskLocks, serde_pairs};
 use wf_model::Plan;
 
 /// The requests of a living machine that no event records. They die with it: [`Machine::resume`] derives
 /// them anew from the state, and the fold of the events never sees them.
 ///
-/// [`Machine::resume`]: crate::machine::Machine::resume
+/// [`Machine::resume`]: super::Machine::resume
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct InFlight {
     /// Steps whose dependencies have ended and whose `when` has not been evaluated.

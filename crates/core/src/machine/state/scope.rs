@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::machine::state::{self, MachineState, TaskIx};
+use crate::machine::state::{self, Machine, MachineState, TaskIx};
 use crate::machine::words::{StepItem, StepState, TaskId};
 use wf_base::name::Name;
 use wf_model::expr::{BlockField, EvalError, Expr, ExprReference, ExprScope, StatusFunction, Template};
@@ -162,4 +162,23 @@ fn reads(view: &TaskScope<'_>, templates: &[&Template]) -> Result<JsonObject, Ev
 /// Returns the truth of an expression at a task.
 pub(in crate::machine) fn evaluate_condition(view: &TaskScope<'_>, expr: &Expr) -> Result<bool, EvalError> {
     expr.eval(view).map(|value| wf_model::expr::truthy(&value))
+}
+
+impl Machine {
+    /// Returns the plan's outputs, and the problem with them, if any.
+    pub(in crate::machine) fn plan_outputs(&self) -> (JsonObject, Option<String>) {
+        let mut outputs = JsonObject::new();
+        let view = TaskScope { plan: &self.plan, state: &self.state, task: None };
+        for output in &self.plan.parts().outputs {
+            let value = match output.value.value(&view) {
+                Ok(value) => value,
+                Err(error) => return (outputs, Some(format!("output `{}`: {error}", output.name))),
+            };
+            if let Some(mistake) = output.schema.first_mistake(&value) {
+                return (outputs, Some(format!("output `{}`: {mistake}", output.name)));
+            }
+            outputs.insert(output.name.to_string(), value);
+        }
+        (outputs, None)
+    }
 }

@@ -1,8 +1,10 @@
 //! The effect of gates and pending approvals on the state.
 
-use crate::machine::escalation::StandingBlock;
-use crate::machine::state::{self, MachineState, PendingApproval};
-use crate::machine::task_phase::{ActivityKind, TaskActivity, TaskPhase};
+use serde::{Deserialize, Serialize};
+
+use crate::machine::state::machine_state::PendingApproval;
+use crate::machine::state::task_phase::{ActivityKind, TaskActivity, TaskPhase};
+use crate::machine::state::{self, MachineState};
 use crate::machine::words::{
     ApprovalOutcome, ApprovalRequest, Attempt, EventKind, GatePoint, RequestDecision, StepState, TaskId,
 };
@@ -170,4 +172,13 @@ impl MachineState {
 /// Returns an object among the rewritten parts.
 fn object(rewritten: &JsonObject, key: &str) -> Option<JsonObject> {
     rewritten.get(key)?.as_object().cloned()
+}
+
+/// The block behind the plan of an escalation.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(in crate::machine) struct StandingBlock {
+    pub(in crate::machine) gate: GateId,
+    /// The blocked task; `None`: the run.
+    pub(in crate::machine) place: Option<TaskId>,
+    pub(in crate::machine) reason: String,
 }

@@ -1,17 +1,18 @@
 //! The fold: the change that each fact makes to the state. Decides nothing.
 
-use crate::machine::gates::has_gates;
-use crate::machine::planner::ProposalDecision;
-use crate::machine::state::{self, AttemptResult, CancelRequest, MachineState, StepItems, TaskIx};
-use crate::machine::task_end::TaskEnd;
-use crate::machine::task_phase::{ActivityKind, TaskActivity, TaskPhase};
+use crate::machine::state::control::ProposalDecision;
+use crate::machine::state::fold::task_end::TaskEnd;
+use crate::machine::state::machine_state::{AttemptResult, CancelRequest, StepItems};
+use crate::machine::state::plan_rules::{has_gates, takes_room};
+use crate::machine::state::task_phase::{ActivityKind, TaskActivity, TaskPhase};
+use crate::machine::state::{self, MachineState, TaskIx};
 use crate::machine::words::{
-    Attempt, CachedResult, CheckVerdict, DeselectedStep, EventKind, GatePoint, RunPhase, StepItem, StepState,
-    TaskId, WorkExit,
+    Attempt, CachedResult, CheckVerdict, DeselectedStep, EventKind, GatePoint, PlanGeneration, RunPhase,
+    StepItem, StepState, TaskId, WorkExit,
 };
 use wf_base::name::Name;
 use wf_base::time::Moment;
-use wf_model::{Plan, StepWork};
+use wf_model::Plan;
 
 impl MachineState {
     /// Applies one more fact. Returns the tasks that it moved, each with its new phase.
@@ -319,7 +320,11 @@ fn after_work(plan: &Plan, attempt: &Attempt) -> ActivityKind {
     }
 }
 
-/// True if the work of a step takes up room: a wait of any kind takes none.
-pub(in crate::machine) fn takes_room(plan: &Plan, task: TaskIx) -> bool {
-    !matches!(plan.step(task.ix()).work, StepWork::Wait(_) | StepWork::Approve(_))
+impl MachineState {
+    /// Applies that a plan was read.
+    pub(in crate::machine) fn apply_generation(&mut self, plan: &Plan, made: &PlanGeneration) {
+        if let Some(record) = self.named_record_mut(plan, &made.attempt.place) {
+            record.generated = Some(made.text_digest);
+        }
+    }
 }

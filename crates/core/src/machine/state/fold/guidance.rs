@@ -1,0 +1,83 @@
+//! The fold of the help for an agent whose attempts fail: guidance of a planner, and answers of people.
+
+use serde::{Deserialize, Serialize};
+
+use crate::machine::state::machine_state::TaskRecord;
+use crate::machine::state::task_phase::{ActivityKind, TaskActivity, TaskPhase};
+use crate::machine::state::{self, MachineState, TaskIx};
+use crate::machine::words::{
+    ApprovalOutcome, ApprovalRequest, EventKind, GuidanceOutcome, GuidanceStart, StepState, StuckAttempt,
+};
+use wf_base::time::Moment;
+use wf_model::Plan;
+
+/// The guidance for a task in this round.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(in crate::machine) struct TaskGuidance {
+    /// The attempt that failed before the planner was asked.
+    pub(in crate::machine) after: u32,
+    /// The reason for that failure.
+    pub(in crate::machine) reason: String,
+    /// The text; `None`: there is none yet, or the planner gave none.
+    pub(in crate::machine) text: Option<String>,
+}
+
+impl TaskRecord {
+    /// True if guidance was given after an attempt: then one more attempt may use it.
+    pub(in crate::machine) fn has_guidance_after(&self, attempt: u32) -> bool {
+        self.guidance.as_ref().is_some_and(|guidance| guidance.after == attempt && guidance.text.is_some())
+    }
+}
+
+impl MachineState {
+    /// Applies a fact about guidance.
+    pub(in crate::machine) fn apply_guidance(&mut self, plan: &Plan, at: Moment, fact: &EventKind) {
+        match fact {
+            EventKind::GuidanceRequested(GuidanceStart { attempt, reason }) => {
+                let Some(task) = state::find_task_ix(plan, &attempt.place) else { return };
+                if let Some(record) = self.task_record_mut(task) {
+                    let (after, reason) = (attempt.attempt, reason.clone());
+                    record.guidance = Some(Box::new(TaskGuidance { after, reason, text: None }));
+                }
+                let doing = ActivityKind::Consulting;
+                let activity = TaskActivity { attempt: attempt.attempt, since: at, doing, room: false };
+                self.move_task(task, TaskPhase::Active(activity));
+                self.set_step_state(task, StepState::Waiting);
+            }
+            EventKind::GuidanceEnded(end) => {
+                let Some(task) = state::find_task_ix(plan, &end.attempt.place) else { return };
+                if let (Some(record), GuidanceOutcome::Given { guidance }) =
+                    (self.task_record_mut(task), &end.outcome)
+                    && let Some(known) = &mut record.guidance
+                {
+                    known.text = Some(guidance.clone());
+                }
+                self.move_task(task, TaskPhase::Undecided);
+            }
+            _ => {}
+        }
+    }
+
+    /// Lets a stuck step wait for people. It takes up no room.
+    pub(in crate::machine) fn ask_about_stuck(&mut self, task: TaskIx, stuck: &StuckAttempt, since: Moment) {
+        let (attempt, doing) = (stuck.attempt, ActivityKind::Asking);
+        self.move_task(task, TaskPhase::Active(TaskActivity { attempt, since, doing, room: false }));
+    }
+
+    /// Keeps the answer about a stuck step for its next attempts; the same turn decides what follows.
+    pub(in crate::machine) fn apply_stuck_answer(
+        &mut self,
+        at: Moment,
+        task: TaskIx,
+        ask: &ApprovalRequest,
+        given: &ApprovalOutcome,
+    ) {
+        if let Some(record) = self.task_record_mut(task).filter(|_| ask.is_granted_by(given.decision)) {
+            record.let_in = Some(at);
+            let by: Vec<&str> = given.by.iter().map(|by| by.name.as_str()).collect();
+            let who = if by.is_empty() { String::new() } else { format!("{}: ", by.join(", ")) };
+            record.person_guidance = Some(format!("{who}{}", given.reason));
+        }
+        self.move_task(task, TaskPhase::Undecided);
+    }
+}

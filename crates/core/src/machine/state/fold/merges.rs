@@ -1,0 +1,94 @@
+//! The fold of the facts about merges.
+
+use serde::{Deserialize, Serialize};
+
+use crate::machine::state::task_phase::ActivityKind;
+use crate::machine::state::{self, MachineState, TaskIx};
+use crate::machine::words::{
+    EventKind, MergeOutcome, MergePlan, MergeSubject, RequestDecision, Standing, StepState,
+};
+use wf_model::Plan;
+
+/// The merge of a task's attempt.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(in crate::machine) struct TaskMerge {
+    /// The verification status of the step once it is merged.
+    pub(in crate::machine) standing: Standing,
+    /// The result that approvers let be merged.
+    pub(in crate::machine) approved: Option<String>,
+    /// The merge under way.
+    pub(in crate::machine) plan: Option<MergePlan>,
+    /// The number of times that it ended.
+    pub(in crate::machine) outdated: u32,
+}
+
+impl MachineState {
+    /// Applies a fact about a merge.
+    pub(in crate::machine) fn apply_merge(&mut self, plan: &Plan, fact: &EventKind) {
+        match fact {
+            EventKind::MergeRequested(request) => {
+                let Some(task) = state::find_task_ix(plan, &request.attempt.place) else {
+                    return;
+                };
+                if let Some(record) = self.task_record_mut(task) {
+                    record.merge = Some(Box::new(TaskMerge {
+                        standing: request.standing,
+                        approved: None,
+                        plan: None,
+                        outdated: 0,
+                    }));
+                }
+                self.queue_merge(task);
+            }
+            EventKind::MergeStarted(start) => {
+                let record = self.named_record_mut(plan, &start.attempt.place);
+                if let Some(merge) = record.and_then(|record| record.merge.as_mut()) {
+                    merge.plan = Some(start.plan.clone());
+                }
+            }
+            EventKind::MergeEnded(end) => {
+                let Some(task) = state::find_task_ix(plan, &end.attempt.place) else {
+                    return;
+                };
+                self.leave_merges(task);
+                let record = self.task_record_mut(task);
+                if let Some(merge) = record.and_then(|record| record.merge.as_mut()) {
+                    merge.plan = None;
+                    merge.outdated += 1;
+                }
+                if end.outcome == MergeOutcome::Outdated {
+                    self.queue_merge(task);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn queue_merge(&mut self, task: TaskIx) {
+        self.set_activity(task, ActivityKind::Merging);
+        self.set_step_state(task, StepState::Verifying);
+        self.merges.push(task);
+    }
+
+    /// Removes a task from the queue of merges, if it is there.
+    pub(in crate::machine) fn leave_merges(&mut self, task: TaskIx) {
+        self.merges.retain(|other| *other != task);
+    }
+
+    /// Queues a merge again that was approved; any other stays out of the queue.
+    pub(in crate::machine) fn apply_merge_answer(
+        &mut self,
+        task: TaskIx,
+        subject: &MergeSubject,
+        decision: RequestDecision,
+    ) {
+        if decision != RequestDecision::Approved || subject.by_hand {
+            return self.set_activity(task, ActivityKind::Merging);
+        }
+        let record = self.task_record_mut(task);
+        if let Some(merge) = record.and_then(|record| record.merge.as_mut()) {
+            merge.approved = Some(subject.result.clone());
+        }
+        self.queue_merge(task);
+    }
+}

@@ -1,0 +1,28 @@
+//! The state of a run: its record, the fold of the facts, and what can be read from it.
+//!
+//! `Machine` is defined here, with the methods that every room stands on: `emit` records a fact, and the others only read.
+//! **Invariant:** the state is the fold of the facts, and `InFlight` is derived from it. **Invariant:** this room calls no
+//! other, and names `words` alone.
+//!
+//! Start at `machine_state` and `task_phase`, then `machine`. `fold` has the change that each fact makes; `control` and
+//! `history` are what rounds and corrections need; `plan_rules`, `halting`, `budget_limits`, `agents` and `scope` answer
+//! questions about the plan and the state.
+
+pub(super) mod budget_limits;
+pub(super) mod control;
+pub(super) mod fold;
+pub(super) mod halting;
+pub(super) mod history;
+pub(super) mod in_flight;
+pub(super) mod machine_state;
+pub(super) mod plan_rules;
+pub(super) mod scope;
+pub(super) mod task_phase;
+
+mod agents;
+mod file_claims;
+mod machine;
+
+pub use machine::{LogicMismatch, Machine, MachineTurn};
+pub use machine_state::MachineState;
+pub(super) use machine_state::{TaskIx, attempt, find_task_ix, task_id};

@@ -3,8 +3,6 @@
 use crate::gate::GateResult;
 use crate::machine::escalation::GateBlock;
 use crate::machine::state::fold::task_end::TaskCompletion;
-use crate::machine::state::in_flight::TaskRequest;
-use crate::machine::state::machine_state::PendingApproval;
 use crate::machine::state::scope::TaskScope;
 use crate::machine::state::{self, Machine, TaskIx};
 use crate::machine::words::reason::truncate_reason;
@@ -15,7 +13,7 @@ use crate::machine::words::{
 use crate::risk::{risk_from_step, risk_of_plan};
 use wf_base::name::GateId;
 use wf_model::expr::EvalError;
-use wf_model::{ApprovalRequirement, ApprovalStep, FailureClass, JsonObject};
+use wf_model::{ApprovalRequirement, ApprovalStep, JsonObject};
 
 /// A request for a decision about a block.
 pub(in crate::machine) struct ApprovalDraft {
@@ -199,112 +197,11 @@ impl Machine {
         self.set_timer(TimerKind::Ask { number }, at);
     }
 
-    /// Applies a decision. Its expiry is left to the timer.
-    pub(in crate::machine) fn on_approval_outcome(&mut self, number: u32, outcome: ApprovalOutcome) {
-        let Some(pending) = self.state.asks.get(&number).cloned() else {
-            return;
-        };
-        match outcome.decision {
-            decision if pending.ask.is_granted_by(decision) => {
-                // An answer that was not to be given is none: the request stays open.
-                let Ok(outputs) = pending.ask.approved_outputs(&outcome) else {
-                    return;
-                };
-                // A task that goes on with it waits for its lock, and the answer with it.
-                if let Some(task) = pending.task.filter(|task| self.flight.is_returning(*task)) {
-                    return self.flight.set(task, Some(TaskRequest::Return { approved: true }));
-                }
-                self.record_approval_outcome(number, outcome);
-                self.on_approved(pending, outputs);
-            }
-            RequestDecision::Denied => {
-                let reason = refusal(&pending.ask, &outcome);
-                self.record_approval_outcome(number, outcome);
-                self.on_denied(pending, reason);
-            }
-            RequestDecision::Void => {
-                self.record_approval_outcome(number, outcome);
-                self.ask_further_approvers(pending.ask, Vec::new());
-            }
-            RequestDecision::Approved
-            | RequestDecision::Answered
-            | RequestDecision::Expired
-            | RequestDecision::Withdrawn => {}
-        }
-    }
-
     pub(in crate::machine) fn record_approval_outcome(&mut self, number: u32, outcome: ApprovalOutcome) {
         let pending = self.state.asks.get(&number);
         let place = pending.and_then(|pending| pending.ask.place.clone());
         self.emit(EventKind::ApprovalResolved { request: number, place, given: outcome });
         self.turn.effects.push(Effect::Dismiss { number });
-    }
-
-    fn ask_further_approvers(&mut self, ask: ApprovalRequest, approvers: Vec<String>) {
-        let time = ask.expires.since(ask.since);
-        self.open_request(ApprovalRequest {
-            request: self.state.asked + 1,
-            since: self.now,
-            expires: self.now.after(time),
-            approvers: if approvers.is_empty() { ask.approvers.clone() } else { approvers },
-            ..ask
-        });
-    }
-
-    fn on_approved(&mut self, pending: PendingApproval, outputs: JsonObject) {
-        let PendingApproval { ask, task } = pending;
-        if let (Some(phase), Some(task)) = (ask.phase, task) {
-            return self.on_phase_ignored(task, phase);
-        }
-        if let (Some(_), Some(task)) = (&ask.tool_call, task) {
-            return self.on_tool_approved(task, ask);
-        }
-        if let (Some(_), Some(task)) = (&ask.exchange, task) {
-            return self.on_exchange_approved(task, ask);
-        }
-        if let (Some(merge), Some(task)) = (&ask.merge, task) {
-            return self.on_merge_approved(task, merge);
-        }
-        if let (Some(stuck), Some(task)) = (&ask.stuck, task) {
-            return self.on_stuck_answered(task, stuck);
-        }
-        match (ask.point, task) {
-            (Some(point), task) => self.apply_gate_results(task, point, ask.deferred_results, ask.rewritten),
-            (None, Some(task)) => self.decide(task, WorkExit::Completed, outputs),
-            (None, None) => {}
-        }
-    }
-
-    fn on_denied(&mut self, pending: PendingApproval, reason: String) {
-        let PendingApproval { ask, task } = pending;
-        if let (Some(phase), Some(task)) = (ask.phase, task) {
-            return self.on_phase_not_ignored(task, phase, &reason);
-        }
-        if let (Some(call), Some(task)) = (&ask.tool_call, task) {
-            return self.on_tool_denied(task, call, &reason);
-        }
-        if let (Some(subject), Some(task)) = (&ask.exchange, task) {
-            return self.on_exchange_denied(task, subject, &reason);
-        }
-        if let (Some(_), Some(task)) = (&ask.merge, task) {
-            return self.on_merge_denied(task, &ask, &reason);
-        }
-        if let (Some(stuck), Some(task)) = (&ask.stuck, task) {
-            return self.on_stuck_denied(task, stuck, &reason);
-        }
-        match (ask.point, task) {
-            (Some(point), task) => {
-                if let Some(gate) = ask.gates.first() {
-                    let block = GateBlock::new(gate.clone(), String::new());
-                    self.give_up(task, point, &block, &reason);
-                }
-            }
-            (None, Some(task)) => {
-                let failure_class = FailureClass::Logical;
-                self.decide(task, WorkExit::Error { reason, failure_class }, JsonObject::new());
-            }
-            (None, None) => {}
-        }
     }
 
     /// Ends the attempt of a step that waited for a decision. A refusal is final: the request is
@@ -328,45 +225,6 @@ impl Machine {
         self.emit(AttemptEnd { failure_class, ..AttemptEnd::new(attempt, how) }.into());
     }
 
-    /// Applies the expiry of a request. Further approvers are asked, once, if there are any; then a
-    /// block follows its fallback, and everything else is refused.
-    pub(in crate::machine) fn on_request_expired(&mut self, number: u32) {
-        let Some(pending) = self.state.asks.get(&number).cloned() else {
-            return;
-        };
-        if self.now < pending.ask.expires {
-            return;
-        }
-        let PendingApproval { ask, task } = pending.clone();
-        self.record_approval_outcome(number, ApprovalOutcome::unanswered(RequestDecision::Expired));
-        if !ask.escalate_to.is_empty() {
-            let to = ask.escalate_to.clone();
-            let escalate_to = Vec::new();
-            return self.ask_further_approvers(ApprovalRequest { escalate_to, ..ask }, to);
-        }
-        let time = wf_base::time::format_duration(ask.expires.since(ask.since));
-        let late = format!("no answer within {time}");
-        let reason = if ask.phase.is_some() || ask.stuck.is_some() {
-            late
-        } else {
-            format!("{late}: {}", ask.message)
-        };
-        match (ask.point.filter(|_| !ask.is_of_agent()), ask.gates.first()) {
-            // An approval that a gate demands and does not get is a block.
-            (Some(point), Some(gate)) => {
-                let block = GateBlock {
-                    next: ask.fallback,
-                    tried_escalations: ask.tried_escalations.into_iter().collect(),
-                    rest: ask.deferred_results,
-                    rewritten: ask.rewritten,
-                    ..GateBlock::new(gate.clone(), reason)
-                };
-                self.block(task, point, block);
-            }
-            _ => self.on_denied(pending, reason),
-        }
-    }
-
     /// Withdraws the requests about a task.
     pub(in crate::machine) fn withdraw(&mut self, task: Option<TaskIx>) {
         let asks = self.state.asks.iter();
@@ -375,19 +233,5 @@ impl Machine {
         for number in numbers {
             self.record_approval_outcome(number, ApprovalOutcome::unanswered(RequestDecision::Withdrawn));
         }
-    }
-}
-
-/// Returns the reason why something refused does not go on.
-fn refusal(ask: &ApprovalRequest, outcome: &ApprovalOutcome) -> String {
-    let names: Vec<&str> = outcome.by.iter().map(|by| by.name.as_str()).collect();
-    let who = if names.is_empty() { "denied".to_owned() } else { format!("denied by {}", names.join(", ")) };
-    let text = match ask.gates.first() {
-        Some(gate) => format!("gate `{gate}`: {who}"),
-        None => who,
-    };
-    match outcome.reason.as_str() {
-        "" => text,
-        reason => format!("{text}: {reason}"),
     }
 }

@@ -5,35 +5,11 @@ use crate::machine::state::fold::task_end::TaskCompletion;
 use crate::machine::state::in_flight::TaskRequest;
 use crate::machine::state::task_phase::{ActivityKind, TaskPhase};
 use crate::machine::state::{Machine, TaskIx};
-use crate::machine::words::{Attempt, AttemptEnd, EventKind, RunPhase, Standing, TaskId, TimerKind};
+use crate::machine::words::{Attempt, AttemptEnd, Standing, TaskId, TimerKind};
 use wf_base::time::Moment;
 use wf_model::FailureClass;
 
 impl Machine {
-    pub(in crate::machine) fn on_timer(&mut self, timer: TimerKind) {
-        match timer {
-            TimerKind::Retry(attempt) => {
-                if let Some(task) = self.task_ix(&attempt.place)
-                    && self.is_due(task, attempt.attempt)
-                {
-                    self.flight.enqueue(&self.plan, task);
-                }
-            }
-            TimerKind::Wait(attempt) => self.end_wait(attempt),
-            TimerKind::Agent(attempt) => self.on_agent_timeout(attempt),
-            TimerKind::Queue(place) => self.on_queue_timeout(&place),
-            TimerKind::Ask { number } => self.on_request_expired(number),
-            TimerKind::Budget { ms } => self.on_budget_timer(ms),
-            TimerKind::Run => {
-                let late = self.run_limit().is_some_and(|limit| limit <= self.now);
-                if late && !self.state.is_ending() && self.state.phase < RunPhase::Finally {
-                    self.emit(EventKind::RunTimedOut);
-                    self.sweep();
-                }
-            }
-        }
-    }
-
     /// Ends the attempt of a wait that is over.
     pub(in crate::machine) fn end_wait(&mut self, attempt: Attempt) {
         let Some((task, live)) = self.current_activity(&attempt, ActivityKind::Working) else {

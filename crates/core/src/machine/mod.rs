@@ -40,7 +40,6 @@
 //! The other modules hold the types of events, inputs and effects, and of the state: `state` and `task_phase` for the
 //! run and its tasks, `control` for the controller, `ledger` for the budget.
 
-mod actuator;
 mod admit;
 mod advance;
 mod agent;
@@ -63,17 +62,11 @@ mod finish;
 mod gates;
 mod generated;
 mod guidance;
-mod measure;
-mod memory_advice;
 mod merging;
-mod observations;
 mod omission;
 mod opening;
-mod planner;
 mod question;
-mod request;
 mod restore;
-mod restrictions;
 mod resume;
 mod rounds;
 mod run_end;
@@ -87,12 +80,12 @@ mod untrusted;
 mod words;
 
 pub use guidance::ATTEMPTS_BEFORE_GUIDANCE;
-pub use planner::{ANSWER_LIMIT, proposed_plans};
 pub use restore::RestoreError;
+pub use rounds::fan_in::REPLANS_BEFORE_PEOPLE;
+pub use rounds::planner::{ANSWER_LIMIT, proposed_plans};
 pub use state::budget_limits::{BUDGET_SPENT_PREFIX, CALL_UNPAID_PREFIX};
 pub use state::halting::{NOT_CHOSEN, NOT_ESCALATED, NOT_STARTED};
 pub use state::in_flight::InFlight;
 pub use state::{LogicMismatch, Machine, MachineState, MachineTurn};
-pub use stuck::REPLANS_BEFORE_PEOPLE;
 pub use untrusted::untrusted_input;
 pub use words::*;

@@ -9,16 +9,11 @@
 
 use serde_json::Value;
 
-use crate::machine::measure::RoundMeasurement;
 use crate::machine::state::fold::task_end::TaskCompletion;
 use crate::machine::state::{self, Machine, TaskIx};
 use crate::machine::words::reason::truncate_reason;
 use crate::machine::words::{ApprovalRequest, FailedCheck, Standing, StuckAttempt};
-use wf_base::name::Name;
-use wf_model::{ApprovalRequirement, JsonObject, OnStuck, StepWork};
-
-/// The number of rounds of re-planning after which people are asked (a5; a plan may grant fewer).
-pub const REPLANS_BEFORE_PEOPLE: u32 = 2;
+use wf_model::{ApprovalRequirement, JsonObject, OnStuck};
 
 impl StuckAttempt {
     /// Returns the end of its task if no person guides it.
@@ -44,21 +39,6 @@ impl Machine {
         open && !self.is_halting(task) && !self.may_replan(task) && self.affords(task)
     }
 
-    /// Returns the steps about which people are asked as the controller has nothing left to try: all that failed, if
-    /// people can guide each of them and were not asked about it.
-    pub(in crate::machine) fn steps_to_escalate(&self, measured: &RoundMeasurement) -> Vec<Name> {
-        let failed = measured.failing.iter().map(|failed| TaskIx { step: failed.step, item: None });
-        let can_be_guided = |task: &TaskIx| {
-            let step = self.plan.step(task.ix());
-            let guided = step.on_stuck == OnStuck::Escalate && matches!(step.work, StepWork::Agent(_));
-            guided && self.begun_this_round(task.step) && self.may_replan(*task)
-        };
-        if !failed.clone().all(|task| can_be_guided(&task)) || !self.budget_allows_attempt() {
-            return Vec::new();
-        }
-        failed.map(|task| self.plan.step(task.ix()).id.clone()).collect()
-    }
-
     /// Asks people about an escalated step before its next attempt. True if that is what it waits for now.
     pub(in crate::machine) fn ask_people_first(&mut self, task: TaskIx) -> bool {
         let Some(record) = self.state.task_record(task) else {
@@ -77,19 +57,6 @@ impl Machine {
         let failure = TaskCompletion::failure(standing, tries.failure_class, reason.unwrap_or_default());
         self.ask_people_about(task, made, failure);
         true
-    }
-
-    /// True if another round may still change how a step is done.
-    pub(in crate::machine) fn may_replan(&self, task: TaskIx) -> bool {
-        let parts = self.plan.parts();
-        let Some(replan) = parts.replan.as_ref().filter(|_| !self.plan.is_finally(task.ix())) else {
-            return false;
-        };
-        if !self.state.control.escalated.is_empty() {
-            return false;
-        }
-        let is_changeable = self.base.step(task.ix()).alternative_count() > 1 || parts.planner.is_some();
-        is_changeable && self.state.control.replans < replan.max_replans.min(REPLANS_BEFORE_PEOPLE)
     }
 
     fn ask_people_about(&mut self, task: TaskIx, made: u32, failure: TaskCompletion) {

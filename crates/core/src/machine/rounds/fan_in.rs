@@ -6,14 +6,14 @@
 use std::collections::BTreeSet;
 
 use crate::ggs::{self, Directive, SolverOutcome};
-use crate::machine::actuator::{BlockedActuators, ChoiceConstraints, choose, kind};
-use crate::machine::measure::RoundMeasurement;
-use crate::machine::state::Machine;
+use crate::machine::rounds::actuator::{BlockedActuators, ChoiceConstraints, choose, kind};
+use crate::machine::rounds::measure::RoundMeasurement;
+use crate::machine::state::{Machine, TaskIx};
 use crate::machine::words::{
     AlternativeSwitch, EventKind, NO_ALTERNATIVE_LEFT, NOT_APPROVED, Round, RoundFailureClass, StepState,
 };
 use wf_base::name::Name;
-use wf_model::{StepIx, StepWork};
+use wf_model::{OnStuck, StepIx, StepWork};
 
 impl Machine {
     /// Judges the round that has ended, once. True if the run is not at its end: another round
@@ -263,4 +263,37 @@ impl Machine {
 fn shows_nothing(round: &Round) -> bool {
     let accepted = matches!(round.solved.directive, Directive::Accept | Directive::Success);
     round.failure_class == Some(RoundFailureClass::Engine) && !accepted && !round.goes_on()
+}
+
+/// The number of rounds of re-planning after which people are asked (a5; a plan may grant fewer).
+pub const REPLANS_BEFORE_PEOPLE: u32 = 2;
+
+impl Machine {
+    /// Returns the steps about which people are asked as the controller has nothing left to try: all that failed, if
+    /// people can guide each of them and were not asked about it.
+    pub(in crate::machine) fn steps_to_escalate(&self, measured: &RoundMeasurement) -> Vec<Name> {
+        let failed = measured.failing.iter().map(|failed| TaskIx { step: failed.step, item: None });
+        let can_be_guided = |task: &TaskIx| {
+            let step = self.plan.step(task.ix());
+            let guided = step.on_stuck == OnStuck::Escalate && matches!(step.work, StepWork::Agent(_));
+            guided && self.begun_this_round(task.step) && self.may_replan(*task)
+        };
+        if !failed.clone().all(|task| can_be_guided(&task)) || !self.budget_allows_attempt() {
+            return Vec::new();
+        }
+        failed.map(|task| self.plan.step(task.ix()).id.clone()).collect()
+    }
+
+    /// True if another round may still change how a step is done.
+    pub(in crate::machine) fn may_replan(&self, task: TaskIx) -> bool {
+        let parts = self.plan.parts();
+        let Some(replan) = parts.replan.as_ref().filter(|_| !self.plan.is_finally(task.ix())) else {
+            return false;
+        };
+        if !self.state.control.escalated.is_empty() {
+            return false;
+        }
+        let is_changeable = self.base.step(task.ix()).alternative_count() > 1 || parts.planner.is_some();
+        is_changeable && self.state.control.replans < replan.max_replans.min(REPLANS_BEFORE_PEOPLE)
+    }
 }

@@ -11,10 +11,10 @@ use serde_json::Value;
 
 use crate::agent::authoring::CalibrationEntry;
 use crate::ggs::Directive;
-use crate::machine::actuator::tool_class;
-use crate::machine::measure::RoundMeasurement;
-use crate::machine::request::digest;
-use crate::machine::restrictions::PlannerLimits;
+use crate::machine::rounds::actuator::tool_class;
+use crate::machine::rounds::measure::RoundMeasurement;
+use crate::machine::rounds::request::digest;
+use crate::machine::rounds::restrictions::PlannerLimits;
 use crate::machine::state::Machine;
 use crate::machine::state::control::ProposalDecision;
 use crate::machine::state::plan_rules::extend_plan;

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::agent::authoring::MemoryCalibration;
 use crate::agent::truncate_briefing;
-use crate::machine::measure::RoundMeasurement;
+use crate::machine::rounds::measure::RoundMeasurement;
 use crate::machine::state::machine_state::TaskRecord;
 use crate::machine::state::{self, Machine, TaskIx};
 use crate::machine::words::requests::plan_request::REQUEST_VERSION;

@@ -7,7 +7,7 @@ use crate::machine::state::scope::TaskScope;
 use crate::machine::state::{self, Machine, TaskIx};
 use crate::machine::words::reason::truncate_reason;
 use crate::machine::words::{
-    AnswerOptions, ApprovalOutcome, ApprovalRequest, Attempt, AttemptEnd, Effect, EventKind, GatePoint,
+    AnswerOptions, ApprovalOutcome, ApprovalRequest, AttemptEnd, Effect, EventKind, GatePoint,
     RequestDecision, Standing, TimerKind, WorkExit, gates_at,
 };
 use crate::risk::{risk_from_step, risk_of_plan};
@@ -217,12 +217,6 @@ impl Machine {
             return self.finish(task, end);
         }
         self.on_attempt_end(AttemptEnd { outputs, ..AttemptEnd::new(attempt, exit) });
-    }
-
-    /// Records the end of an attempt without outputs.
-    pub(in crate::machine) fn end_attempt(&mut self, attempt: Attempt, how: WorkExit) {
-        let failure_class = how.failure_class();
-        self.emit(AttemptEnd { failure_class, ..AttemptEnd::new(attempt, how) }.into());
     }
 
     /// Withdraws the requests about a task.

@@ -40,14 +40,10 @@
 //! The other modules hold the types of events, inputs and effects, and of the state: `state` and `task_phase` for the
 //! run and its tasks, `control` for the controller, `ledger` for the budget.
 
-mod admit;
-mod advance;
 mod agent;
 mod agent_client;
 mod agent_context;
 mod approvals;
-mod budget;
-mod cancel;
 mod checks;
 mod children;
 mod client_repair;
@@ -56,36 +52,27 @@ mod confirm;
 mod escalation;
 mod exchange;
 mod exchange_approval;
-mod fan_out;
 mod feedback;
-mod finish;
 mod gates;
-mod generated;
 mod guidance;
 mod merging;
-mod omission;
-mod opening;
 mod question;
-mod restore;
-mod resume;
 mod rounds;
-mod run_end;
 mod state;
 mod stuck;
-mod terminate;
-mod timers;
+mod tasks;
 mod tool_approval;
 mod turn;
 mod untrusted;
 mod words;
 
 pub use guidance::ATTEMPTS_BEFORE_GUIDANCE;
-pub use restore::RestoreError;
 pub use rounds::fan_in::REPLANS_BEFORE_PEOPLE;
 pub use rounds::planner::{ANSWER_LIMIT, proposed_plans};
 pub use state::budget_limits::{BUDGET_SPENT_PREFIX, CALL_UNPAID_PREFIX};
 pub use state::halting::{NOT_CHOSEN, NOT_ESCALATED, NOT_STARTED};
 pub use state::in_flight::InFlight;
 pub use state::{LogicMismatch, Machine, MachineState, MachineTurn};
+pub use tasks::restore::RestoreError;
 pub use untrusted::untrusted_input;
 pub use words::*;

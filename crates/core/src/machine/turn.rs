@@ -1,19 +1,14 @@
 //! The processing of an input: each goes to the room that it answers. Timers and answers of approvers are inputs, too.
 
 use crate::machine::escalation::GateBlock;
-use crate::machine::state::fold::task_end::TaskCompletion;
 use crate::machine::state::in_flight::TaskRequest;
 use crate::machine::state::machine_state::PendingApproval;
-use crate::machine::state::plan_rules::{bad_outputs, has_gates};
-use crate::machine::state::task_phase::ActivityKind;
-use crate::machine::state::{Machine, MachineTurn, TaskIx};
+use crate::machine::state::{Machine, MachineTurn};
 use crate::machine::words::{
-    ApprovalOutcome, ApprovalRequest, Attempt, AttemptEnd, CachedResult, DeselectedStep, EventKind,
-    GatePoint, InputKind, MachineInput, RequestDecision, ReusedResult, RunPhase, Standing, TaskId, TimerKind,
-    WorkExit,
+    ApprovalOutcome, ApprovalRequest, EventKind, InputKind, MachineInput, RequestDecision, RunPhase,
+    TimerKind, WorkExit,
 };
-use wf_base::name::Name;
-use wf_model::{EngineFailure, FailureClass, JsonObject};
+use wf_model::{FailureClass, JsonObject};
 
 impl Machine {
     /// Processes an input. One that answers nothing open changes nothing.
@@ -81,127 +76,6 @@ impl Machine {
             InputKind::Compacted(reply) => self.on_compacted(*reply),
             InputKind::Cancel { reason } => self.cancel(reason),
         }
-    }
-
-    pub(in crate::machine) fn reuse_results(&mut self, kept: Vec<ReusedResult>, left: Vec<DeselectedStep>) {
-        for kept in kept {
-            if self.is_open(&kept.step) {
-                self.emit(kept.into());
-            }
-        }
-        for left in left {
-            if self.is_open(&left.step) {
-                self.emit(EventKind::StepDeselected(left));
-            }
-        }
-        self.run_timer();
-    }
-
-    pub(in crate::machine) fn on_lock_acquired(&mut self, place: &TaskId) {
-        let Some(task) = self.task_ix(place) else {
-            return;
-        };
-        match self.flight.request(task) {
-            Some(TaskRequest::Return { approved }) => {
-                self.flight.locked.insert(task);
-                self.flight.set(task, None);
-                self.resume_activity(task, approved);
-            }
-            Some(TaskRequest::Lock { .. }) => {
-                self.flight.locked.insert(task);
-                self.flight.enqueue(&self.plan, task);
-            }
-            _ => {}
-        }
-    }
-
-    /// Lets other tasks have the room that a task kept in case that its files are free.
-    pub(in crate::machine) fn on_lock_held(&mut self, place: &TaskId) {
-        let task = self.task_ix(place);
-        let task = task.filter(|task| self.flight.request(*task) == Some(TaskRequest::Lock { room: true }));
-        if let Some(task) = task {
-            self.flight.set(task, Some(TaskRequest::Lock { room: false }));
-        }
-    }
-
-    pub(in crate::machine) fn on_lock_refused(&mut self, place: &TaskId, reason: String, is_replaced: bool) {
-        let task = self.task_ix(place);
-        let waits = |task: &TaskIx| matches!(self.flight.request(*task), Some(TaskRequest::Lock { .. }));
-        let Some(task) = task.filter(waits) else {
-            return;
-        };
-        if is_replaced {
-            return self.cancel(reason);
-        }
-        let failure_class = Some(EngineFailure::Busy.class());
-        self.finish(task, TaskCompletion::failure(Standing::Unchecked, failure_class, reason));
-    }
-
-    /// True if the plan has a step of that name, and it has not ended.
-    fn is_open(&self, step: &Name) -> bool {
-        let ix = self.plan.find(step.as_str());
-        ix.is_some_and(|ix| !self.state.step_record(ix.0).state.is_final())
-    }
-
-    /// Applies the end of an attempt's work. Outputs that are not as declared make it a failure.
-    pub(in crate::machine) fn on_attempt_end(&mut self, mut ended: AttemptEnd) {
-        let Some((task, _)) = self.current_activity(&ended.attempt, ActivityKind::Working) else {
-            return;
-        };
-        let Some(exit) = self.work_exit(task, ended.exit) else {
-            return;
-        };
-        ended.exit = exit;
-        if self.hold_for_children(task, &ended) {
-            return;
-        }
-        if ended.exit.is_success()
-            && let Some(reason) = bad_outputs(self.plan.step(task.ix()), &ended.outputs)
-        {
-            ended.exit = WorkExit::Error { reason, failure_class: FailureClass::Logical };
-            ended.failure_class = None;
-        }
-        ended.failure_class = failure_class_of(&ended.exit, ended.failure_class);
-        if !ended.exit.is_success() {
-            return self.on_failed_attempt(task, ended);
-        }
-        let gates = has_gates(&self.plan, Some(task), GatePoint::Leave);
-        let (attempt, standing) = (ended.attempt.clone(), ended.standing);
-        let seen = std::mem::take(&mut ended.seen);
-        ended.standing = standing.filter(|_| gates);
-        self.emit(ended.into());
-        self.record_evidence(&attempt, seen);
-        if !gates {
-            self.confirm_work(task, attempt, standing);
-        } else if !self.end_before_gates(task, GatePoint::Leave) {
-            self.ask_gates(Some(task), GatePoint::Leave);
-        }
-    }
-
-    pub(in crate::machine) fn on_cache_lookup(&mut self, place: &TaskId, found: Option<CachedResult>) {
-        let looks = |task: &TaskIx| self.flight.request(*task) == Some(TaskRequest::Lookup);
-        let Some(task) = self.task_ix(place).filter(looks) else {
-            return;
-        };
-        let Some(found) = found else {
-            self.flight.set(task, None);
-            return self.start(task);
-        };
-        self.emit(EventKind::CacheHit { place: place.clone(), found });
-        if has_gates(&self.plan, Some(task), GatePoint::Leave) {
-            self.ask_gates(Some(task), GatePoint::Leave);
-        } else {
-            self.confirm_work(task, Attempt { place: place.clone(), attempt: 0 }, None);
-        }
-    }
-
-    pub(in crate::machine) fn cancel(&mut self, reason: String) {
-        if self.state.started.is_none() {
-            return;
-        }
-        let force = self.state.cancelled.is_some();
-        self.emit(EventKind::CancelRequested { reason, force });
-        self.sweep();
     }
 
     pub(in crate::machine) fn on_timer(&mut self, timer: TimerKind) {
@@ -366,16 +240,6 @@ impl Machine {
             }
             _ => self.on_denied(pending, reason),
         }
-    }
-}
-
-/// Returns the failure class. The work's output may override that of its exit, unless the end is
-/// unknown or was requested.
-fn failure_class_of(exit: &WorkExit, reported: Option<FailureClass>) -> Option<FailureClass> {
-    match exit {
-        WorkExit::Interrupted | WorkExit::Cancelled => exit.failure_class(),
-        _ if exit.is_success() => None,
-        _ => reported.or_else(|| exit.failure_class()),
     }
 }
 

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use crate::machine::advance::wait_end;
 use crate::machine::state::in_flight::{InFlight, TaskRequest};
 use crate::machine::state::scope::{self, TaskScope};
 use crate::machine::state::task_phase::{ActivityKind, TaskPhase};
 use crate::machine::state::{self, Machine, MachineTurn, TaskIx};
+use crate::machine::tasks::advance::wait_end;
 use crate::machine::words::{ApprovalRequest, Attempt, Effect, GatePoint, RunPhase, TaskLocks, TimerKind};
 use wf_base::time::Moment;
 use wf_model::LockBusyPolicy;

@@ -151,4 +151,13 @@ impl Machine {
             self.end_attempt(attempt, WorkExit::Cancelled);
         }
     }
+
+    pub(in crate::machine) fn cancel(&mut self, reason: String) {
+        if self.state.started.is_none() {
+            return;
+        }
+        let force = self.state.cancelled.is_some();
+        self.emit(EventKind::CancelRequested { reason, force });
+        self.sweep();
+    }
 }

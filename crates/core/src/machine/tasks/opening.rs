@@ -2,7 +2,10 @@
 //! begins, wherever that will be.
 
 use crate::machine::state::Machine;
-use crate::machine::words::{Baseline, Event, EventKind, LOGIC_VERSION, RunApproval};
+use crate::machine::words::{
+    Baseline, DeselectedStep, Event, EventKind, LOGIC_VERSION, ReusedResult, RunApproval,
+};
+use wf_base::name::Name;
 use wf_base::time::Moment;
 
 impl Machine {
@@ -45,5 +48,25 @@ impl Machine {
         if let Some(approved) = approved {
             self.emit(EventKind::RunApproved(approved));
         }
+    }
+
+    pub(in crate::machine) fn reuse_results(&mut self, kept: Vec<ReusedResult>, left: Vec<DeselectedStep>) {
+        for kept in kept {
+            if self.is_open(&kept.step) {
+                self.emit(kept.into());
+            }
+        }
+        for left in left {
+            if self.is_open(&left.step) {
+                self.emit(EventKind::StepDeselected(left));
+            }
+        }
+        self.run_timer();
+    }
+
+    /// True if the plan has a step of that name, and it has not ended.
+    fn is_open(&self, step: &Name) -> bool {
+        let ix = self.plan.find(step.as_str());
+        ix.is_some_and(|ix| !self.state.step_record(ix.0).state.is_final())
     }
 }

@@ -2,14 +2,17 @@
 
 use std::sync::Arc;
 
-use crate::machine::advance::wait_end;
+use crate::machine::state::fold::task_end::TaskCompletion;
 use crate::machine::state::in_flight::TaskRequest;
-use crate::machine::state::plan_rules::takes_room;
+use crate::machine::state::plan_rules::{has_gates, takes_room};
 use crate::machine::state::scope::{self, TaskScope};
 use crate::machine::state::task_phase::TaskPhase;
 use crate::machine::state::{self, Machine, TaskIx};
-use crate::machine::words::{Effect, EventKind, TaskLocks, TimerKind};
-use wf_model::StepWork;
+use crate::machine::tasks::advance::wait_end;
+use crate::machine::words::{
+    Attempt, CachedResult, Effect, EventKind, GatePoint, Standing, TaskId, TaskLocks, TimerKind,
+};
+use wf_model::{EngineFailure, StepWork};
 
 impl Machine {
     /// Starts the tasks that there is room for. True if that may let other tasks proceed.
@@ -108,6 +111,63 @@ impl Machine {
                 correction: self.correction(task),
                 tool_args: self.tool_args(task),
             }),
+        }
+    }
+
+    pub(in crate::machine) fn on_lock_acquired(&mut self, place: &TaskId) {
+        let Some(task) = self.task_ix(place) else {
+            return;
+        };
+        match self.flight.request(task) {
+            Some(TaskRequest::Return { approved }) => {
+                self.flight.locked.insert(task);
+                self.flight.set(task, None);
+                self.resume_activity(task, approved);
+            }
+            Some(TaskRequest::Lock { .. }) => {
+                self.flight.locked.insert(task);
+                self.flight.enqueue(&self.plan, task);
+            }
+            _ => {}
+        }
+    }
+
+    /// Lets other tasks have the room that a task kept in case that its files are free.
+    pub(in crate::machine) fn on_lock_held(&mut self, place: &TaskId) {
+        let task = self.task_ix(place);
+        let task = task.filter(|task| self.flight.request(*task) == Some(TaskRequest::Lock { room: true }));
+        if let Some(task) = task {
+            self.flight.set(task, Some(TaskRequest::Lock { room: false }));
+        }
+    }
+
+    pub(in crate::machine) fn on_lock_refused(&mut self, place: &TaskId, reason: String, is_replaced: bool) {
+        let task = self.task_ix(place);
+        let waits = |task: &TaskIx| matches!(self.flight.request(*task), Some(TaskRequest::Lock { .. }));
+        let Some(task) = task.filter(waits) else {
+            return;
+        };
+        if is_replaced {
+            return self.cancel(reason);
+        }
+        let failure_class = Some(EngineFailure::Busy.class());
+        self.finish(task, TaskCompletion::failure(Standing::Unchecked, failure_class, reason));
+    }
+
+    pub(in crate::machine) fn on_cache_lookup(&mut self, place: &TaskId, found: Option<CachedResult>) {
+        let looks = |task: &TaskIx| self.flight.request(*task) == Some(TaskRequest::Lookup);
+        let Some(task) = self.task_ix(place).filter(looks) else {
+            return;
+        };
+        let Some(found) = found else {
+            self.flight.set(task, None);
+            return self.start(task);
+        };
+        self.emit(EventKind::CacheHit { place: place.clone(), found });
+        if has_gates(&self.plan, Some(task), GatePoint::Leave) {
+            self.ask_gates(Some(task), GatePoint::Leave);
+        } else {
+            self.confirm_work(task, Attempt { place: place.clone(), attempt: 0 }, None);
         }
     }
 }

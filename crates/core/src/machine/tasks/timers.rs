@@ -1,10 +1,10 @@
 //! The effect of the passing of time.
 
-use crate::machine::advance::wait_end;
 use crate::machine::state::fold::task_end::TaskCompletion;
 use crate::machine::state::in_flight::TaskRequest;
 use crate::machine::state::task_phase::{ActivityKind, TaskPhase};
 use crate::machine::state::{Machine, TaskIx};
+use crate::machine::tasks::advance::wait_end;
 use crate::machine::words::{Attempt, AttemptEnd, Standing, TaskId, TimerKind};
 use wf_base::time::Moment;
 use wf_model::FailureClass;

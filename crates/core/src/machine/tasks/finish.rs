@@ -7,10 +7,13 @@ use serde_json::Value;
 
 use crate::machine::state::fold::task_end::TaskCompletion;
 use crate::machine::state::machine_state::TaskRecord;
+use crate::machine::state::plan_rules::{bad_outputs, has_gates};
+use crate::machine::state::task_phase::ActivityKind;
 use crate::machine::state::{self, Machine, TaskIx};
 use crate::machine::words::reason::truncate_reason;
 use crate::machine::words::{
-    Attempt, AttemptEnd, Effect, EventKind, ReworkLoop, Standing, StepState, TaskId, TimerKind, WorkExit,
+    Attempt, AttemptEnd, Effect, EventKind, GatePoint, ReworkLoop, Standing, StepState, TaskId, TimerKind,
+    WorkExit,
 };
 use wf_base::digest::Sha256Digest;
 use wf_base::name::Name;
@@ -19,6 +22,47 @@ use wf_base::units::elapsed;
 use wf_model::{EngineFailure, FailureClass, JsonObject, StepIx, ValueSchema};
 
 impl Machine {
+    /// Applies the end of an attempt's work. Outputs that are not as declared make it a failure.
+    pub(in crate::machine) fn on_attempt_end(&mut self, mut ended: AttemptEnd) {
+        let Some((task, _)) = self.current_activity(&ended.attempt, ActivityKind::Working) else {
+            return;
+        };
+        let Some(exit) = self.work_exit(task, ended.exit) else {
+            return;
+        };
+        ended.exit = exit;
+        if self.hold_for_children(task, &ended) {
+            return;
+        }
+        if ended.exit.is_success()
+            && let Some(reason) = bad_outputs(self.plan.step(task.ix()), &ended.outputs)
+        {
+            ended.exit = WorkExit::Error { reason, failure_class: FailureClass::Logical };
+            ended.failure_class = None;
+        }
+        ended.failure_class = failure_class_of(&ended.exit, ended.failure_class);
+        if !ended.exit.is_success() {
+            return self.on_failed_attempt(task, ended);
+        }
+        let gates = has_gates(&self.plan, Some(task), GatePoint::Leave);
+        let (attempt, standing) = (ended.attempt.clone(), ended.standing);
+        let seen = std::mem::take(&mut ended.seen);
+        ended.standing = standing.filter(|_| gates);
+        self.emit(ended.into());
+        self.record_evidence(&attempt, seen);
+        if !gates {
+            self.confirm_work(task, attempt, standing);
+        } else if !self.end_before_gates(task, GatePoint::Leave) {
+            self.ask_gates(Some(task), GatePoint::Leave);
+        }
+    }
+
+    /// Records the end of an attempt without outputs.
+    pub(in crate::machine) fn end_attempt(&mut self, attempt: Attempt, how: WorkExit) {
+        let failure_class = how.failure_class();
+        self.emit(AttemptEnd { failure_class, ..AttemptEnd::new(attempt, how) }.into());
+    }
+
     /// Records an attempt that failed, without what it left, and decides what follows: another one, or
     /// the end of the task.
     pub(in crate::machine) fn on_failed_attempt(&mut self, task: TaskIx, ended: AttemptEnd) {
@@ -255,6 +299,16 @@ impl Machine {
             (name.to_string(), Value::Array(list.collect()))
         });
         outputs.collect()
+    }
+}
+
+/// Returns the failure class. The work's output may override that of its exit, unless the end is
+/// unknown or was requested.
+fn failure_class_of(exit: &WorkExit, reported: Option<FailureClass>) -> Option<FailureClass> {
+    match exit {
+        WorkExit::Interrupted | WorkExit::Cancelled => exit.failure_class(),
+        _ if exit.is_success() => None,
+        _ => reported.or_else(|| exit.failure_class()),
     }
 }
 

@@ -43,11 +43,9 @@
 mod agent;
 mod agent_client;
 mod agent_context;
-mod approvals;
 mod children;
 mod client_repair;
 mod compaction;
-mod escalation;
 mod exchange;
 mod exchange_approval;
 mod gates;

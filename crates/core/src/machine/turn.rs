@@ -1,6 +1,6 @@
 //! The processing of an input: each goes to the room that it answers. Timers and answers of approvers are inputs, too.
 
-use crate::machine::escalation::GateBlock;
+use crate::machine::gates::escalation::GateBlock;
 use crate::machine::state::in_flight::TaskRequest;
 use crate::machine::state::machine_state::PendingApproval;
 use crate::machine::state::{Machine, MachineTurn};

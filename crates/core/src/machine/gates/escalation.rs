@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::gate::{self, GateResult, ResolvedEscalation};
-use crate::machine::approvals::ApprovalDraft;
+use crate::machine::gates::approvals::ApprovalDraft;
 use crate::machine::state::fold::task_end::TaskCompletion;
 use crate::machine::state::task_phase::ActivityKind;
 use crate::machine::state::{self, Machine, TaskIx};

@@ -1,7 +1,7 @@
 //! The requests for approval and the effects of the answers.
 
 use crate::gate::GateResult;
-use crate::machine::escalation::GateBlock;
+use crate::machine::gates::escalation::GateBlock;
 use crate::machine::state::fold::task_end::TaskCompletion;
 use crate::machine::state::scope::TaskScope;
 use crate::machine::state::{self, Machine, TaskIx};

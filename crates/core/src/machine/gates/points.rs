@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use crate::gate::{self, GateAction, GateOutcome, GateResult, GateRuling};
-use crate::machine::escalation::GateBlock;
+use crate::machine::gates::escalation::GateBlock;
 use crate::machine::state::fold::task_end::TaskCompletion;
 use crate::machine::state::in_flight::TaskRequest;
 use crate::machine::state::plan_rules::{bad_outputs, has_gates, takes_room};

@@ -1,0 +1,11 @@
+//! The gates and approvals: who is asked before something goes on, and what an answer means.
+//!
+//! **Invariant:** what a gate holds back begins only once the fact that lets it is recorded.
+//!
+//! Start at `points`, which asks the gates at a point of the run; `escalation` is what follows from a block, `approvals` makes
+//! the requests to people.
+
+pub(super) mod escalation;
+
+mod approvals;
+mod points;

@@ -40,29 +40,17 @@
 //! The other modules hold the types of events, inputs and effects, and of the state: `state` and `task_phase` for the
 //! run and its tasks, `control` for the controller, `ledger` for the budget.
 
-mod agent;
-mod agent_client;
-mod agent_context;
-mod children;
-mod client_repair;
-mod compaction;
-mod exchange;
-mod exchange_approval;
+mod agents;
 mod gates;
-mod guidance;
-mod merging;
 mod proof;
-mod question;
 mod rounds;
 mod state;
-mod stuck;
 mod tasks;
-mod tool_approval;
 mod turn;
-mod untrusted;
 mod words;
 
-pub use guidance::ATTEMPTS_BEFORE_GUIDANCE;
+pub use agents::guidance::ATTEMPTS_BEFORE_GUIDANCE;
+pub use agents::tool_approval::untrusted_input;
 pub use rounds::fan_in::REPLANS_BEFORE_PEOPLE;
 pub use rounds::planner::{ANSWER_LIMIT, proposed_plans};
 pub use state::budget_limits::{BUDGET_SPENT_PREFIX, CALL_UNPAID_PREFIX};
@@ -70,5 +58,4 @@ pub use state::halting::{NOT_CHOSEN, NOT_ESCALATED, NOT_STARTED};
 pub use state::in_flight::InFlight;
 pub use state::{LogicMismatch, Machine, MachineState, MachineTurn};
 pub use tasks::restore::RestoreError;
-pub use untrusted::untrusted_input;
 pub use words::*;

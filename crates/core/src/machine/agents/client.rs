@@ -2,12 +2,16 @@
 //!
 //! Such a program decides itself what it asks a model. Each request is recorded before the model gets it, and each reply
 //! before the program gets it; a tool call that was refused is not in the reply. After a crash the program begins anew.
+//!
+//! An invalid answer is repaired once in an attempt, as of any other agent: the program is begun again, in the same attempt
+//! and with the same budget, and is told its answer and the mistake. The fact that it is comes first, so that a crash neither
+//! loses the repair nor allows a second one.
 
 use crate::machine::state::{Machine, TaskIx};
 use crate::machine::words::agents::agent_record::AgentStep;
 use crate::machine::words::{
-    AgentRecord, AgentTurn, Attempt, CallEffort, ClientCall, Effect, EventKind, InvalidAnswer, ModelCallEnd,
-    ModelCallOutcome, ModelCallStart, ToolCallEnd, ToolRecord, WorkExit,
+    AgentRecord, AgentTurn, Attempt, CallEffort, ClientCall, ClientRepair, Effect, EventKind, InvalidAnswer,
+    ModelCallEnd, ModelCallOutcome, ModelCallStart, ToolCallEnd, ToolRecord, WorkExit,
 };
 use wf_base::digest::Sha256Digest;
 use wf_model::EngineFailure;
@@ -94,5 +98,20 @@ impl Machine {
     fn served_agent(&self, attempt: &Attempt) -> Option<TaskIx> {
         let task = self.awaiting_agent(attempt)?;
         (self.agent_record(task)?.next_step() == AgentStep::Serve).then_some(task)
+    }
+
+    /// Lets the program of an agent repair its answer; false if it has tried before.
+    pub(in crate::machine) fn repair_client(
+        &mut self,
+        task: TaskIx,
+        attempt: &Attempt,
+        invalid: InvalidAnswer,
+    ) -> bool {
+        let first = self.agent_record(task).is_some_and(|record| record.client_repair.is_none());
+        if first {
+            let attempt = attempt.clone();
+            self.emit(EventKind::ClientRepairStarted(ClientRepair { attempt, invalid }));
+        }
+        first
     }
 }

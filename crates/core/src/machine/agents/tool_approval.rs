@@ -1,27 +1,25 @@
-//! The tool calls of an agent that gates, or the plan's rules for untrusted text, do not let begin at once.
+//! The tool calls of an agent that gates, or the plan's rules for untrusted text, do not let begin at once, and its
+//! questions to people: tool calls that only a person can answer.
 //!
 //! **Invariant:** a tool call that needs an approval begins only with one of exactly this call, which it uses up.
 //! **Invariant:** a tool that untrusted text closes is not executed, whoever asks for it and after any crash: the
 //! decision follows from facts alone.
-//!
-//! While an approval is pending, the attempt does nothing. After the decision the agent goes on as after a crash: its
-//! conversation is built anew, by this engine or another.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::gate::{self, GateOutcome, GateResult, GateRuling};
-use crate::machine::question::question_text;
 use crate::machine::state::in_flight::TaskRequest;
 use crate::machine::state::plan_rules::has_gates;
 use crate::machine::state::{self, Machine, TaskIx};
-use crate::machine::untrusted::ClosedTool;
 use crate::machine::words::agents::agent_record::AgentStep;
 use crate::machine::words::reason::truncate_reason;
+use crate::machine::words::requests::approval_request::choices;
 use crate::machine::words::{
     ApprovalRequest, EventKind, GatePoint, RequestedTool, ShownContent, ToolCallId, ToolCallRefusal,
     ToolCallStart, ToolCallSubject,
 };
-use wf_model::{JsonObject, UntrustedRule};
+use wf_model::taint::{TaintLevel, taints};
+use wf_model::{AgentTool, AgentWork, JsonObject, Plan, StepIx, UntrustedRule};
 
 /// The way of a tool call before it begins.
 pub(in crate::machine) enum ToolEntry {
@@ -185,5 +183,55 @@ impl Machine {
         if !self.flight.is_returning(task) {
             self.resume_activity(task, false);
         }
+    }
+
+    /// True if a tool call of the agent of a task is a question to people. A program of its own has no such tool.
+    pub(in crate::machine) fn is_question(&self, task: TaskIx, tool: &str) -> bool {
+        let is_own = |work: &AgentWork| !work.engine.is_client() && work.tools.contains(&AgentTool::Ask);
+        tool == AgentTool::Ask.as_str() && self.agent_work(task).is_some_and(is_own)
+    }
+
+    /// Returns the reason why an agent may not ask once more; `None`: it may.
+    pub(in crate::machine) fn question_obstacle(&self, task: TaskIx, tool: &str) -> Option<String> {
+        let limit = self.agent_work(task).filter(|_| self.is_question(task, tool))?.max_questions;
+        let asked = self.agent_record(task)?.questions;
+        (asked >= limit).then(|| {
+            format!("this attempt has asked {asked} of at most {limit} questions; go on with what you know")
+        })
+    }
+}
+
+/// Returns the text of a question, with the answers to choose from.
+pub(in crate::machine) fn question_text(arguments: &Value) -> String {
+    let question = arguments.get("question").and_then(Value::as_str).unwrap_or_default();
+    match choices(arguments).as_slice() {
+        [] => format!("the agent asks: {question}"),
+        choices => format!("the agent asks: {question} ({})", choices.join(", ")),
+    }
+}
+
+/// A tool that untrusted text closes.
+pub(in crate::machine) struct ClosedTool {
+    pub(in crate::machine) rule: UntrustedRule,
+    /// The source of that text.
+    pub(in crate::machine) source: String,
+}
+
+/// Returns the source of a step's inputs that is not trusted; `None`: all are trusted, as the plan declares them.
+pub fn untrusted_input(plan: &Plan, step: StepIx) -> Option<String> {
+    let summary = taints(plan);
+    let inputs = &summary.steps.get(plan.step(step).id.as_str())?;
+    let mut all = inputs.inputs_taint.clone();
+    all.mix_in(&inputs.item);
+    let from = all.from.filter(|_| all.taint == TaintLevel::External)?;
+    Some(format!("its values, from {from}"))
+}
+
+impl Machine {
+    /// Returns the rule that closes a tool now.
+    pub(in crate::machine) fn closed_tool(&self, task: TaskIx, tool: &str) -> Option<ClosedTool> {
+        let source = self.state.task_record(task)?.untrusted.clone()?;
+        let rule = self.agent_work(task)?.untrusted_rule(tool)?;
+        Some(ClosedTool { rule, source })
     }
 }

@@ -6,16 +6,17 @@
 //! far as reserves are right. **Invariant:** an agent ends once nothing that it asked for is under way.
 
 use crate::agent::ContextCut;
+use crate::machine::agents::tool_approval::ToolEntry;
+use crate::machine::state::budget_limits::BUDGET_SPENT_PREFIX;
 use crate::machine::state::in_flight::TaskRequest;
 use crate::machine::state::{Machine, TaskIx};
-use crate::machine::tool_approval::ToolEntry;
 use crate::machine::words::agents::agent_record::AgentStep;
 use crate::machine::words::{
     AgentBriefing, AgentExit, AgentRecord, AgentTurn, Attempt, Effect, EventKind, GatePoint, ModelCallEnd,
     ModelCallStart, TimerKind, ToolCallEnd, ToolCallId, ToolCallRefusal, ToolCallStart, WorkExit,
 };
 use wf_base::digest::Sha256Digest;
-use wf_model::FailureClass;
+use wf_model::{EngineFailure, FailureClass};
 
 impl Machine {
     /// Waits for the briefing of an agent that begins, or goes on after a resume.
@@ -296,5 +297,33 @@ impl Machine {
         }
         let untrusted = task.and_then(|task| self.state.task_record(task)?.untrusted.clone());
         self.turn.effects.push(Effect::EndAgent { attempt: attempt.clone(), exit, answer, untrusted });
+    }
+
+    /// Returns the exit of an agent that may not make its next model call.
+    pub(in crate::machine) fn call_obstacle(&self, task: TaskIx, start: &ModelCallStart) -> Option<WorkExit> {
+        let (work, record) = (self.agent_work(task)?, self.agent_record(task)?);
+        let logical = |reason| WorkExit::Error { reason, failure_class: FailureClass::Logical };
+        if record.call() >= work.max_turns && start.repairs.is_none() {
+            let most = work.max_turns;
+            return Some(logical(format!(
+                "the agent made {most} model calls, its `max_turns`, without an answer"
+            )));
+        }
+        let reserve = record.reserve(start);
+        let tokens = reserve.tokens;
+        let window = record.limits.context_window;
+        if tokens > window {
+            return Some(logical(format!(
+                "the next model call may need {tokens} tokens, and the context window of the model has {window}: \
+                 give it a shorter briefing or less to read at once, or take a model with a larger window"
+            )));
+        }
+        let finally = self.plan.is_finally(task.ix());
+        let short = self.shortage(reserve, self.open_reserves(), finally);
+        let failure_class = EngineFailure::Budget.class();
+        short.map(|reason| WorkExit::Error {
+            reason: format!("{BUDGET_SPENT_PREFIX}: {reason}; {}", EngineFailure::Budget.remedy()),
+            failure_class,
+        })
     }
 }

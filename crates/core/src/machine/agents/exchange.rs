@@ -3,14 +3,17 @@
 //! **Invariant:** where gates are asked, a model call begins, a reply is acted on, and a result reaches the model only
 //! once the fact that they let it pass is recorded. After a crash, what has no such fact is asked about again.
 
-use crate::gate::{self, GateOutcome, GateRuling};
+use serde_json::Value;
+
+use crate::gate::{self, GateOutcome, GateResult, GateRuling};
 use crate::machine::state::in_flight::TaskRequest;
 use crate::machine::state::plan_rules::has_gates;
 use crate::machine::state::{self, Machine, TaskIx};
 use crate::machine::words::agents::tool_subject::subject;
+use crate::machine::words::reason::truncate_reason;
 use crate::machine::words::{
-    AgentRecord, Attempt, CallSupplement, EventKind, ExchangeGated, ExchangePart, ExchangeSubject, GatePoint,
-    GatedExchange, ModelCallStart, ShownContent, WorkExit,
+    AgentExit, AgentRecord, ApprovalRequest, Attempt, CallSupplement, EventKind, ExchangeGated, ExchangePart,
+    ExchangeSubject, GatePoint, GatedExchange, ModelCallStart, ShownContent, WorkExit,
 };
 use wf_model::{EngineFailure, FailureClass};
 
@@ -133,5 +136,55 @@ fn obstacle(point: GatePoint, ruling: GateRuling, is_revised: bool, is_read: boo
         _ if !is_revised => Some(format!("a gate rewrote {subject}, which cannot be rewritten")),
         _ if !is_read => Some(format!("{subject} needs an approval, and cannot be read")),
         GateRuling::Ask { .. } | GateRuling::Continue => None,
+    }
+}
+
+impl Machine {
+    /// Requests the approval of a part of a conversation: that of one gate after the other.
+    pub(in crate::machine) fn ask_for_exchange(
+        &mut self,
+        task: TaskIx,
+        about: ExchangeSubject,
+        shown: &Value,
+        gates: Vec<GateResult>,
+    ) {
+        let ask = self.request_of_gates(Some(task), about.passed.point, gates);
+        let message = format!("{} · {}", about.question(), ask.message);
+        let message = truncate_reason(message);
+        let show = shown.as_object().cloned().unwrap_or_default();
+        self.open_request(ApprovalRequest { exchange: Some(about), show, message, ..ask });
+    }
+
+    /// Lets an agent go on with a part that was approved, unless a further gate asks other approvers.
+    pub(in crate::machine) fn on_exchange_approved(&mut self, task: TaskIx, ask: ApprovalRequest) {
+        match ask.exchange {
+            Some(about) if !ask.deferred_results.is_empty() => {
+                self.ask_for_exchange(task, about, &Value::Object(ask.show), ask.deferred_results);
+            }
+            Some(about) => {
+                self.emit(EventKind::ExchangeGated(about.passed));
+                self.brief_again(task);
+            }
+            None => {}
+        }
+    }
+
+    /// Withholds a result that was not approved, and ends an agent whose call or reply was not.
+    pub(in crate::machine) fn on_exchange_denied(
+        &mut self,
+        task: TaskIx,
+        about: &ExchangeSubject,
+        reason: &str,
+    ) {
+        let blocked = Some(format!("{} was not approved: {reason}", subject(about.passed.point)));
+        let decided = ExchangeGated { revised: None, blocked, ..about.passed.clone() };
+        let (attempt, exit) =
+            (decided.attempt.clone(), self.exit_after(task, &decided, wf_model::FailureClass::Logical));
+        self.emit(EventKind::ExchangeGated(decided));
+        // Its conversation is built anew before it ends, as after a crash.
+        if let Some(exit) = exit {
+            self.emit(EventKind::AgentEnded(AgentExit { attempt, exit, answer: None }));
+        }
+        self.brief_again(task);
     }
 }

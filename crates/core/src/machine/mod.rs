@@ -15,30 +15,28 @@
 //! # The way through it
 //!
 //! An input enters at `turn`, which calls the room that the input answers. A room decides, and each decision is an
-//! event, recorded by `Machine::emit`. The fold (`fold`, `fold_gates`, `task_end`, `reopen`) applies the event to
-//! [`MachineState`], and [`InFlight`] follows the tasks that it moved. Then `advance` begins whatever may begin now,
+//! event, recorded by `Machine::emit`. The fold (`state::fold`) applies the event to
+//! [`MachineState`], and [`InFlight`] follows the tasks that it moved. Then `tasks::advance` begins whatever may begin now,
 //! until nothing more follows without an input.
 //!
-//! | room | modules |
-//! |---|---|
-//! | progress: dependencies, the items of a repeated step, the phases of a run | `advance` `fan_out` |
-//! | admission: room, gates, locks, the cache, the budget | `admit` `budget` `in_flight` |
-//! | attempts: their ends, retries and feedback | `finish` `history` `feedback` |
-//! | agents: model calls and tool calls | `agent` `agent_client` `agent_context` `agent_fold` `agent_record` |
-//! | child runs that agents start | `children` `child_fold` |
-//! | plans that the run makes | `generated` |
-//! | merges of what agents did in worktrees | `merging` |
-//! | verdicts: the checks of a phase, rework, evidence that goes stale | `checks` `confirm` |
-//! | gates and approvals | `gates` `escalation` `approvals` |
-//! | rounds: measured, judged, redirected to other alternatives | `measure` `rounds` `actuator` `memory_advice` |
-//! | the planner, asked when no alternative is left | `planner` `request` `proposal` `restrictions` |
-//! | the planner, asked about an agent whose attempts fail | `guidance` |
-//! | people, asked about an agent that is stuck | `stuck` |
-//! | time and interruption: timers, cancellation, resume, restore, termination | `timers` `cancel` `resume` `restore` `terminate` |
-//! | the end of a run and its verification status | `run_end` `omission` |
+//! ```text
+//! room    what it is                                                    what it calls, besides `state`
+//! turn    an input, and the room that it goes to                        all below
+//! tasks   dependencies, admission, attempts, budget, the ends           agents gates proof rounds
+//! agents  model calls, tool calls, child runs, merges, help             tasks gates proof rounds
+//! gates   gates and approvals                                           tasks proof
+//! proof   checks, rework, evidence that goes stale                      tasks agents gates
+//! rounds  measured, judged, redirected to other alternatives; planners  tasks
+//! state   the state, its fold, and what all rooms read and record       nothing
+//! words   events, inputs, effects, ids, requests, verdicts              nothing, and names no room
+//! ```
 //!
-//! The other modules hold the types of events, inputs and effects, and of the state: `state` and `task_phase` for the
-//! run and its tasks, `control` for the controller, `ledger` for the budget.
+//! A room names `state` and `words` alone, and calls the others as methods of [`Machine`]. Between `tasks`, `agents`, `gates`
+//! and `proof` such calls go both ways: an attempt that ended is checked, and a check that failed ends the task. Methods
+//! call each other in a circle only through `finish`, which stops the others when a task has failed, and in the loop of
+//! an agent.
+//!
+//! Start at `words`, then `turn` and `tasks`; the documentation of each room says where to start in it.
 
 mod agents;
 mod gates;

@@ -1,4 +1,4 @@
-//! The requests for approval and the effects of the answers.
+//! The requests for approval: those of steps, of gates, and of whoever else needs a decision of people.
 
 use crate::gate::GateResult;
 use crate::machine::gates::escalation::GateBlock;

@@ -56,6 +56,9 @@ const ENGINE_ROOMS: [&str; 13] = [
 /// The files of the engine that name a room above theirs: a nested run has a loop, and a run holds its agents.
 const ENGINE_ARROWS_UP: [(&str, &str); 2] = [("nested/running.rs", "dispatch"), ("run/context.rs", "agent")];
 
+/// The rooms of the machine. `turn` is above them.
+const MACHINE_ROOMS: [&str; 7] = ["tasks", "agents", "gates", "proof", "rounds", "state", "words"];
+
 /// Outside crates that only some of ours may use.
 const PLACES: [(&str, &str); 16] = [
     ("rusqlite", "store"),
@@ -172,6 +175,31 @@ fn the_rooms_of_the_engine_name_only_those_below() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     let fewer: Vec<_> = ENGINE_ARROWS_UP.iter().filter(|arrow| !up.contains(arrow)).collect();
     assert!(fewer.is_empty(), "these need not be named: {fewer:?}");
+}
+
+#[test]
+fn the_rooms_of_the_machine_name_only_its_state_and_words() {
+    let name = regex::Regex::new(r"\bcrate::machine::(\w+)").unwrap();
+    let mut wrong = Vec::new();
+    for (path, text) in production() {
+        let Some(file) = path.strip_prefix("crates/core/src/machine/") else { continue };
+        let Some((room, _)) = file.split_once('/') else { continue };
+        if !MACHINE_ROOMS.contains(&room) {
+            wrong.push(format!("{path}: `{room}` is not in the list of rooms"));
+        }
+        let below: &[&str] = match room {
+            "words" => &[],
+            "state" => &["words"],
+            _ => &["state", "words"],
+        };
+        for found in name.captures_iter(&text) {
+            let named = &found[1];
+            if MACHINE_ROOMS.contains(&named) && named != room && !below.contains(&named) {
+                wrong.push(format!("{path} names `{named}`"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 #[test]

@@ -18,14 +18,38 @@
 //! agent_tool ──▶ probe                           a part of a step's work, in its sandbox
 //! ```
 //!
+//! The rooms, each of which names rooms below it:
+//!
+//! ```text
+//! room          what it is                                                     what it names, besides `disk`
+//! supervisor    the work of attempts, in a process that outlives the engine    work processes secrets log
+//! work          attempts and checks, and where they run                        pinned view sandbox processes log
+//! gate          gates and planners: programs that answer like checks           work view processes
+//! http, mcp     requests of steps, and the servers of tools                    processes log
+//! agent_tool    the tools of agents                                            sandbox processes repository
+//! worktree      copies of a repository, their versions and merges              processes
+//! pinned, view  what a check may execute, and what it sees                     originals manifest sandbox
+//! originals     what the workspace was when the run began                      manifest sandbox
+//! secrets       secrets and keys                                               processes pinned
+//! sandbox       the confinement of a process                                   processes repository
+//! processes     one process and what it starts                                 sandbox log pinned
+//! log           the output of attempts on disk                                 step_files
+//! step_files    the files through which a step and `wf` talk
+//! manifest, repository, fetch, disk   files, repositories and pages, without processes
+//! ```
+//!
+//! Some names lead back up. A process is started in its sandbox, whose stages are processes (`processes`, `sandbox`).
+//! A check is run by the engine's executor, and gates, worktrees, secrets and tools of agents ask the same
+//! (`work::executor`), which may be the supervisor. The sandbox starts the stage that answers a tool of an agent.
+//!
 //! One question has one answer:
 //!
 //! - A process is a [`process::ProcessCommand`]. An attempt keeps its output in a [`log`]; a [`probe`]
 //!   keeps the beginning in memory; a [`dialogue`] passes its lines on while it runs.
 //! - A path of the workspace is opened below the root by [`confined_dir::ConfinedDir`]; a path of a
 //!   sandbox, whose root is another, in `sandbox::mount`.
-//! - A version of a file is a `stamp::FileStamp`; a file of unknown kind is opened by
-//!   `files::open_regular`.
+//! - A version of a file is a `disk::stamp::FileStamp`; a file of unknown kind is opened by
+//!   `disk::files::open_regular`.
 //! - The reason why work does not count is a [`WorkError`], which becomes an exit of the step.
 //!
 //! **Invariant:** only [`process`] and the stages of a [`sandbox`] spawn processes; the supervisor itself
@@ -34,65 +58,41 @@
 //! Start at [`attempt::run`].
 
 pub mod agent_tool;
-pub mod attempt;
-pub mod cache;
-pub mod cached_files;
-pub mod check;
-pub mod confined_dir;
-pub mod connection_secrets;
-pub mod container;
-pub mod correction;
-pub mod dialogue;
-pub mod environment;
-pub mod evidence;
 pub mod fetch;
-pub mod files;
 pub mod gate;
 pub mod http;
-pub mod keychain;
-pub mod keyfile;
 pub mod log;
 pub mod manifest;
 pub mod mcp;
 pub mod originals;
-pub mod outputs;
 pub mod pinned;
-pub mod planner;
-pub mod probe;
-pub mod process;
 pub mod runtime;
 pub mod sandbox;
-pub mod secret;
-pub mod shell;
-pub mod supervise;
 pub mod supervisor;
-pub mod tree;
-pub mod usage;
 pub mod view;
-pub mod wait;
 pub mod worktree;
 
-mod control_group;
-mod executor;
-mod memory_room;
+mod disk;
 mod mutex;
-mod output_entry;
-mod output_head;
-mod output_pipe;
+mod processes;
 mod repository;
-mod spawn;
+mod secrets;
 mod spawn_task;
-mod stamp;
+mod step_files;
 mod stop_level;
-mod tails;
+mod work;
 mod work_error;
 
-use mutex::lock;
-
-pub use executor::ProcessExecutor;
+pub use disk::{cache, cached_files, confined_dir, evidence, files};
+pub use gate::planner;
+pub use processes::tails::StreamTails;
+pub use processes::{container, dialogue, environment, probe, process, shell, supervise, tree};
+pub use secrets::{connection_secrets, keychain, keyfile, secret};
 pub use spawn_task::spawn_task;
+pub use step_files::{correction, outputs, usage};
 pub use stop_level::StopLevel;
-pub use tails::StreamTails;
+pub use work::executor::ProcessExecutor;
+pub use work::{attempt, check, wait};
 pub use work_error::WorkError;
 
 /// The engine's own environment, read once by the CLI.

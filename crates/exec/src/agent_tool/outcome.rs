@@ -6,10 +6,11 @@ use tokio::time::Instant;
 
 use super::answer::{FileToolAnswer, FileToolOrder};
 use super::stage;
-use crate::probe::{ProbeJob, ProbeOutcome, ProbeRole};
-use crate::process::ProcessCommand;
+use crate::processes::probe::{ProbeJob, ProbeOutcome, ProbeRole};
+use crate::processes::process::ProcessCommand;
 use crate::sandbox::WorkspaceLayer;
-use crate::{ProcessExecutor, StopLevel};
+use crate::stop_level::StopLevel;
+use crate::work::executor::ProcessExecutor;
 use wf_base::redact::SecretMask;
 use wf_core::agent::{ToolRequest, cut_ends, cut_result};
 use wf_core::machine::WorkExit;

@@ -4,8 +4,8 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use super::answer::{FileToolAnswer, FileToolOrder};
-use crate::WorkError;
-use crate::spawn::OWN_PROGRAM;
+use crate::processes::spawn::OWN_PROGRAM;
+use crate::work_error::WorkError;
 use wf_core::machine::WorkExit;
 
 /// The argument that makes this program carry out one request about files. It is not a user command.

@@ -7,7 +7,7 @@ use rustix::fs::{FileType, Mode, OFlags};
 
 use super::error::FileToolError;
 use super::shown::quoted;
-use crate::confined_dir::{ConfinedDir, PathLookupError};
+use crate::disk::confined_dir::{ConfinedDir, PathLookupError};
 
 /// A file that was opened for reading.
 pub(super) struct FoundFile {

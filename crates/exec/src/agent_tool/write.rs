@@ -11,7 +11,7 @@ use rustix::io::Errno;
 use super::error::{FileToolError, is_refusal};
 use super::shown::quoted;
 use super::workspace::{ToolWorkspace, kind_name, split};
-use crate::confined_dir::PathLookupError;
+use crate::disk::confined_dir::PathLookupError;
 use crate::repository;
 
 /// The folders that no tool writes to: the files in them change what git and wf do. Whoever may, can use a

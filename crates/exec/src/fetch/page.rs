@@ -10,7 +10,7 @@ use tokio::time::timeout;
 use super::FetchTarget;
 use super::address::reachable;
 use super::html::text_of;
-use crate::StopLevel;
+use crate::stop_level::StopLevel;
 
 /// The maximum time of a page.
 const PAGE_TIMEOUT: Duration = Duration::from_secs(30);

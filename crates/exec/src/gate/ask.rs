@@ -5,10 +5,10 @@ use std::sync::Arc;
 use tokio::sync::watch;
 
 use super::script;
-use crate::StopLevel;
-use crate::check::CheckEnvironment;
-use crate::confined_dir::{ConfinedDir, PathLookupError};
+use crate::disk::confined_dir::{ConfinedDir, PathLookupError};
+use crate::stop_level::StopLevel;
 use crate::view::WorkspaceView;
+use crate::work::check::CheckEnvironment;
 use wf_core::gate::predicate::{FileInspector, FileStatus};
 use wf_core::gate::{GateAnswer, GateContext, computed_answer, no_provider};
 use wf_model::{Gate, GateProvider};

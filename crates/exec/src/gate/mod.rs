@@ -11,6 +11,7 @@
 
 mod ask;
 mod output;
+pub mod planner;
 mod probe;
 mod script;
 #[cfg(test)]

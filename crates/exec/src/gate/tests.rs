@@ -6,9 +6,11 @@ use serde_json::{Value, json};
 use tokio::sync::watch;
 
 use super::{GateEnvironment, ask};
-use crate::check::CheckEnvironment;
+use crate::HostEnv;
+use crate::stop_level::StopLevel;
 use crate::view::WorkspaceView;
-use crate::{HostEnv, ProcessExecutor, StopLevel};
+use crate::work::check::CheckEnvironment;
+use crate::work::executor::ProcessExecutor;
 use wf_base::name::{GateId, PlanId};
 use wf_base::redact::SecretMask;
 use wf_base::time::SystemClock;

@@ -8,10 +8,12 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::{HttpJob, HttpOutcome, HttpRequest, job};
-use crate::attempt::conclude;
 use crate::log::{LogStream, LogWriter};
-use crate::supervise::{OutputSink as _, next_stop, wait_until};
-use crate::{HostEnv, OnOutput, StopLevel, WorkError};
+use crate::processes::supervise::{OutputSink as _, next_stop, wait_until};
+use crate::stop_level::StopLevel;
+use crate::work::attempt::conclude;
+use crate::work_error::WorkError;
+use crate::{HostEnv, OnOutput};
 use wf_base::time::{Moment, format_duration, parse_retry_after};
 use wf_core::machine::WorkExit;
 use wf_model::JsonObject;

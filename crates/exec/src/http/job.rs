@@ -3,7 +3,9 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::HttpRequest;
-use crate::{WorkError, log, outputs};
+use crate::log;
+use crate::step_files::outputs;
+use crate::work_error::WorkError;
 use wf_base::exact_json;
 use wf_base::name::Name;
 use wf_base::redact::SecretMask;

@@ -7,7 +7,7 @@ use reqwest::header::{HeaderMap, HeaderName};
 use super::HttpClient;
 use super::client::{classify_status, request_error};
 use super::request::sensitive_value;
-use crate::WorkError;
+use crate::work_error::WorkError;
 use wf_base::time::{Moment, format_duration};
 
 /// A notification: the content of the response does not matter, only its acceptance.

@@ -1,7 +1,7 @@
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Method, Url};
 
-use crate::WorkError;
+use crate::work_error::WorkError;
 use wf_base::name::Name;
 use wf_base::redact::SecretMask;
 use wf_model::HttpCall;

@@ -8,7 +8,8 @@ use serde_json::json;
 use tokio::sync::watch;
 
 use super::{HttpClient, HttpJob, HttpOutcome, HttpRequest};
-use crate::{HostEnv, StopLevel, log};
+use crate::stop_level::StopLevel;
+use crate::{HostEnv, log};
 use wf_base::name::Name;
 use wf_base::redact::SecretMask;
 use wf_base::time::{FixedClock, Moment, SystemClock};

@@ -1,8 +1,10 @@
 use std::io;
 use std::path::Path;
 
-use super::{LogChunk, LogStream, file::LogFile, record::LogIndexRecord, target};
-use crate::stamp::FileIdentity;
+use super::file::LogFile;
+use super::record::LogIndexRecord;
+use super::{LogChunk, LogStream, target};
+use crate::disk::stamp::FileIdentity;
 use wf_base::time::Moment;
 
 /// The maximum number of bytes read at once.

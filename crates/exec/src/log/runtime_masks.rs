@@ -3,9 +3,9 @@ use std::time::SystemTime;
 
 use rustix::fs::OFlags;
 
-use crate::files::{open_regular, read_bounded};
-use crate::output_entry::masks;
-use crate::outputs::MAX_OUTPUT_FILE_BYTES;
+use crate::disk::files::{open_regular, read_bounded};
+use crate::step_files::output_entry::masks;
+use crate::step_files::outputs::MAX_OUTPUT_FILE_BYTES;
 use wf_base::redact::{SecretMask, weakness};
 
 /// The values that an attempt wants to be masked while it runs: it writes them to its output file.

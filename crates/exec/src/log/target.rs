@@ -1,7 +1,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::correction;
+use crate::step_files::correction;
 use wf_base::redact::SecretMask;
 use wf_base::time::Clock;
 use wf_core::machine::Attempt;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use proptest::prelude::*;
 
 use super::{LogChunk, LogFollower, LogStream, LogTarget, LogWriter, RunLogs, path, target};
-use crate::supervise::OutputSink as _;
+use crate::processes::supervise::OutputSink as _;
 use wf_base::name::Name;
 use wf_base::redact::SecretMask;
 use wf_base::time::{FixedClock, Moment};

@@ -2,12 +2,16 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use super::cursor::LogCursor;
+use super::lines::LineBuffer;
 use super::mask_chain::MaskChain;
 use super::runtime_masks::{NewMasks, RuntimeMasks};
-use super::{LogStream, LogTarget, cursor::LogCursor, lines::LineBuffer, segment::LogSegment, target};
-use crate::supervise::OutputSink;
-use crate::tails::TailCollector;
-use crate::{OnOutput, StreamTails, WorkError};
+use super::segment::LogSegment;
+use super::{LogStream, LogTarget, target};
+use crate::OnOutput;
+use crate::processes::supervise::OutputSink;
+use crate::processes::tails::{StreamTails, TailCollector};
+use crate::work_error::WorkError;
 use wf_base::redact::SecretMask;
 use wf_model::EngineFailure;
 

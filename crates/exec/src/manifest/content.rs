@@ -6,9 +6,9 @@ use rustix::fs::{AtFlags, FileType, Mode, OFlags};
 use rustix::io::Errno;
 
 use super::WorkspaceManifest;
-use crate::WorkError;
-use crate::confined_dir::ConfinedDir;
-use crate::stamp::FileStamp;
+use crate::disk::confined_dir::ConfinedDir;
+use crate::disk::stamp::FileStamp;
+use crate::work_error::WorkError;
 use wf_base::digest::Sha256Digest;
 
 /// The flags to open a file: no link is followed, and a pipe does not block.

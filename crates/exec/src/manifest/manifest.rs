@@ -1,7 +1,7 @@
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
-use crate::stamp::FileStamp;
+use crate::disk::stamp::FileStamp;
 
 /// The files of a workspace at one instant.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

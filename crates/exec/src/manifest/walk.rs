@@ -8,8 +8,8 @@ use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags};
 use rustix::io::Errno;
 
 use super::{ManifestFolder, ManifestNode, WorkspaceManifest};
-use crate::WorkError;
-use crate::stamp::{FileIdentity, FileStamp};
+use crate::disk::stamp::{FileIdentity, FileStamp};
+use crate::work_error::WorkError;
 
 /// The maximum depth of folders: each level takes a descriptor.
 const MAX_DEPTH: usize = 256;

@@ -8,9 +8,9 @@ use tokio::sync::watch;
 
 use super::McpFailure;
 use super::message::{HANDSHAKES, ServerMessage, handshake, line, notification, read, request};
-use crate::StopLevel;
-use crate::dialogue::{self, DialogueEnd, DialogueLimits, LineReceiver, LineSender};
-use crate::process::ProcessCommand;
+use crate::processes::dialogue::{self, DialogueEnd, DialogueLimits, LineReceiver, LineSender};
+use crate::processes::process::ProcessCommand;
+use crate::stop_level::StopLevel;
 
 /// The maximum length of a message of a server, in bytes.
 const MAX_LINE: usize = 4 * 1024 * 1024;

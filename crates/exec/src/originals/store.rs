@@ -11,12 +11,12 @@ use rustix::fs::OFlags;
 
 use super::git_stamp::GitStamp;
 use super::{GitPart, archive, index, outside};
-use crate::WorkError;
-use crate::confined_dir::ConfinedDir;
-use crate::files::open_regular;
+use crate::disk::confined_dir::ConfinedDir;
+use crate::disk::files::open_regular;
+use crate::disk::stamp::FileStamp;
 use crate::manifest::WorkspaceManifest;
 use crate::sandbox::{KeptCopy, KeptGitFolder};
-use crate::stamp::FileStamp;
+use crate::work_error::WorkError;
 use wf_base::digest::Sha256Digest;
 
 /// The most files that are copied since git does not have them as they are.

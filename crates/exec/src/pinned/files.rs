@@ -4,9 +4,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::trail::{PathEnd, PathEntry, resolve_path};
-use crate::files::globs;
+use crate::disk::files::globs;
+use crate::gate::planner;
+use crate::processes::{environment, shell};
 use crate::view::{DataFiles, checks, family, named, product_globs};
-use crate::{WorkError, environment, planner, shell};
+use crate::work_error::WorkError;
 use wf_base::digest::Sha256Digest;
 use wf_base::name::Name;
 use wf_model::expr::Template;

@@ -7,8 +7,9 @@ use serde::{Deserialize, Serialize};
 use super::files::{skill_files, skills};
 use super::guard::SkillFileGuard;
 use super::trail::{PathEnd, resolve_path};
-use crate::process::ProcessCommand;
-use crate::{WorkError, view};
+use crate::processes::process::ProcessCommand;
+use crate::view;
+use crate::work_error::WorkError;
 use wf_base::digest::Sha256Digest;
 use wf_model::Plan;
 

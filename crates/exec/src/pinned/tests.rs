@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::{PinnedFiles, files};
-use crate::process::ProcessCommand;
+use crate::processes::process::ProcessCommand;
 use wf_base::name::{Name, PlanId, SkillName};
 use wf_model::expr::Template;
 use wf_model::{

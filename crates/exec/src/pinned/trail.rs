@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::FileType;
 
-use crate::confined_dir::{ConfinedDir, PathLookupError};
-use crate::stamp::FileStamp;
+use crate::disk::confined_dir::{ConfinedDir, PathLookupError};
+use crate::disk::stamp::FileStamp;
 use wf_base::digest::Sha256Digest;
 
 /// A link or file that a path passes.

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use super::layout::{FoundRepository, GIT};
 use super::put_aside;
 use super::walk::{Repositories, RepositoryWalk};
-use crate::WorkError;
+use crate::work_error::WorkError;
 
 /// The repositories in folders that an attempt may write, as they were when it began.
 #[derive(Debug)]

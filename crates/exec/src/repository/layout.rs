@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, FileType};
 
-use crate::stamp::FileIdentity;
+use crate::disk::stamp::FileIdentity;
 
 /// The file or folder by which git knows that the folder around it has a repository.
 pub(super) const GIT: &str = ".git";

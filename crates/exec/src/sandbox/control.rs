@@ -8,9 +8,9 @@ use std::fs;
 use std::path::{Component, Path, PathBuf};
 
 use super::SandboxSpec;
-use crate::WorkError;
+use crate::disk::stamp::FileIdentity;
 use crate::repository::{RepositoryGuard, put_aside};
-use crate::stamp::FileIdentity;
+use crate::work_error::WorkError;
 
 /// The control files in folders that a step may write, as they were when it began.
 #[derive(Debug)]

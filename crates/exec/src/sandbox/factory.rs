@@ -3,7 +3,8 @@ use std::path::{Path, PathBuf};
 use super::control::ungranted;
 use super::places::TOOL_FOLDERS;
 use super::{KeptCopy, KeptGitFolder, SandboxSpec, WorkspaceLayer};
-use crate::{HostEnv, keyfile};
+use crate::HostEnv;
+use crate::secrets::keyfile;
 use wf_model::{Check, ResourceLimits, Step};
 
 /// The common settings of all sandboxes of a session.

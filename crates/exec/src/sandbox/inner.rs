@@ -12,9 +12,11 @@ use rustix::process::{DumpableBehavior, Pid, WaitOptions};
 use super::messages::{INPUT_FD, SandboxOrder, StageMessage};
 use super::outer::{SupervisorSocket, order};
 use super::{IsolationKind, loopback, mounts, restrictions, seccomp};
-use crate::spawn::{self, ProcessImage};
-use crate::supervise::of_status;
-use crate::{WorkError, agent_tool, process};
+use crate::agent_tool;
+use crate::processes::process;
+use crate::processes::spawn::{self, ProcessImage};
+use crate::processes::supervise::of_status;
+use crate::work_error::WorkError;
 
 /// Builds the sandbox, starts the command in it and waits for its exit. Processes that it leaves
 /// running die with this process.

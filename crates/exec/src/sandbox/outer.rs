@@ -14,7 +14,8 @@ use wf_model::EngineFailure;
 
 use super::messages::{ORDER_FD, SANDBOX_STAGE_ARG, SandboxOrder, StageMessage};
 use super::{inner, port};
-use crate::{WorkError, spawn};
+use crate::processes::spawn;
+use crate::work_error::WorkError;
 
 /// The argument that selects the inner stage.
 const INNER_STAGE_ARG: &str = "inner";

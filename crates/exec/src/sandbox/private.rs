@@ -36,7 +36,7 @@ static PRIVATE_PATHS: Mutex<PrivatePaths> = Mutex::new(None);
 /// Returns the private files and folders of the system, at most `FRESH` seconds old.
 pub(super) fn of_system() -> io::Result<Arc<Vec<PathBuf>>> {
     // Concurrent callers wait for one search and share its findings.
-    let mut known = crate::lock(&PRIVATE_PATHS);
+    let mut known = crate::mutex::lock(&PRIVATE_PATHS);
     let now = rustix::time::clock_gettime(ClockId::Boottime).tv_sec;
     if let Some((at, found)) = &*known
         && now - at < CACHE_SECONDS

@@ -1,8 +1,10 @@
 //! The guards that this machine can enforce, determined by a trial.
 
 use super::{IsolationKind, SandboxSpec};
-use crate::process::ProcessCommand;
-use crate::{ProcessExecutor, StopLevel, probe};
+use crate::processes::probe;
+use crate::processes::process::ProcessCommand;
+use crate::stop_level::StopLevel;
+use crate::work::executor::ProcessExecutor;
 use std::path::Path;
 use std::time::Duration;
 use wf_core::machine::WorkExit;

@@ -3,7 +3,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::ControlFiles;
-use crate::WorkError;
+use crate::work_error::WorkError;
 use wf_model::ResourceLimits;
 
 /// The view and the rights of a process.

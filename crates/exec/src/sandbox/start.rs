@@ -8,9 +8,11 @@ use std::path::Path;
 use super::limits::LimitGroup;
 use super::messages::{INPUT_FD, ORDER_FD, PRIVATE_LIST_FD, SANDBOX_STAGE_ARG, SandboxOrder, StageMessage};
 use super::{ControlFiles, IsolationKind, SandboxSpec, private};
-use crate::process::ProcessCommand;
-use crate::spawn::{self, OWN_PROGRAM, ProcessImage, SpawnedProcess};
-use crate::{WorkError, agent_tool, tree};
+use crate::agent_tool;
+use crate::processes::process::ProcessCommand;
+use crate::processes::spawn::{self, OWN_PROGRAM, ProcessImage, SpawnedProcess};
+use crate::processes::tree;
+use crate::work_error::WorkError;
 use wf_core::machine::WorkExit;
 use wf_model::EngineFailure;
 

@@ -18,9 +18,10 @@ use super::message::{RunAttempt, SupervisorReply, SupervisorRequest};
 use super::mux::MuxConnection;
 use super::recall::kill_the_rest;
 use super::request::{self, CallResult, JobHooks, SerialConnection, converse};
-use crate::attempt::{ProcessJob, ProcessOutcome};
-use crate::probe::{ProbeJob, ProbeOutcome};
-use crate::{StopLevel, lock};
+use crate::mutex::lock;
+use crate::processes::probe::{ProbeJob, ProbeOutcome};
+use crate::stop_level::StopLevel;
+use crate::work::attempt::{ProcessJob, ProcessOutcome};
 
 /// The message that everything is recorded and nothing will be queried later.
 pub(super) const SETTLED_MESSAGE: u8 = b'f';

@@ -12,9 +12,9 @@ use super::frame::{FrameReader, FrameSender, SupervisorFrame, outgoing, send, wr
 use super::message::{RequestFollowUp, SupervisorReply, SupervisorRequest};
 use super::state::{Supervisor, WorkSender};
 use super::subscription::AttemptSubscription;
-use crate::StopLevel;
 use crate::log::LogStream;
-use crate::probe::{self, ProbeJob};
+use crate::processes::probe::{self, ProbeJob};
+use crate::stop_level::StopLevel;
 
 /// Serves the requests of a connection. The client may disconnect at any time.
 pub(super) async fn serve_connection(

@@ -168,8 +168,8 @@ mod tests {
 
     use super::RequestFollowUp;
     use super::{FrameReader, SupervisorFrame, outgoing, write};
-    use crate::StopLevel;
     use crate::log::LogStream;
+    use crate::stop_level::StopLevel;
 
     #[tokio::test]
     async fn messages_arrive_as_they_were_sent() {

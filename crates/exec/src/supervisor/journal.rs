@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::RunAttempt;
-use crate::attempt::ProcessOutcome;
+use crate::work::attempt::ProcessOutcome;
 use wf_base::failpoint;
 use wf_core::machine::LeftProcess;
 
@@ -168,8 +168,8 @@ pub(super) fn socket(dir: &Path, supervisor: &str) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::{JournalLine, RunAttempt, SupervisorJournal, claim, detached, is_orphaned, path, read};
-    use crate::StreamTails;
-    use crate::attempt::ProcessOutcome;
+    use crate::processes::tails::StreamTails;
+    use crate::work::attempt::ProcessOutcome;
     use wf_base::name::{Name, RunId};
     use wf_core::machine::{Attempt, AttemptUsage, LeftProcess, LeftProcesses, TaskId, WorkExit};
 

@@ -1,8 +1,8 @@
 use serde::{Deserialize, Serialize};
 
-use crate::StopLevel;
-use crate::attempt::{ProcessJob, ProcessOutcome};
-use crate::probe::{ProbeJob, ProbeOutcome};
+use crate::processes::probe::{ProbeJob, ProbeOutcome};
+use crate::stop_level::StopLevel;
+use crate::work::attempt::{ProcessJob, ProcessOutcome};
 use wf_base::name::RunId;
 use wf_core::machine::Attempt;
 

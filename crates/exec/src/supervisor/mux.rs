@@ -16,7 +16,7 @@ use tokio::task::JoinSet;
 use super::frame::{FrameReader, FrameSender, SupervisorFrame, outgoing, write};
 use super::message::SupervisorRequest;
 use super::request::{self, CallResult, FrameExchange, JobHooks, converse};
-use crate::lock;
+use crate::mutex::lock;
 
 /// The number of messages queued for one request before the whole connection waits.
 const REPLY_QUEUE_LENGTH: usize = 64;

@@ -7,8 +7,9 @@ use std::time::Duration;
 use super::journal::{self, JournalRecord};
 use super::message::{RunAttempt, SupervisorReply, SupervisorRequest};
 use super::request::{self, JobHooks, call};
-use crate::attempt::ProcessOutcome;
-use crate::{StopLevel, control_group, tree};
+use crate::processes::{control_group, tree};
+use crate::stop_level::StopLevel;
+use crate::work::attempt::ProcessOutcome;
 use wf_base::name::RunId;
 use wf_core::machine::WorkExit;
 

@@ -13,9 +13,10 @@ use tokio::sync::watch;
 
 use super::frame::{FrameReader, SupervisorFrame, send};
 use super::message::{RequestFollowUp, SupervisorReply, SupervisorRequest};
+use crate::OnOutput;
 use crate::log::LogStream;
-use crate::supervise::next_stop;
-use crate::{OnOutput, StopLevel};
+use crate::processes::supervise::next_stop;
+use crate::stop_level::StopLevel;
 
 /// The answer of a supervisor, and the output before it unless a callback received that.
 pub(super) struct CallResult {

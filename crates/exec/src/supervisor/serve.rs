@@ -16,9 +16,10 @@ use super::client::{BIND_MESSAGE, DONE_MESSAGE, KILL_MESSAGE, SETTLED_MESSAGE};
 use super::connection::serve_connection;
 use super::journal::{self, JournalLine, SupervisorJournal};
 use super::state::Supervisor;
-use crate::control_group::ControlGroup;
+use crate::processes::control_group::ControlGroup;
+use crate::processes::tree;
 use crate::runtime::waiting_runtime;
-use crate::{spawn_task, tree};
+use crate::spawn_task;
 use wf_base::time::Clock;
 
 /// The interval between attempts to reap adopted processes.

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use globset::GlobSet;
 
 use super::declared::family;
-use crate::files;
+use crate::disk::files;
 use wf_model::Plan;
 
 /// The files that a plan, and all plans that it uses, declare as `data`, in a workspace.

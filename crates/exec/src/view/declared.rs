@@ -7,7 +7,8 @@ use globset::GlobSet;
 use super::caches::{is_cache, is_unnamed_cache};
 use super::data::DataFiles;
 use super::ignored::IgnoreRules;
-use crate::{environment, files};
+use crate::disk::files;
+use crate::processes::environment;
 use wf_model::{Check, JsonObject, Plan, Step, UNMEANT_PATHS, claimed_path};
 
 /// The declared products of the steps of a plan and of all plans that it uses.

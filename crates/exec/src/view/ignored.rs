@@ -12,7 +12,7 @@ use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 
-use crate::files::open_regular;
+use crate::disk::files::open_regular;
 use crate::manifest::WorkspaceManifest;
 
 /// The name of the files with patterns.

@@ -18,10 +18,10 @@ use rustix::fs::OFlags;
 
 use super::rules::{CheckRules, UnconfinedCheckRules, WorklessCheckRules};
 use super::{WorkspaceSnapshot, WorkspaceView, remedy};
-use crate::WorkError;
-use crate::files::{open_regular, read_bounded};
+use crate::disk::files::{open_regular, read_bounded};
 use crate::manifest::{DifferenceRules, ManifestDifference, WorkspaceManifest};
 use crate::originals::{GitPart, Originals};
+use crate::work_error::WorkError;
 use wf_model::Check;
 
 /// The files of git by which a plan declares commits, branches or tags, wherever the folder of git is.

@@ -19,11 +19,11 @@ use rustix::fs::OFlags;
 
 use super::declared::{DeclaredProducts, checks, family};
 use super::named;
-use crate::WorkError;
-use crate::confined_dir::ConfinedDir;
-use crate::environment::KnownValues;
-use crate::files::open_regular;
+use crate::disk::confined_dir::ConfinedDir;
+use crate::disk::files::open_regular;
+use crate::processes::environment::KnownValues;
 use crate::sandbox::KeptCopy;
+use crate::work_error::WorkError;
 use wf_base::digest::Sha256Digest;
 use wf_core::machine::PinnedFile;
 use wf_model::expr::Template;

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 
-use crate::environment::KnownValues;
+use crate::processes::environment::KnownValues;
 use wf_model::{Check, CheckProbe};
 
 /// The longest name of a file, in bytes.

@@ -5,11 +5,10 @@ use std::path::{Path, PathBuf};
 
 use globset::GlobSet;
 
-use super::caches;
 use super::declared::DeclaredProducts;
 use super::view::CheckFiles;
-use super::{WorkspaceView, named, tree};
-use crate::files::globs;
+use super::{WorkspaceView, caches, named, tree};
+use crate::disk::files::globs;
 use crate::manifest::DifferenceRules;
 use crate::originals::GitPart;
 use wf_model::Check;

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::{WorkspaceSnapshot, WorkspaceView};
-use crate::WorkError;
 use crate::originals::WorkspaceRepository;
+use crate::work_error::WorkError;
 use wf_base::name::{Name, PlanId};
 use wf_model::expr::Template;
 use wf_model::{

@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 
 use super::data::DataFiles;
 use super::declared::DeclaredProducts;
-use crate::WorkError;
-use crate::confined_dir::ConfinedDir;
+use crate::disk::confined_dir::ConfinedDir;
 use crate::manifest::{ExcludedFiles, FileContent, WorkspaceManifest};
+use crate::work_error::WorkError;
 use wf_core::machine::PinnedFile;
 
 /// The suffix of an approval's file name, which is written after the files it covers.

@@ -2,13 +2,6 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::WorkError;
-use crate::manifest::{ExcludedFiles, LeftoverRule, ManifestDifference, WorkspaceManifest};
-use wf_base::digest::Sha256Digest;
-use wf_base::time::Moment;
-use wf_core::machine::{Baseline, PinnedFile};
-use wf_model::{Check, Gate, GateProvider, JsonObject, Plan, StepWork};
-
 use super::declared::{DeclaredProducts, family};
 use super::ignored::IgnoreRules;
 use super::kept_files::KeptFiles;
@@ -16,8 +9,14 @@ use super::record::WorkspaceRecord;
 use super::rules::PreapprovedStepRules;
 use super::writers::StepWriters;
 use super::{caches, remedy, tree};
+use crate::manifest::{ExcludedFiles, LeftoverRule, ManifestDifference, WorkspaceManifest};
 use crate::originals::{Originals, WorkspaceRepository};
 use crate::sandbox::{KeptCopy, KeptGitFolder};
+use crate::work_error::WorkError;
+use wf_base::digest::Sha256Digest;
+use wf_base::time::Moment;
+use wf_core::machine::{Baseline, PinnedFile};
+use wf_model::{Check, Gate, GateProvider, JsonObject, Plan, StepWork};
 
 /// The times that a workspace is listed in which git works just then.
 const MAX_TAKES: usize = 3;

@@ -4,9 +4,9 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::{ViewedWorktree, WorkspaceSnapshot, WorkspaceView, first_paths, remedy};
-use crate::WorkError;
-use crate::check::CheckEnvironment;
-use crate::environment::KnownValues;
+use crate::processes::environment::KnownValues;
+use crate::work::check::CheckEnvironment;
+use crate::work_error::WorkError;
 use wf_core::machine::{CHANGES_LIMIT, CheckVerdict, ForeignChanges, ProductChanges};
 use wf_model::expr::Template;
 use wf_model::{Check, CheckProbe, JsonObject};

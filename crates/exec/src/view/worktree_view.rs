@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use super::rules::CheckRules;
 use super::{WorkspaceSnapshot, WorkspaceView, remedy};
-use crate::WorkError;
 use crate::manifest::{DifferenceRules as _, ExcludedFiles, ManifestDifference, WorkspaceManifest};
+use crate::work_error::WorkError;
 use crate::worktree::WorktreeChanges;
 use wf_model::Check;
 

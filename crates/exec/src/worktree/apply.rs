@@ -13,7 +13,7 @@ use super::change::{FileChange, FileKind, FileVersion};
 use super::folder::{find_other_file, folders_of, parent, parent_name, remove_emptied, remove_folders};
 use super::git::WorktreeGit;
 use super::tree::unable;
-use crate::WorkError;
+use crate::work_error::WorkError;
 use wf_base::failpoint;
 use wf_core::machine::{MergeOutcome, MergePlan};
 

@@ -1,4 +1,4 @@
-use crate::WorkError;
+use crate::work_error::WorkError;
 
 /// A version of a file, as git knows it.
 #[derive(Clone, Debug, PartialEq, Eq)]

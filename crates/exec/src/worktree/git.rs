@@ -5,9 +5,12 @@ use std::time::Duration;
 use tokio::sync::watch;
 
 use super::tree::unable;
-use crate::probe::{ProbeJob, ProbeRole};
-use crate::process::ProcessCommand;
-use crate::{HostEnv, ProcessExecutor, StopLevel, WorkError};
+use crate::HostEnv;
+use crate::processes::probe::{ProbeJob, ProbeRole};
+use crate::processes::process::ProcessCommand;
+use crate::stop_level::StopLevel;
+use crate::work::executor::ProcessExecutor;
+use crate::work_error::WorkError;
 use wf_base::untrusted::UntrustedText;
 use wf_core::machine::WorkExit;
 

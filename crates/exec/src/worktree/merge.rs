@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use super::change::FileChange;
 use super::git::WorktreeGit;
 use super::tree::AttemptWorktree;
-use crate::WorkError;
+use crate::work_error::WorkError;
 use wf_core::machine::MergePlan;
 
 /// A merge that was computed; no file of the workspace was written.

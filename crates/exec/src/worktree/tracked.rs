@@ -2,7 +2,7 @@ use std::collections::BTreeSet;
 use std::fs;
 
 use super::git::{GitPlace, WorktreeGit};
-use crate::WorkError;
+use crate::work_error::WorkError;
 
 /// The kind of an entry that stands for a repository of its own: a submodule.
 const REPOSITORY_MODE: &[u8] = b"160000";

@@ -3,7 +3,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::git::{GitPlace, WorktreeGit};
-use crate::WorkError;
+use crate::work_error::WorkError;
 
 /// The worktree of an attempt. Its folder is there once it is complete.
 #[derive(Clone, Debug)]

@@ -7,8 +7,8 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::{FetchedPage, fetch_page};
-use crate::StopLevel;
 use crate::fetch::FetchTarget;
+use crate::stop_level::StopLevel;
 use wf_model::FetchHost;
 
 /// A server that gives each request the answer of its path, and keeps the requests that it got.

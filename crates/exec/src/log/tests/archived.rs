@@ -3,7 +3,7 @@ use std::path::{Path, PathBuf};
 use super::super::archive;
 use super::{all, attempt, bytes, chunk, follow, followed, logs, tail, temporary, writer};
 use crate::log::{LogStream, target};
-use crate::supervise::OutputSink as _;
+use crate::processes::supervise::OutputSink as _;
 use wf_base::digest::Sha256Digest;
 use wf_core::machine::Attempt;
 

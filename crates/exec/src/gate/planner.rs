@@ -1,0 +1,56 @@
+//! Asks a planner: a program that is run like checks, reads a request and prints alternatives.
+//!
+//! **Invariant:** its only input is its standard input, without secrets. **Invariant:** its output
+//! does not count unless it saw the workspace as checks do.
+
+use tokio::sync::watch;
+
+use super::{GateEnvironment, ScriptInput, run_viewed};
+use crate::stop_level::StopLevel;
+use crate::work::check::masked;
+use wf_base::name::Name;
+use wf_core::machine::PlanRequest;
+use wf_model::expr::Template;
+use wf_model::{Check, CheckProbe, Planner, PlannerSource};
+
+/// Returns the program of a planner as a check: the same sandbox, the same view, and the same pinning of files.
+/// `None` for a model.
+pub fn as_check(planner: &Planner) -> Option<Check> {
+    let PlannerSource::Exec(words) = &planner.source else {
+        return None;
+    };
+    let words = words.iter().map(|word| Template::literal(word));
+    let probe = Some(CheckProbe::Exec(words.collect()));
+    Some(Check { probe, timeout: planner.timeout, ..Check::new(name()) })
+}
+
+fn name() -> Name {
+    Name::parse("planner").expect("this is a name")
+}
+
+/// Returns the output of a planner's program, or the reason why it does not count. Dropping the future kills it.
+pub async fn ask(
+    program: &Check,
+    request: &PlanRequest,
+    site: &GateEnvironment,
+    stop: watch::Receiver<StopLevel>,
+) -> Result<String, String> {
+    let mut request = serde_json::to_value(request).map_err(|error| error.to_string())?;
+    site.environment.mask.value(&mut request);
+    let input = ScriptInput { variables: Vec::new(), input: Some(request.to_string()) };
+    let probed = run_viewed(program, "planner", input, site, stop).await?;
+    if !probed.exit.is_success() {
+        let said = masked(&probed.err, &site.environment.mask);
+        let said = String::from_utf8_lossy(&said);
+        let line = said.lines().find(|line| !line.trim().is_empty());
+        return Err(match line {
+            Some(line) => format!("it failed: {}: {}", probed.exit, line.trim()),
+            None => format!("it failed: {}", probed.exit),
+        });
+    }
+    if probed.truncated {
+        return Err("its output exceeds the limit".into());
+    }
+    let text = masked(&probed.out, &site.environment.mask);
+    String::from_utf8(text).map_err(|_| "its output is not valid UTF-8".into())
+}

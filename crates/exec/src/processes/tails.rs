@@ -1,0 +1,87 @@
+use serde::{Deserialize, Serialize};
+
+use crate::log::LogStream;
+use wf_core::verify::END;
+
+/// The tail of a process's output: at most [`END`] bytes of each stream, and more of a tool's. Invalid UTF-8 is
+/// replaced.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StreamTails {
+    /// The tail of standard output.
+    pub out: String,
+    /// The tail of standard error.
+    pub err: String,
+}
+
+impl StreamTails {
+    /// True if nothing was printed, or nothing was kept.
+    pub fn is_empty(&self) -> bool {
+        self.out.is_empty() && self.err.is_empty()
+    }
+}
+
+/// Collects the tails of both streams in at most twice the memory needed.
+#[derive(Debug)]
+pub(crate) struct TailCollector {
+    out: Vec<u8>,
+    err: Vec<u8>,
+    /// The number of bytes of each tail.
+    limit: usize,
+}
+
+impl Default for TailCollector {
+    fn default() -> Self {
+        Self::new(END)
+    }
+}
+
+impl TailCollector {
+    pub(super) fn new(limit: usize) -> Self {
+        Self { out: Vec::new(), err: Vec::new(), limit }
+    }
+
+    pub(crate) fn take(&mut self, stream: LogStream, bytes: &[u8]) {
+        let kept = match stream {
+            LogStream::Out => &mut self.out,
+            LogStream::Err => &mut self.err,
+            LogStream::Note => return,
+        };
+        if kept.len() + bytes.len() > 2 * self.limit {
+            kept.drain(..kept.len().saturating_sub(self.limit));
+        }
+        kept.extend_from_slice(last(bytes, self.limit));
+    }
+
+    pub(crate) fn ends(&self) -> StreamTails {
+        let text = |bytes| String::from_utf8_lossy(last(bytes, self.limit)).into_owned();
+        StreamTails { out: text(&self.out), err: text(&self.err) }
+    }
+}
+
+fn last(bytes: &[u8], limit: usize) -> &[u8] {
+    bytes.get(bytes.len().saturating_sub(limit)..).unwrap_or(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{END, LogStream, TailCollector};
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn the_last_is_kept_however_it_comes(sizes in prop::collection::vec(0..3 * END, 0..8)) {
+            let mut last = TailCollector::default();
+            let mut all = String::new();
+            for (at, size) in sizes.into_iter().enumerate() {
+                let part: String = ('a'..='z').cycle().skip(at).take(size).collect();
+                last.take(LogStream::Err, part.as_bytes());
+                last.take(LogStream::Note, b"left out");
+                prop_assert!(last.err.len() <= 2 * END);
+                all.push_str(&part);
+            }
+            let ends = last.ends();
+            prop_assert_eq!(&ends.err, &all[all.len().saturating_sub(END)..]);
+            prop_assert_eq!(ends.out, "");
+        }
+    }
+}

@@ -1,0 +1,322 @@
+//! Secrets: read when first needed, once per run, and never shown.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use rustix::fs::OFlags;
+use serde::{Deserialize, Serialize};
+use tokio::sync::Mutex;
+
+use crate::HostEnv;
+use crate::disk::files;
+use crate::pinned::PinnedFiles;
+use crate::processes::probe::{ProbeJob, ProbeRole};
+use crate::processes::process::ProcessCommand;
+use crate::stop_level::StopLevel;
+use crate::work::executor::ProcessExecutor;
+use wf_base::name::{EnvName, PlanId, RefId};
+use wf_base::redact::{SecretFingerprint, SecretMask, weakness};
+use wf_core::machine::WorkExit;
+use wf_model::{SecretDeclaration, SecretSource};
+
+pub mod record;
+#[cfg(test)]
+mod tests;
+
+/// The longest secret, in bytes.
+const MAX_SECRET_BYTES: usize = 64 * 1024;
+
+/// The timeout for a program that prints a secret: it may have to query a vault.
+const SECRET_PROGRAM_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// A value that must not be shown.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct SecretText(Arc<str>);
+
+/// All values known to the runs of this process, and the traces of earlier ones: a run may encounter the secrets of
+/// another, above all those of its parent run.
+#[derive(Clone, Debug, Default)]
+pub struct SharedRedactions(Arc<std::sync::Mutex<AllRedactions>>);
+
+#[derive(Debug, Default)]
+struct AllRedactions {
+    secrets: BTreeSet<SecretText>,
+    fingerprints: BTreeSet<SecretFingerprint>,
+}
+
+/// The texts that must not be stored or shown.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Redactions {
+    /// The secrets.
+    #[serde(with = "exposed")]
+    pub secrets: Vec<SecretText>,
+    /// The traces of values that secrets had when earlier steps were given them.
+    #[serde(default)]
+    pub fingerprints: Vec<SecretFingerprint>,
+}
+
+impl Redactions {
+    /// Builds the mask; slow where there are many.
+    pub fn mask(&self) -> SecretMask {
+        SecretMask::new(self.secrets.iter().map(SecretText::expose)).with_fingerprints(&self.fingerprints)
+    }
+}
+
+impl SharedRedactions {
+    /// Adds traces of a value that a secret had earlier, unless the value is known.
+    pub fn remember(&self, fingerprint: SecretFingerprint) {
+        let mut all = crate::mutex::lock(&self.0);
+        if !all.secrets.iter().any(|secret| fingerprint.is_of(secret.expose())) {
+            all.fingerprints.insert(fingerprint);
+        }
+    }
+}
+
+/// The reason why a secret has no value. Names the secret, never its value.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("secret `{name}`: {reason}")]
+pub struct SecretError {
+    /// The secret.
+    pub name: EnvName,
+    /// The reason.
+    pub reason: String,
+}
+
+/// The secrets of a plan.
+pub struct PlanSecrets {
+    declared: Vec<SecretDeclaration>,
+    host: Arc<HostEnv>,
+    root: PathBuf,
+    /// The state folder, which contains the secrets of connections.
+    state: PathBuf,
+    executor: ProcessExecutor,
+    shared_redactions: SharedRedactions,
+    /// The values read so far; locked during a read, so that none is read twice.
+    known: Mutex<KnownSecrets>,
+    /// The pins for programs that print secrets.
+    pins: Option<Arc<PinnedFiles>>,
+    /// The folder of the run in which it is recorded who was given what.
+    run: Option<PathBuf>,
+}
+
+#[derive(Default)]
+struct KnownSecrets {
+    values: BTreeMap<EnvName, SecretText>,
+    /// The values of variables and files when a mask was first built; `None` before that.
+    early: Option<Vec<SecretText>>,
+}
+
+impl From<&str> for SecretText {
+    fn from(value: &str) -> Self {
+        Self(value.into())
+    }
+}
+
+impl SecretText {
+    /// Returns the value itself.
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+}
+
+/// The serialization of secrets for the process that must hide them: only over a socket of their
+/// owner.
+pub(super) mod exposed {
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    use super::SecretText;
+
+    pub(crate) fn serialize<S: Serializer>(secrets: &[SecretText], serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(secrets.iter().map(SecretText::expose))
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Vec<SecretText>, D::Error> {
+        let texts = Vec::<String>::deserialize(deserializer)?;
+        Ok(texts.iter().map(|text| SecretText::from(text.as_str())).collect())
+    }
+}
+
+impl std::fmt::Debug for SecretText {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Hidden(…)")
+    }
+}
+
+impl std::fmt::Debug for PlanSecrets {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_list().entries(self.declared.iter().map(|secret| &secret.name)).finish()
+    }
+}
+
+impl PlanSecrets {
+    /// Creates the secrets from their declarations; nothing is read yet.
+    pub fn new(
+        declared: Vec<SecretDeclaration>,
+        host: Arc<HostEnv>,
+        root: &Path,
+        state: &Path,
+        executor: ProcessExecutor,
+    ) -> Self {
+        Self {
+            declared,
+            host,
+            root: root.to_path_buf(),
+            state: state.to_path_buf(),
+            executor,
+            shared_redactions: SharedRedactions::default(),
+            known: Mutex::default(),
+            pins: None,
+            run: None,
+        }
+    }
+
+    /// Restricts programs to the approved ones.
+    #[must_use]
+    pub fn pinned(self, pins: Option<Arc<PinnedFiles>>) -> Self {
+        Self { pins, ..self }
+    }
+
+    /// Records in the folder of a run what its steps are given.
+    #[must_use]
+    pub fn recorded_in(self, run: &Path) -> Self {
+        Self { run: Some(run.to_path_buf()), ..self }
+    }
+
+    /// Shares the known values with other runs.
+    #[must_use]
+    pub fn with(self, everybodys: SharedRedactions) -> Self {
+        Self { shared_redactions: everybodys, ..self }
+    }
+
+    /// Returns a secret's value, which is read once.
+    pub async fn get(&self, name: &EnvName) -> Result<SecretText, SecretError> {
+        let mut known = self.known.lock().await;
+        if let Some(value) = known.values.get(name) {
+            return Ok(value.clone());
+        }
+        let failed = |reason| SecretError { name: name.clone(), reason };
+        let value = self.read(name).await.map_err(failed)?;
+        let is_masked = self.declared.iter().any(|secret| secret.name == *name && secret.masked);
+        if let Some(run) = self.run.as_ref().filter(|_| is_masked) {
+            let recorded = record::add(run, name, value.expose());
+            recorded.map_err(|error| {
+                failed(format!("cannot record its fingerprint in {}: {error}", run.display()))
+            })?;
+        }
+        known.values.insert(name.clone(), value.clone());
+        Ok(value)
+    }
+
+    /// Returns the values that a mask must hide: every value read so far, here or in another run of
+    /// the process, and from the start those of variables and files. Programs and keyrings are not
+    /// queried before a value is needed: that could disturb the user.
+    pub async fn known(&self) -> Vec<SecretText> {
+        let mut known = self.known.lock().await;
+        let early = known.early.get_or_insert_with(|| self.early()).clone();
+        let masked = self.declared.iter().filter(|secret| secret.masked);
+        let read = masked.filter_map(|secret| known.values.get(&secret.name).cloned());
+        let mut all = crate::mutex::lock(&self.shared_redactions.0);
+        all.secrets.extend(early.into_iter().chain(read));
+        all.secrets.iter().cloned().collect()
+    }
+
+    /// Returns all that a mask must hide: [`Self::known`], and the traces of earlier values.
+    pub async fn redactions(&self) -> Redactions {
+        let secrets = self.known().await;
+        let fingerprints =
+            crate::mutex::lock(&self.shared_redactions.0).fingerprints.iter().cloned().collect();
+        Redactions { secrets, fingerprints }
+    }
+
+    /// Returns the values known without a query. They may still change before they are needed.
+    fn early(&self) -> Vec<SecretText> {
+        let masked = self.declared.iter().filter(|secret| secret.masked);
+        let bytes = masked.filter_map(|secret| match &secret.source {
+            SecretSource::Env(variable) => of_variable(&self.host, variable).ok(),
+            SecretSource::File(path) => of_file(&self.root.join(path)).ok(),
+            SecretSource::Command(_) | SecretSource::Keyring { .. } | SecretSource::Connection { .. } => None,
+        });
+        let values = bytes.filter_map(|bytes| value(bytes).ok());
+        values.filter(|value| weakness(value.expose()).is_none()).collect()
+    }
+
+    async fn read(&self, name: &EnvName) -> Result<SecretText, String> {
+        let secret = self.declared.iter().find(|secret| secret.name == *name);
+        let secret = secret.ok_or("is not declared")?;
+        let bytes = match &secret.source {
+            SecretSource::Env(variable) => of_variable(&self.host, variable)?,
+            SecretSource::File(path) => of_file(&self.root.join(path))?,
+            SecretSource::Command(argv) => self.of_command(argv).await?,
+            SecretSource::Keyring { service, account } => super::keychain::read(service, account).await?,
+            SecretSource::Connection { name, secret } => self.of_connection(name, secret)?,
+        };
+        let value = value(bytes)?;
+        match weakness(value.expose()) {
+            Some(weakness) if secret.masked => Err(format!(
+                "is too weak to be masked in logs: {weakness}; use a stronger value, or set \
+                 `mask: false` in the plan if it may be visible"
+            )),
+            _ => Ok(value),
+        }
+    }
+
+    fn of_connection(&self, name: &PlanId, secret: &RefId) -> Result<Vec<u8>, String> {
+        let found = super::connection_secrets::secret(&self.state, name.as_str(), secret);
+        let found = found.map_err(|reason| {
+            format!("cannot get it from connection `{name}`: {reason}; see `wf connection list`")
+        })?;
+        Ok(found.expose().as_bytes().to_vec())
+    }
+
+    /// Runs the user's own program, which sees all of the engine's environment.
+    async fn of_command(&self, argv: &[String]) -> Result<Vec<u8>, String> {
+        let env = (*self.host).clone().into_iter().collect();
+        let command = ProcessCommand {
+            pins: self.pins.clone(),
+            ..ProcessCommand::new(argv.to_vec(), env, self.root.clone())
+        };
+        let probe = ProbeJob {
+            command,
+            timeout: SECRET_PROGRAM_TIMEOUT,
+            grace: Duration::from_secs(1),
+            output: None,
+            role: ProbeRole::Observer,
+            keep: MAX_SECRET_BYTES + 1,
+        };
+        let probed = self.executor.probe(probe, StopLevel::never()).await;
+        let program = argv.first().map_or("", String::as_str);
+        match probed.exit {
+            exit if exit.is_success() => Ok(probed.out),
+            WorkExit::Error { reason, .. } => Err(reason),
+            exit => Err(format!("`{program}`, which prints it, failed: {exit}")),
+        }
+    }
+}
+
+/// Converts the bytes of a source into a value, without one trailing newline.
+pub(super) fn value(bytes: Vec<u8>) -> Result<SecretText, String> {
+    if bytes.len() > MAX_SECRET_BYTES {
+        return Err(format!("is longer than {} KiB", MAX_SECRET_BYTES / 1024));
+    }
+    let text = String::from_utf8(bytes).map_err(|_| "is not UTF-8 text")?;
+    let text = text.strip_suffix('\n').unwrap_or(&text);
+    match text.strip_suffix('\r').unwrap_or(text) {
+        "" => Err("is empty".into()),
+        text => Ok(SecretText(text.into())),
+    }
+}
+
+fn of_variable(host: &HostEnv, name: &str) -> Result<Vec<u8>, String> {
+    let value = host.get(name).ok_or(format!("environment variable {name} is not set"))?;
+    Ok(value.clone().into_bytes())
+}
+
+fn of_file(path: &Path) -> Result<Vec<u8>, String> {
+    let unable = |error| format!("cannot read {}: {error}", path.display());
+    let opened = files::open_regular(path, OFlags::RDONLY);
+    opened.and_then(|file| files::read_bounded(file, MAX_SECRET_BYTES as u64 + 1)).map_err(unable)
+}

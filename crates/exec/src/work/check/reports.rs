@@ -1,0 +1,86 @@
+use std::fs::{self, File};
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use rustix::fs::{Mode, OFlags};
+
+use crate::work_error::WorkError;
+use wf_base::redact::SecretMask;
+use wf_core::test_report::{MAX_REPORT_BYTES, TestCounts, read_test_report};
+
+/// The variable that names the folder for the report of a check.
+pub const REPORTS_VARIABLE: &str = "WF_REPORTS";
+
+/// The number of folders that this process has named.
+static FOLDERS: AtomicU64 = AtomicU64::new(0);
+
+/// A folder that one run of a check writes its test report into. It is empty before, so that nobody but the check's own
+/// processes can have written what is read, and removed after.
+#[derive(Debug)]
+pub(super) struct ReportFolder(PathBuf);
+
+impl ReportFolder {
+    /// Names a folder below this one that no other run of a check has.
+    pub(super) fn below(above: &Path) -> Self {
+        let number = FOLDERS.fetch_add(1, Ordering::Relaxed);
+        Self(above.join(format!("{}-{number}", std::process::id())))
+    }
+
+    /// Returns its path.
+    pub(super) fn path(&self) -> &Path {
+        &self.0
+    }
+
+    /// Creates it, empty.
+    pub(super) fn create(&self) -> Result<(), WorkError> {
+        let unable = |error: std::io::Error| {
+            WorkError::environmental(format!("cannot create the folder for the test report: {error}"))
+        };
+        if fs::symlink_metadata(&self.0).is_ok() {
+            // A process with this number left it behind.
+            fs::remove_dir_all(&self.0).map_err(unable)?;
+        }
+        fs::create_dir_all(&self.0).map_err(unable)
+    }
+
+    /// Reads a report in it, through no link. The error is the reason why it counts nothing.
+    pub(super) fn counts(&self, name: &str, mask: &SecretMask) -> Result<TestCounts, String> {
+        let missing = || format!("there is no report `{name}` in ${REPORTS_VARIABLE}");
+        let mut at = File::open(&self.0).map_err(|_| missing())?;
+        let mut parts = Path::new(name).components().peekable();
+        while let Some(part) = parts.next() {
+            let kind = if parts.peek().is_some() { OFlags::DIRECTORY } else { OFlags::NONBLOCK };
+            let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | kind;
+            let found = rustix::fs::openat(&at, part.as_os_str(), flags, Mode::empty());
+            at = File::from(found.map_err(|_| missing())?);
+        }
+        if !at.metadata().is_ok_and(|found| found.is_file()) {
+            return Err(missing());
+        }
+        let mut bytes = Vec::new();
+        let most = u64::try_from(MAX_REPORT_BYTES).unwrap_or(u64::MAX);
+        at.take(most + 1)
+            .read_to_end(&mut bytes)
+            .map_err(|error| format!("cannot read `{name}`: {error}"))?;
+        if bytes.len() > MAX_REPORT_BYTES {
+            return Err(format!("the report `{name}` is larger than {} MiB", MAX_REPORT_BYTES >> 20));
+        }
+        counts_of(&bytes, mask)
+    }
+}
+
+impl Drop for ReportFolder {
+    fn drop(&mut self) {
+        // What is left is removed with the state.
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Reads a report without its secrets: names of tests are recorded.
+pub(super) fn counts_of(bytes: &[u8], mask: &SecretMask) -> Result<TestCounts, String> {
+    let mut stream = mask.stream();
+    let mut shown = stream.feed(bytes).into_owned();
+    shown.extend(stream.finish());
+    read_test_report(&shown)
+}

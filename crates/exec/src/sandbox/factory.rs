@@ -1,7 +1,7 @@
 use std::path::{Path, PathBuf};
 
 use super::control::ungranted;
-use super::places::TOOL_FOLDERS;
+use super::root::places::TOOL_FOLDERS;
 use super::{KeptCopy, KeptGitFolder, SandboxSpec, WorkspaceLayer};
 use crate::HostEnv;
 use crate::secrets::keyfile;

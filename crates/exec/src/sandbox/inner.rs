@@ -11,7 +11,8 @@ use rustix::process::{DumpableBehavior, Pid, WaitOptions};
 
 use super::messages::{INPUT_FD, SandboxOrder, StageMessage};
 use super::outer::{SupervisorSocket, order};
-use super::{IsolationKind, loopback, mounts, restrictions, seccomp};
+use super::root::mounts;
+use super::{IsolationKind, loopback, restrictions, seccomp};
 use crate::agent_tool;
 use crate::processes::process;
 use crate::processes::spawn::{self, ProcessImage};

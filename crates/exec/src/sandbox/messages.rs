@@ -17,7 +17,7 @@ pub(super) const ORDER_FD: i32 = 3;
 /// The descriptor of the pipe from which the command reads, if it is fed.
 pub(super) const INPUT_FD: i32 = 4;
 
-/// The descriptor of the list of [`super::private`].
+/// The descriptor of the list of [`super::root::private`].
 pub(super) const PRIVATE_LIST_FD: i32 = 5;
 
 /// The command and its confinement.

@@ -15,30 +15,25 @@
 //!
 //! **Invariant:** a process in a sandbox has no capability, gets none by executing a file, sees no
 //! process outside, and ends with its sandbox.
+//!
+//! Start at `spec`, the request, which `factory` makes; then `start`, `outer` and `inner`, the stages in their order.
+//! `inner` builds the view of files in the room `root`, which knows the request and no stage; `restrictions`, `seccomp`,
+//! `limits` and `port` are the other guards.
 
 mod control;
-mod copies;
 mod factory;
-mod git_folders;
-mod git_settings;
-mod grants;
 mod inner;
 mod limits;
 mod loopback;
 mod messages;
-mod mount;
-mod mounts;
 mod outer;
-mod places;
 mod port;
-mod private;
 mod probe;
-mod programs;
 mod restrictions;
+mod root;
 mod seccomp;
 mod spec;
 mod start;
-mod view;
 
 pub use control::ControlFiles;
 pub use factory::SandboxFactory;

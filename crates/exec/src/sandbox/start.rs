@@ -7,7 +7,8 @@ use std::path::Path;
 
 use super::limits::LimitGroup;
 use super::messages::{INPUT_FD, ORDER_FD, PRIVATE_LIST_FD, SANDBOX_STAGE_ARG, SandboxOrder, StageMessage};
-use super::{ControlFiles, IsolationKind, SandboxSpec, private};
+use super::root::private;
+use super::{ControlFiles, IsolationKind, SandboxSpec};
 use crate::agent_tool;
 use crate::processes::process::ProcessCommand;
 use crate::processes::spawn::{self, OWN_PROGRAM, ProcessImage, SpawnedProcess};

@@ -35,7 +35,7 @@ pub(super) const PUBLIC: [&str; 8] = [
 ];
 
 /// Folders below the home folder that contain programs and their data, and no secrets.
-pub(super) const TOOL_FOLDERS: [&str; 31] = [
+pub(crate) const TOOL_FOLDERS: [&str; 31] = [
     ".asdf",
     ".bun",
     ".cargo/bin",

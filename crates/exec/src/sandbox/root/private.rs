@@ -34,7 +34,7 @@ type PrivatePaths = Option<(i64, Arc<Vec<PathBuf>>)>;
 static PRIVATE_PATHS: Mutex<PrivatePaths> = Mutex::new(None);
 
 /// Returns the private files and folders of the system, at most `FRESH` seconds old.
-pub(super) fn of_system() -> io::Result<Arc<Vec<PathBuf>>> {
+pub(crate) fn of_system() -> io::Result<Arc<Vec<PathBuf>>> {
     // Concurrent callers wait for one search and share its findings.
     let mut known = crate::mutex::lock(&PRIVATE_PATHS);
     let now = rustix::time::clock_gettime(ClockId::Boottime).tv_sec;
@@ -156,7 +156,7 @@ pub(super) fn but(
 }
 
 /// Encodes a list of paths for [`decoded`].
-pub(super) fn encoded(private: &[PathBuf]) -> Vec<u8> {
+pub(crate) fn encoded(private: &[PathBuf]) -> Vec<u8> {
     let lines: Vec<&[u8]> = private.iter().map(|path| path.as_os_str().as_bytes()).collect();
     lines.join(&0)
 }

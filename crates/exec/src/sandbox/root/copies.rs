@@ -9,7 +9,7 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
-use super::KeptCopy;
+use super::super::spec::KeptCopy;
 use super::mount::{MountAccess, by_descriptor, new, open, open_without_links, overlay, remount};
 use super::mounts::{SandboxViewBuilder, ViewError, scratch_size, view_error};
 

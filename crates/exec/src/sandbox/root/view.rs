@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::SandboxSpec;
+use super::super::spec::SandboxSpec;
 use super::places::{NETWORK_FOLDERS, SYSTEM_FOLDERS};
 
 /// Returns the read-only paths, parents first. Paths in the workspace are left out.

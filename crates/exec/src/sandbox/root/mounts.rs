@@ -11,15 +11,17 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{Mode, OFlags, ResolveFlags};
 use rustix::mount::{MountFlags, UnmountFlags};
 
+use super::super::IsolationKind;
+use super::super::messages::{PRIVATE_LIST_FD, SandboxOrder};
+use super::super::spec::{SandboxSpec, WorkspaceLayer};
 use super::grants::show_writable;
-use super::messages::{PRIVATE_LIST_FD, SandboxOrder};
 use super::mount::{
     MountAccess, NEW_ROOT, OLD_ROOT, PLAIN_MOUNT_FLAGS, aside, beneath, bind, by_descriptor, cover, devices,
     mount_over, new, open, open_without_links, overlay, processes, remount, scratch, tmpfs,
 };
 use super::places::{EMPTY_FILES, EMPTY_FOLDERS};
 use super::view::{covered, visible};
-use super::{IsolationKind, SandboxSpec, WorkspaceLayer, private, programs};
+use super::{private, programs};
 use crate::agent_tool;
 use wf_model::DEFAULT_SCRATCH_BYTES;
 
@@ -27,15 +29,15 @@ use wf_model::DEFAULT_SCRATCH_BYTES;
 pub(super) type ViewError = String;
 
 /// The guards of a view, and the only executable files in it, if they are restricted.
-pub(super) struct SandboxView {
-    pub(super) isolation: Vec<IsolationKind>,
-    pub(super) programs: Option<Vec<PathBuf>>,
+pub(crate) struct SandboxView {
+    pub(crate) isolation: Vec<IsolationKind>,
+    pub(crate) programs: Option<Vec<PathBuf>>,
     /// All writable paths that exist.
-    pub(super) writable: Vec<PathBuf>,
+    pub(crate) writable: Vec<PathBuf>,
 }
 
 /// Builds the view of a sandbox and enters it.
-pub(super) fn enter(order: &SandboxOrder) -> Result<SandboxView, ViewError> {
+pub(crate) fn enter(order: &SandboxOrder) -> Result<SandboxView, ViewError> {
     let view = SandboxViewBuilder::begin(&order.sandbox)?;
     let isolation = view.build()?;
     let programs = match &order.sandbox.programs {

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{FileType, Mode, OFlags, ResolveFlags};
 use rustix::mount::{MountFlags, MountPropagationFlags, UnmountFlags};
 
-use super::limits::numbers_are_own;
+use super::super::limits::numbers_are_own;
 use super::places::DEVICES;
 use wf_model::DEFAULT_PROCESS_LIMIT;
 

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags};
 use rustix::io::Errno;
 
-use super::control::plain;
+use super::super::control::plain;
 use super::mount::{MountAccess, OLD_ROOT, beneath, bind, by_descriptor, open_without_links};
 use super::mounts::{ViewError, view_error};
 

@@ -15,7 +15,7 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
-use super::KeptGitFolder;
+use super::super::spec::KeptGitFolder;
 use super::mount::{MountAccess, bind, by_descriptor, new, open_without_links, remount, tmpfs};
 use super::mounts::{SandboxViewBuilder, ViewError, view_error};
 use crate::originals::GitPart;

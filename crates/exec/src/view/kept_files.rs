@@ -17,8 +17,8 @@ use std::sync::Arc;
 
 use rustix::fs::OFlags;
 
-use super::declared::{DeclaredProducts, checks, family};
-use super::named;
+use super::declarations::declared::{DeclaredProducts, checks, family};
+use super::declarations::named;
 use crate::disk::confined_dir::ConfinedDir;
 use crate::disk::files::open_regular;
 use crate::processes::environment::KnownValues;

@@ -16,40 +16,34 @@
 //!
 //! **Invariant:** a sandboxed check that passed has read nothing of the workspace except unchanged
 //! files from the start of the run, and declared ones.
+//!
+//! Start at `view`, then `inspection` and `rules`. What a plan says about files is the room `declarations`, which knows
+//! no view.
 
-mod advice;
-mod caches;
-mod data;
-mod declared;
+mod declarations;
 mod git_check;
-mod harness;
-mod ignored;
 mod inspection;
 mod kept_files;
-mod named;
 mod record;
 mod remedy;
 mod rules;
 #[cfg(test)]
 mod tests;
-mod tree;
-mod undeclared;
 #[expect(clippy::module_inception, reason = "the module is named after what it holds")]
 mod view;
 mod viewed_check;
 mod worktree_view;
-mod writers;
 
-pub use advice::{ProductAdvice, product_advice};
-pub use data::{DataFiles, is_program};
-pub(crate) use declared::{checks, product_globs};
-pub use declared::{declared_by, exactly, family, is_everything, products};
+pub use declarations::advice::{ProductAdvice, product_advice};
+pub use declarations::data::{DataFiles, is_program};
+pub(crate) use declarations::declared::{checks, product_globs};
+pub use declarations::declared::{declared_by, exactly, family, is_everything, products};
+pub(crate) use declarations::named::{in_text as named_in, paths as named};
+pub use declarations::tree::tree;
+pub use declarations::undeclared::{UndeclaredFile, undeclared_files};
 pub use kept_files::{KeptFiles, files_to_keep};
-pub(crate) use named::{in_text as named_in, paths as named};
 pub(crate) use remedy::first_paths;
 pub use remedy::paste_line;
-pub use tree::tree;
-pub use undeclared::{UndeclaredFile, undeclared_files};
 pub use view::{WorkspaceSnapshot, WorkspaceView};
 pub use viewed_check::ViewedCheck;
 pub use worktree_view::ViewedWorktree;

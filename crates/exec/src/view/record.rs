@@ -1,6 +1,6 @@
 //! The record of a workspace when a run began: the list of its files, what git ignored, and what git said.
 
-use super::ignored::IgnoreRules;
+use super::declarations::ignored::IgnoreRules;
 use crate::manifest::WorkspaceManifest;
 use crate::originals::Originals;
 

@@ -2,8 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use super::writers::StepWriters;
-use super::{WorkspaceSnapshot, harness};
+use super::WorkspaceSnapshot;
+use super::declarations::harness;
+use super::declarations::writers::StepWriters;
 use wf_core::machine::HIDDEN_LIMIT;
 
 /// The maximum number of paths in a message.

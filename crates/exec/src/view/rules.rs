@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 
 use globset::GlobSet;
 
-use super::declared::DeclaredProducts;
+use super::WorkspaceView;
+use super::declarations::declared::DeclaredProducts;
+use super::declarations::{caches, named, tree};
 use super::view::CheckFiles;
-use super::{WorkspaceView, caches, named, tree};
 use crate::disk::files::globs;
 use crate::manifest::DifferenceRules;
 use crate::originals::GitPart;

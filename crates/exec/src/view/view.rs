@@ -2,13 +2,14 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::declared::{DeclaredProducts, family};
-use super::ignored::IgnoreRules;
+use super::declarations::declared::{DeclaredProducts, family};
+use super::declarations::ignored::IgnoreRules;
+use super::declarations::writers::StepWriters;
+use super::declarations::{caches, tree};
 use super::kept_files::KeptFiles;
 use super::record::WorkspaceRecord;
+use super::remedy;
 use super::rules::PreapprovedStepRules;
-use super::writers::StepWriters;
-use super::{caches, remedy, tree};
 use crate::manifest::{ExcludedFiles, LeftoverRule, ManifestDifference, WorkspaceManifest};
 use crate::originals::{Originals, WorkspaceRepository};
 use crate::sandbox::{KeptCopy, KeptGitFolder};

@@ -6,7 +6,7 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
 use super::Scene;
-use crate::view::declared::DeclaredProducts;
+use crate::view::declarations::declared::DeclaredProducts;
 use crate::view::{DataFiles, WorkspaceView, products, tree};
 use wf_core::machine::PinnedFile;
 use wf_model::{JsonObject, SandboxPermissions};

@@ -40,7 +40,7 @@ pub(super) fn is_unnamed_cache(path: &Path, declared: &str) -> bool {
 }
 
 /// True if a path is that of a cache, or in one.
-pub(super) fn is_cache(path: &Path) -> bool {
+pub(crate) fn is_cache(path: &Path) -> bool {
     is_unnamed_cache(path, "")
 }
 

@@ -38,7 +38,7 @@ fn str_is_empty(path: &Path) -> bool {
 
 /// The files that git ignored in a workspace when a run began.
 #[derive(Clone, Debug, Default)]
-pub(super) struct IgnoreRules {
+pub(crate) struct IgnoreRules {
     files: Vec<IgnoreFile>,
     /// The patterns of each, the innermost last.
     patterns: Vec<Gitignore>,
@@ -46,7 +46,7 @@ pub(super) struct IgnoreRules {
 
 impl IgnoreRules {
     /// Reads the rules for folders of a workspace.
-    pub(super) fn read(root: &Path, manifest: &WorkspaceManifest, folders: &[PathBuf]) -> Self {
+    pub(crate) fn read(root: &Path, manifest: &WorkspaceManifest, folders: &[PathBuf]) -> Self {
         let mut rules = Self::of(above(root));
         let mut within = manifest.named(std::ffi::OsStr::new(IGNORE_FILE));
         within.sort_by_key(|path| path.components().count());
@@ -82,12 +82,12 @@ impl IgnoreRules {
     }
 
     /// Returns the rules as they are recorded; empty: there are none.
-    pub(super) fn to_bytes(&self) -> Vec<u8> {
+    pub(crate) fn to_bytes(&self) -> Vec<u8> {
         if self.files.is_empty() { Vec::new() } else { serde_json::to_vec(&self.files).unwrap_or_default() }
     }
 
     /// Restores recorded rules.
-    pub(super) fn from_bytes(bytes: &[u8]) -> Option<Self> {
+    pub(crate) fn from_bytes(bytes: &[u8]) -> Option<Self> {
         if bytes.is_empty() {
             return Some(Self::default());
         }
@@ -102,7 +102,7 @@ impl IgnoreRules {
     }
 
     /// Returns the decision of the innermost file that has one; a folder above the path does not count.
-    pub(super) fn matches(&self, path: &Path, is_folder: bool) -> bool {
+    pub(crate) fn matches(&self, path: &Path, is_folder: bool) -> bool {
         let decisions = self.files.iter().zip(self.patterns.iter()).rev().filter_map(|(file, patterns)| {
             let relative = file.workspace.join(path);
             match patterns.matched(relative.strip_prefix(&file.folder).ok()?, is_folder) {

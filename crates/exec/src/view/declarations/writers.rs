@@ -15,7 +15,7 @@ use wf_model::{Check, Plan, Step, StepWork};
 
 /// The files that the steps of a plan, and of all plans that it uses, could write.
 #[derive(Clone, Debug, Default)]
-pub(super) struct StepWriters {
+pub(crate) struct StepWriters {
     /// The files and folders that confined steps may write.
     grants: Vec<PathBuf>,
     /// The files and folders that confined steps may write which do not say what they make.
@@ -30,7 +30,7 @@ pub(super) struct StepWriters {
 
 impl StepWriters {
     /// Collects what is known before a run.
-    pub(super) fn of(plan: &Arc<Plan>) -> Self {
+    pub(crate) fn of(plan: &Arc<Plan>) -> Self {
         let mut writers = Self::default();
         for step in family(plan).into_iter().flat_map(|plan| plan.steps()).flat_map(Step::ways) {
             writers.add(step);
@@ -58,7 +58,7 @@ impl StepWriters {
 
     /// Adds those of a used plan.
     #[must_use]
-    pub(super) fn and(mut self, plan: &Arc<Plan>) -> Self {
+    pub(crate) fn and(mut self, plan: &Arc<Plan>) -> Self {
         let Self { grants, vague_grants, named, has_unconfined, control: _ } = Self::of(plan);
         self.grants.extend(grants);
         self.vague_grants.extend(vague_grants);
@@ -69,32 +69,32 @@ impl StepWriters {
 
     /// Adds the files and folders that control `wf`, relative to the workspace.
     #[must_use]
-    pub(super) fn with_control(self, control: &[String]) -> Self {
+    pub(crate) fn with_control(self, control: &[String]) -> Self {
         Self { control: control.iter().map(|path| plain(path)).collect(), ..self }
     }
 
     /// True if a file controls `wf`.
-    pub(super) fn is_control(&self, path: &Path) -> bool {
+    pub(crate) fn is_control(&self, path: &Path) -> bool {
         self.control.iter().any(|file| path.starts_with(file))
     }
 
     /// True if the text of a step names a file other than to read it.
-    pub(super) fn is_named(&self, path: &Path) -> bool {
+    pub(crate) fn is_named(&self, path: &Path) -> bool {
         self.named.contains(path)
     }
 
     /// True if a step could have written a file.
-    pub(super) fn may_write(&self, path: &Path) -> bool {
+    pub(crate) fn may_write(&self, path: &Path) -> bool {
         self.has_unconfined || self.has_grant(&self.grants, path)
     }
 
     /// True if a step is taken to have written a file that has changed.
-    pub(super) fn are_suspect(&self, path: &Path) -> bool {
+    pub(crate) fn are_suspect(&self, path: &Path) -> bool {
         self.named.contains(path) || self.has_vague_grant(path)
     }
 
     /// True if a step may write a file that does not say which files it makes.
-    pub(super) fn has_vague_grant(&self, path: &Path) -> bool {
+    pub(crate) fn has_vague_grant(&self, path: &Path) -> bool {
         self.has_grant(&self.vague_grants, path)
     }
 

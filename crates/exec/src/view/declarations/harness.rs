@@ -70,7 +70,7 @@ const HARNESS: [HarnessName; 25] = [
 ];
 
 /// Returns why a check may rely on a file, if its name says so.
-pub(super) fn reason_of(path: &Path) -> Option<&'static str> {
+pub(crate) fn reason_of(path: &Path) -> Option<&'static str> {
     let name = path.file_name().and_then(OsStr::to_str)?;
     let is_in = |folder: &str| path.parent().is_some_and(|above| above.iter().any(|part| part == folder));
     let found = HARNESS.iter().find(|harness| match harness.pattern {

@@ -17,7 +17,7 @@ use wf_model::{Check, JsonObject, Plan, Step, UNMEANT_PATHS, claimed_path};
 /// `writes`; then a granted folder stands for what is in it, except what git ignores, and a grant of the whole workspace for
 /// nothing.
 #[derive(Clone, Debug, Default)]
-pub(super) struct DeclaredProducts {
+pub(crate) struct DeclaredProducts {
     globs: Vec<ProductGlob>,
     /// The paths that are declared literally.
     exact: BTreeSet<PathBuf>,
@@ -39,7 +39,7 @@ struct ProductGlob {
 
 impl DeclaredProducts {
     /// Collects the declarations with the plan's own parameters; those of used plans are not known yet.
-    pub(super) fn new(plan: &Arc<Plan>, params: &JsonObject) -> Self {
+    pub(crate) fn new(plan: &Arc<Plan>, params: &JsonObject) -> Self {
         let (globs, grants) = declarations(plan, params);
         Self { data: DataFiles::of_plan(plan), ..Self::of(globs, grants) }
     }
@@ -66,24 +66,24 @@ impl DeclaredProducts {
     }
 
     /// Returns the granted folders and files.
-    pub(super) fn grants(&self) -> &[PathBuf] {
+    pub(crate) fn grants(&self) -> &[PathBuf] {
         &self.grants
     }
 
     /// Returns what git ignored when the run began.
-    pub(super) fn ignored(&self) -> &IgnoreRules {
+    pub(crate) fn ignored(&self) -> &IgnoreRules {
         &self.ignored
     }
 
     /// Adds approved products, given as globs.
-    pub(super) fn and(mut self, products: &[String]) -> Self {
+    pub(crate) fn and(mut self, products: &[String]) -> Self {
         let products = products.iter().map(String::as_str);
         self.approved.extend(files::globs(products));
         self
     }
 
     /// Adds the declarations of a used plan, now that its parameters are known.
-    pub(super) fn with(&self, plan: &Arc<Plan>, params: &JsonObject) -> Self {
+    pub(crate) fn with(&self, plan: &Arc<Plan>, params: &JsonObject) -> Self {
         let mut all = Self::new(plan, params);
         all.globs.extend(self.globs.iter().cloned());
         all.exact.extend(self.exact.iter().cloned());
@@ -95,22 +95,22 @@ impl DeclaredProducts {
     }
 
     /// Adds what git ignores.
-    pub(super) fn without_ignored(self, ignored: IgnoreRules) -> Self {
+    pub(crate) fn without_ignored(self, ignored: IgnoreRules) -> Self {
         Self { ignored: Arc::new(ignored), ..self }
     }
 
     /// Tells programs among the data, which an approval binds all the same, by the workspace that they lie in.
-    pub(super) fn in_workspace(self, root: &Path) -> Self {
+    pub(crate) fn in_workspace(self, root: &Path) -> Self {
         Self { data: self.data.in_workspace(root), ..self }
     }
 
     /// True for data.
-    pub(super) fn is_data(&self, path: &Path) -> bool {
+    pub(crate) fn is_data(&self, path: &Path) -> bool {
         self.data.has(path)
     }
 
     /// True for a product.
-    pub(super) fn has(&self, path: &Path) -> bool {
+    pub(crate) fn has(&self, path: &Path) -> bool {
         let is_of_git = path.iter().any(|part| part == ".git");
         let named = |glob: &ProductGlob| glob.set.is_match(path) && !is_unnamed_cache(path, &glob.text);
         self.globs.iter().any(named)
@@ -121,12 +121,12 @@ impl DeclaredProducts {
     }
 
     /// True if a path is declared literally: no pattern and no folder stands for it.
-    pub(super) fn names(&self, path: &Path) -> bool {
+    pub(crate) fn names(&self, path: &Path) -> bool {
         self.exact.contains(path)
     }
 
     /// True if the declarations cover the whole workspace: any name that no one could mean.
-    pub(super) fn has_everything(&self) -> bool {
+    pub(crate) fn has_everything(&self) -> bool {
         self.globs.iter().any(|glob| covers_everything(&glob.set))
     }
 

@@ -38,7 +38,7 @@ pub fn tree(
 }
 
 /// Returns the manifest without unapproved files. Fails if a file differs from the approved one.
-pub(super) fn bound(
+pub(crate) fn bound(
     root: &Path,
     manifest: &WorkspaceManifest,
     declared: &DeclaredProducts,
@@ -67,7 +67,7 @@ pub(super) fn bound(
 }
 
 /// True if an approval covers a file.
-pub(super) fn is_bound(path: &Path, declared: &DeclaredProducts) -> bool {
+pub(crate) fn is_bound(path: &Path, declared: &DeclaredProducts) -> bool {
     let name = path.to_str().unwrap_or_default();
     let is_approval = name.ends_with(APPROVAL_SUFFIX) || name == APPROVERS_FILE;
     let is_of_git = path.iter().any(|part| part == ".git");

@@ -1,4 +1,4 @@
-use crate::views::ViewResources;
+use crate::state::reader::ViewResources;
 use crate::{CommandError, Host};
 use wf_base::diag::CheckedFile;
 use wf_base::untrusted::styled_line;

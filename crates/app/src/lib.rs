@@ -4,67 +4,63 @@
 //! code that it means. What it needs of its environment it asks its [`Caller`], through which it also says on the
 //! way what its result does not, and asks a person; another face than the command line is another [`Caller`].
 //!
-//! [`load`] reads plans, [`approve`] decides whether they may run, [`session`] opens what a run needs. [`goals`],
-//! [`skills`], [`connections`], [`sessions`] and [`keys`] are the rooms of their nouns. [`daemon`] examines goals when they are
-//! due; [`daemon_io`] is its system side: alarms, file watches, notifications, the health endpoint.
+//! The ground that everything stands on lies in this folder: [`Caller`], [`Host`], [`Workspace`], [`CommandError`], and
+//! the modules of one word about them. The rooms, each of which names mostly rooms below it:
+//!
+//! ```text
+//! room                 what it is                                              what it names, besides `specs`
+//! views                the documents that pages show                           all nouns, state
+//! daemon, resumption   what starts by itself: goals that are due, runs to go on  goals daemon_io approve runs
+//! goals                the files, the ledger and the reconciliations of goals  approve runs state daemon_io
+//! connections, skills  their nouns, with the consent of people                 approve git keys
+//! approve              who may let what run                                    keys skills goals runs
+//! state                the state, as its owner looks at it and cares for it    approve connections keys runs
+//! runs                 what a run needs, found and opened                      git sessions config approve
+//! authoring, mcp_pin   plans that a model drafts, tools that a person reviews  config
+//! daemon_io            the system side of the daemon: alarms, notifications, health
+//! specs                plans and goals, found and read                         config
+//! config, git, keys, sessions   `wf.yaml`, repositories, keys, lines of work
+//! ```
+//!
+//! Names lead back up where nouns ask each other: an approval is of a plan with its skills and may be of a goal
+//! (`approve`, `skills`, `goals`), and the queue of a state holds what asks for approval (`state`, `approve`).
+//!
+//! Start at [`session`], which opens what a run needs; then [`load`], which reads plans, [`approve`], which decides
+//! whether they may run, and the room of a noun.
 //!
 //! **Invariant:** nothing here writes to a standard stream or reads one.
 
-mod act_origin;
 pub mod approve;
-pub mod audit_log;
 pub mod authoring;
-pub mod backend;
-mod backend_names;
-mod background;
-pub mod call_findings;
-mod caller;
-pub mod collect;
 pub mod config;
 pub mod connections;
 pub mod daemon;
 pub mod daemon_io;
-pub mod doctor;
-mod exit;
-mod failure;
 pub mod git;
-pub mod given;
 pub mod goals;
-mod history_size;
-mod host;
 pub mod keep;
-mod kept_checkpoint;
 pub mod keys;
-pub mod lineage;
-pub mod load;
-pub mod logs;
 pub mod mcp_pin;
-pub mod memory;
 pub mod names;
-mod needs;
-pub mod outdated;
-pub mod plans;
-pub mod queue;
-pub mod record;
-pub mod relied;
-pub mod repair;
-pub mod restore;
 pub mod resumption;
 pub mod revision;
-mod run_options;
-pub mod run_start;
-pub mod run_worktree;
-pub mod session;
 pub mod sessions;
 pub mod skills;
-pub mod suggestions;
+pub mod views;
+pub mod watch;
+
+mod act_origin;
+mod caller;
+mod exit;
+mod failure;
+mod host;
+mod run_options;
+mod runs;
+mod specs;
+mod state;
 mod test_clock;
 #[cfg(test)]
 mod tests;
-pub mod trace;
-pub mod undo;
-pub mod views;
-pub mod watch;
 mod workspace;
 mod workspace_copy;
 mod workspace_files;
@@ -76,6 +72,11 @@ pub use failure::{CommandError, REPORT};
 pub use host::{FOR_TESTS, Host};
 pub use revision::GitRevision;
 pub use run_options::RunOptions;
+pub use runs::{
+    backend, given, lineage, outdated, relied, run_start, run_worktree, session, suggestions, trace, undo,
+};
+pub use specs::{collect, load, plans};
+pub use state::{audit_log, call_findings, doctor, logs, memory, queue, record, repair, restore};
 pub use test_clock::TestClock;
 pub use wf_store::open_regular;
 pub use workspace::{APPROVERS, CONFIG, Workspace, normalize_path, relative_path, require_utf8};

@@ -5,10 +5,9 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use super::{CliExitCode, CommandError, Workspace, normalize_path};
-use crate::CONFIG;
-use crate::Host;
 use crate::git::{GitError, GitRepository};
-use crate::load::LoadedPlan;
+use crate::specs::load::LoadedPlan;
+use crate::{CONFIG, Host};
 use wf_base::digest::Sha256Digest;
 use wf_exec::{HostEnv, view};
 use wf_lang::{FileReadError, MAX_FILE, SpecFileSource};

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Mutex;
 
 use crate::approve::{ApprovalDemand, authorize, confirm};
-use crate::load::load_named;
+use crate::specs::load::load_named;
 use crate::{Caller, CliExitCode, CommandError, Host, LineReader, RunOptions};
 use wf_base::diag::CheckedFile;
 use wf_model::JsonObject;

@@ -3,10 +3,9 @@
 use std::ops::Deref;
 use std::sync::Arc;
 
-use super::load::LoadedPlan;
 use super::{CliExitCode, CommandError};
-use crate::Caller;
-use crate::Host;
+use crate::specs::load::LoadedPlan;
+use crate::{Caller, Host};
 use wf_audit::{self as audit, Auditor, AuditorConfig};
 use wf_base::untrusted::{NAME, WARN, paint};
 use wf_engine::EngineSession;

@@ -3,10 +3,9 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-use crate::Host;
-use crate::load::LoadedPlan;
 use crate::revision::tracked_files;
-use crate::{CliExitCode, CommandError, Workspace, normalize_path};
+use crate::specs::load::LoadedPlan;
+use crate::{CliExitCode, CommandError, Host, Workspace, normalize_path};
 use wf_base::digest::Sha256Digest;
 use wf_base::keyword::Keyword;
 use wf_core::machine::{PinnedFile, RunApproval};

@@ -8,12 +8,11 @@ use super::bounds::{ParamBounds, ParamBoundsRequest, param_bounds};
 use super::review::{AskedTerms, TokenReview};
 use super::signing::{SigningOptions, approver_key, validity};
 use super::token::{draft_statement, plan_ref};
-use super::{SigningRules, acceptance_path, approved_tree, reviewed_files, spawned_goal};
-use super::{text_by_digest, token_at};
-use crate::Caller;
-use crate::CommandError;
-use crate::keys;
-use crate::load::{self, LoadedPlan};
+use super::{
+    SigningRules, acceptance_path, approved_tree, reviewed_files, spawned_goal, text_by_digest, token_at,
+};
+use crate::specs::load::{self, LoadedPlan};
+use crate::{Caller, CommandError, keys};
 use wf_base::time::Moment;
 use wf_lang::InMemoryFiles;
 use wf_model::{Goal, JsonObject, Plan};

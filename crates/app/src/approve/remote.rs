@@ -6,7 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{AnswerForm, AnswerRequest, AnswerReview, SigningOptions, SigningRules, approval_requests};
-use crate::lineage::outermost_run;
+use crate::runs::lineage::outermost_run;
 use crate::{Caller, CliExitCode, CommandError};
 use wf_base::digest::Sha256Digest;
 use wf_base::name::RunId;

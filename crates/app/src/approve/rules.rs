@@ -1,6 +1,6 @@
-use crate::Caller;
 use crate::keys::{self, OwnKey};
-use crate::{CommandError, Workspace, load};
+use crate::specs::load;
+use crate::{Caller, CommandError, Workspace};
 use wf_base::digest::Sha256Digest;
 use wf_exec::keyfile::{KeyFolder, KeyFolderError};
 use wf_sign::approval::{Approver, Approvers, ReviewPolicy};

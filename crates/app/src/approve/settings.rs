@@ -1,7 +1,7 @@
 use serde_json::Value;
 
 use super::accepted::bound_config;
-use crate::load::LoadedPlan;
+use crate::specs::load::LoadedPlan;
 use wf_report::consent::WorkspaceSettings;
 
 /// The keys of the configuration with entries for plans to use by name.

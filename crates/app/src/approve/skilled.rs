@@ -1,7 +1,6 @@
-use crate::Caller;
-use crate::load::LoadedPlan;
 use crate::skills::{ApprovedSkill, check_all_usable};
-use crate::{CliExitCode, CommandError};
+use crate::specs::load::LoadedPlan;
+use crate::{Caller, CliExitCode, CommandError};
 use wf_core::machine::PinnedFile;
 use wf_exec::pinned;
 

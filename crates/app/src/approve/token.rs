@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::usage_error;
-use crate::load::LoadedPlan;
+use crate::specs::load::LoadedPlan;
 use crate::{CommandError, Host, Workspace, relative_path};
 use wf_core::machine::PinnedFile;
 use wf_sign::approval::{

@@ -4,9 +4,8 @@ use super::desk::PlanningDesk;
 use super::draft::{DraftRules, RejectedDraft};
 use super::{DraftPlan, PlanFile};
 use crate::config::WorkspaceConfig;
-use crate::{
-    Caller, CliExitCode, CommandError, Workspace, load, normalize_path, relative_path, require_utf8,
-};
+use crate::specs::load;
+use crate::{Caller, CliExitCode, CommandError, Workspace, normalize_path, relative_path, require_utf8};
 use wf_base::name::PlanId;
 use wf_core::agent::ModelRequest;
 use wf_core::agent::authoring::{

@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use super::diagnostics::errors_for_model;
 use crate::config::WorkspaceConfig;
-use crate::load::{diagnostics_by_file, load_with_gates};
+use crate::specs::load::{diagnostics_by_file, load_with_gates};
 use crate::{Host, Workspace};
 use wf_base::diag::CheckedFile;
 use wf_base::name::PlanId;

@@ -3,7 +3,8 @@ use std::io::{ErrorKind, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-use crate::{CliExitCode, CommandError, Host, normalize_path, plans, relative_path, require_utf8};
+use crate::specs::plans;
+use crate::{CliExitCode, CommandError, Host, normalize_path, relative_path, require_utf8};
 use wf_base::untrusted::shell_word;
 
 /// A plan on the disk.

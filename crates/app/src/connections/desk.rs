@@ -4,10 +4,9 @@ use std::time::Duration;
 use tokio::sync::watch;
 
 use super::{ConnectionAdapter, ledger};
-use crate::CONFIG;
 use crate::connections::{AdapterFailure, AdapterFailureKind};
-use crate::load;
-use crate::{Caller, CliExitCode, CommandError, Workspace};
+use crate::specs::load;
+use crate::{CONFIG, Caller, CliExitCode, CommandError, Workspace};
 use wf_base::name::{PlanId, RefId};
 use wf_base::redact::SecretMask;
 use wf_base::untrusted::UntrustedText;

@@ -1,8 +1,11 @@
 use crate::approve::{authorize_goal, standing_approval, token_path};
-use crate::doctor::{DoctorFinding, DoctorStatus};
-use crate::goals::{FileLock, GoalSource, LEADER_LOCK, reconciliation_params};
-use crate::goals::{GoalFile, list_goals_on_disk, list_goals_with_acceptance};
-use crate::{Caller, CliExitCode, load};
+use crate::goals::{
+    FileLock, GoalFile, GoalSource, LEADER_LOCK, list_goals_on_disk, list_goals_with_acceptance,
+    reconciliation_params,
+};
+use crate::specs::load;
+use crate::state::doctor::{DoctorFinding, DoctorStatus};
+use crate::{Caller, CliExitCode};
 use wf_base::name::{PlanId, RunId};
 use wf_base::units::plural;
 use wf_core::goal::ReconciliationPart;

@@ -2,10 +2,9 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use crate::Caller;
 use crate::approve::{SigningRules, StandingApproval, standing_approval};
-use crate::load::LoadedPlan;
-use crate::{CommandError, Workspace, relative_path};
+use crate::specs::load::LoadedPlan;
+use crate::{Caller, CommandError, Workspace, relative_path};
 use wf_base::name::RunId;
 use wf_base::time::{Moment, format_duration};
 use wf_core::goal::{

@@ -3,11 +3,11 @@ use std::sync::Arc;
 use super::part_run::{resume, run_id, run_request, start};
 use super::signals::SignalListener;
 use crate::approve::{authorize_goal, check_programs_accepted, standing_approval};
-use crate::goals::FileLock;
-use crate::goals::reconciliation_params;
-use crate::goals::{check_not_deployed, check_result, own_checks, repair_result};
-use crate::load::{self, LoadedPlan};
-use crate::session::open_store;
+use crate::goals::{
+    FileLock, check_not_deployed, check_result, own_checks, reconciliation_params, repair_result,
+};
+use crate::runs::session::open_store;
+use crate::specs::load::{self, LoadedPlan};
 use crate::{Caller, CliExitCode, CommandError, Host};
 use wf_base::name::{PlanId, RunId};
 use wf_base::time::Moment;

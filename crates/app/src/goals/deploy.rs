@@ -11,9 +11,9 @@ use super::{
     wake_daemon,
 };
 use crate::approve::{CarriedApproval, awaited_acceptance, check_accepted, refuse_run, withdrawal_time};
-use crate::backend::{backend_program, of_deployment};
 use crate::keys::author;
-use crate::load::{self, LoadedPlan};
+use crate::runs::backend::{backend_program, of_deployment};
+use crate::specs::load::{self, LoadedPlan};
 use crate::{Caller, CliExitCode, CommandError, watch};
 use wf_base::name::{PlanId, RunId};
 use wf_base::time::Moment;

@@ -10,7 +10,7 @@ use super::find::find_path;
 use super::goal_backend::{GoalBackend, PreparedGoal};
 use super::sync_lock::{is_synced, lock_sync};
 use super::{DeployedGoal, FileLock, GoalAct, GoalSource, ObserverFactory, SyncExtent};
-use crate::load::{LoadedPlan, configuration};
+use crate::specs::load::{LoadedPlan, configuration};
 use crate::{Caller, CliExitCode, CommandError, Host, Workspace};
 use wf_base::name::{PlanId, RunId};
 use wf_core::observe::RunObserver;

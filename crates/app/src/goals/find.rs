@@ -1,12 +1,10 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::Caller;
-use crate::Host;
 use crate::approve::awaited_acceptance_at;
-use crate::collect::SpecFileSet;
-use crate::load::LoadedPlan;
-use crate::{CliExitCode, CommandError, GitRevision, Workspace, load, normalize_path, relative_path};
+use crate::specs::collect::SpecFileSet;
+use crate::specs::load::{self, LoadedPlan};
+use crate::{Caller, CliExitCode, CommandError, GitRevision, Host, Workspace, normalize_path, relative_path};
 use wf_base::diag::nearest;
 use wf_base::name::PlanId;
 use wf_base::units::plural;

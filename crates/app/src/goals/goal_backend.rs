@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use super::{DeployedRecord, GoalAct, GoalAnswer, GoalRequest};
-use crate::backend::{BackendCommand, backend_command};
 use crate::config::WorkspaceConfig;
+use crate::runs::backend::{BackendCommand, backend_command};
 use crate::{CliExitCode, CommandError, Host, Workspace};
 use wf_base::digest::Sha256Digest;
 

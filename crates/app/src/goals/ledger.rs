@@ -1,10 +1,9 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use crate::CommandError;
-use crate::Host;
-use crate::load::LoadedPlan;
-use crate::session::open_store;
+use crate::runs::session::open_store;
+use crate::specs::load::LoadedPlan;
+use crate::{CommandError, Host};
 use wf_base::name::PlanId;
 use wf_base::time::Moment;
 use wf_core::goal::{GoalLedger, GoalLedgerState, LedgerEntry, SlotDecision};

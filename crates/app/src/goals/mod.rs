@@ -16,7 +16,6 @@ mod cycle;
 mod deploy;
 mod deployed;
 mod deployment;
-mod file_lock;
 mod find;
 mod goal_backend;
 mod ledger;
@@ -34,6 +33,7 @@ mod sync;
 mod sync_lock;
 mod tighten;
 
+pub use crate::state::file_lock::{FileLock, FileLockBusy, LEADER_LOCK, remove_stale_locks};
 pub use apart::{goal_lines, read_in_child, read_in_child_async};
 pub use attended::{
     approval_gap, check_goals_scheduled, check_standing_approvals, ending_approvals, job_block,
@@ -47,7 +47,6 @@ pub use deployed::{check_not_deployed, read_deployment};
 pub use deployment::{
     DeployedGoal, DeployedPart, DeployedRecord, GoalAct, GoalAnswer, GoalDeployment, GoalRequest, StartedRun,
 };
-pub use file_lock::{FileLock, FileLockBusy, LEADER_LOCK, remove_stale_locks};
 pub use find::{
     FOLDERS, GoalFile, GoalSource, find_path, find_paths, list_goals, list_goals_on_disk,
     list_goals_with_acceptance, load_by_id, load_by_name,

@@ -3,15 +3,13 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::Caller;
-use crate::Host;
 use crate::approve::{check_accepted, check_programs_accepted};
 use crate::daemon_io::notify::{
     self, GoalNotification, NotificationChannel, NotificationCommand, NotificationWebhook, WebhookSecret,
 };
 use crate::goals::FileLock;
-use crate::load::{self, LoadedPlan};
-use crate::{CliExitCode, CommandError};
+use crate::specs::load::{self, LoadedPlan};
+use crate::{Caller, CliExitCode, CommandError, Host};
 use wf_base::name::EnvName;
 use wf_base::redact::SecretMask;
 use wf_base::time::Moment;

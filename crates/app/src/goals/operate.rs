@@ -8,7 +8,7 @@ use super::{
     with_recorded_schedule,
 };
 use crate::approve::awaited_acceptance;
-use crate::load::LoadedPlan;
+use crate::specs::load::LoadedPlan;
 use crate::{ActOrigin, Caller, CliExitCode, CommandError, watch};
 use wf_base::name::PlanId;
 use wf_base::time::Moment;

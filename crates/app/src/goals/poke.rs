@@ -4,10 +4,9 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::cycle::ReconciliationRequest;
-use crate::Caller;
 use crate::approve::{awaited_acceptance, check_accepted};
-use crate::load::{self, LoadedPlan};
-use crate::{CliExitCode, CommandError};
+use crate::specs::load::{self, LoadedPlan};
+use crate::{Caller, CliExitCode, CommandError};
 use wf_base::time::Moment;
 use wf_core::goal::{NotifiedReconciliation, ReconciliationPart, notifications};
 use wf_model::{Goal, GoalEvent};

@@ -6,8 +6,9 @@ use tokio::sync::watch;
 
 use super::edit::with_digest;
 use super::{PinState, ToolListing, reviewed};
-use crate::session::sandbox_factory;
-use crate::{CONFIG, Caller, CliExitCode, CommandError, Workspace, load};
+use crate::runs::session::sandbox_factory;
+use crate::specs::load;
+use crate::{CONFIG, Caller, CliExitCode, CommandError, Workspace};
 use wf_base::name::Name;
 use wf_core::agent::McpToolList;
 use wf_exec::mcp::{McpLimits, McpLink};

@@ -1,8 +1,8 @@
 use std::time::Duration;
 
 use super::wait::is_manual;
-use crate::background::{BackgroundStart, start_process};
 use crate::goals::{FileLock, LEADER_LOCK};
+use crate::runs::background::{BackgroundStart, start_process};
 use crate::{Caller, CommandError};
 use wf_base::name::RunId;
 use wf_base::untrusted::plain;

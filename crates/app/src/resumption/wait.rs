@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use crate::approve::{AnswerReview, SigningRules, approval_requests};
-use crate::load::recorded_plan_if_valid;
+use crate::specs::load::recorded_plan_if_valid;
 use crate::{Caller, CliExitCode, CommandError};
 use wf_base::name::RunId;
 use wf_base::time::Moment;

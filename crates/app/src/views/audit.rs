@@ -1,7 +1,9 @@
 use serde::Serialize;
 
 use super::state_reader;
-use crate::audit_log::{AuditLine, describe_start, find_record, latest_lines, record_details, verify_logs};
+use crate::state::audit_log::{
+    AuditLine, describe_start, find_record, latest_lines, record_details, verify_logs,
+};
 use crate::{Caller, CommandError};
 use wf_audit::AuditRecord;
 use wf_base::name::RunId;

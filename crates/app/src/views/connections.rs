@@ -1,8 +1,8 @@
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::call_findings::RecordedCalls;
 use crate::connections::connection_rows;
+use crate::state::call_findings::RecordedCalls;
 use crate::{Caller, CommandError};
 use wf_base::time::Moment;
 use wf_core::health::CallTarget;

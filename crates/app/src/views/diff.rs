@@ -1,7 +1,8 @@
 use std::sync::Arc;
 
-use crate::record::load_record;
-use crate::{CommandError, load};
+use crate::CommandError;
+use crate::specs::load;
+use crate::state::record::load_record;
 use wf_base::name::RunId;
 use wf_model::Plan;
 use wf_report::record::RunRecord;

@@ -4,7 +4,7 @@ use super::calendar::{CalendarMonth, calendar};
 use super::goals::goal_listings_of;
 use super::state_reader;
 use crate::goals::{AutonomyStatus, GoalSource};
-use crate::load::load_goal;
+use crate::specs::load::load_goal;
 use crate::{Caller, CommandError};
 use wf_base::name::PlanId;
 use wf_base::time::Moment;

@@ -23,10 +23,12 @@ mod run;
 mod runs;
 mod sentence;
 mod skills;
-mod state;
 mod stream;
 mod suggestions;
 
+pub use crate::state::reader::{
+    StateReader, ViewResources, find_run, run_reader, state_reader, view_version,
+};
 pub use activity::{ActivityLine, ActivityPage, ActivityQuery, activity_page};
 pub use audit::{
     AuditPage, AuditQuery, AuditRecordView, AuditVerification, audit_page, audit_record, audit_verification,
@@ -46,7 +48,6 @@ pub use requests::{RequestView, ShownValue, open_requests};
 pub use run::{RunView, StepFilter, TaskView, run_view, task_view};
 pub use runs::{RunPage, RunQuery, run_documents, run_page};
 pub use skills::{SkillListing, SkillLockView, SkillView, skill_listings, skill_view};
-pub use state::{StateReader, ViewResources, find_run, run_reader, state_reader, view_version};
 pub use stream::{StreamView, stream_view};
 pub use suggestions::open_suggestions;
 pub use wf_core::suggestion::SuggestionRecord;

@@ -1,10 +1,10 @@
 use serde::Serialize;
 
 use super::RequestView;
-use crate::call_findings::RecordedCalls;
-use crate::doctor::{DoctorFinding, DoctorStatus, find_interrupted_runs};
 use crate::goals::{check_goals_scheduled, ending_approvals};
-use crate::queue::{QueueEntry, QueueState, QueueSubject, queue_entries};
+use crate::state::call_findings::RecordedCalls;
+use crate::state::doctor::{DoctorFinding, DoctorStatus, find_interrupted_runs};
+use crate::state::queue::{QueueEntry, QueueState, QueueSubject, queue_entries};
 use crate::{Caller, CommandError};
 use wf_base::time::Moment;
 use wf_store::StoreReader;

@@ -1,9 +1,9 @@
 use serde::Serialize;
 
-use super::state::StateReader;
 use crate::CommandError;
 use crate::approve::{RunApprovalRequest, approval_requests};
-use crate::lineage::outermost_run;
+use crate::runs::lineage::outermost_run;
+use crate::state::reader::StateReader;
 use wf_base::name::RunId;
 use wf_base::untrusted::plain;
 use wf_core::machine::{AnswerOptions, ApprovalRequest};

@@ -3,15 +3,18 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use super::{
-    CliExitCode, CommandError, RunOptions, Workspace, normalize_path, plans, relative_path, require_utf8,
-};
-use crate::Caller;
-use crate::backend_names::check_backends;
+use super::backend_names::check_backends;
+use super::plans;
 use crate::config::WorkspaceConfig;
 use crate::goals::StartedRun;
-use crate::run_worktree::RunWorktree;
-use crate::{APPROVERS, CONFIG};
+use crate::runs::run_worktree::RunWorktree;
+use crate::{
+    APPROVERS, CONFIG, Caller, CliExitCode, CommandError, RunOptions, Workspace, normalize_path,
+    relative_path, require_utf8,
+};
+use diagnostics::declaration_sites;
+use other::NonPlanFile;
+use recorded::{RecordedFiles, memory_files};
 use wf_base::diag::Severity;
 use wf_base::name::{GateId, RunId};
 use wf_base::source::DeclarationSites;
@@ -30,10 +33,6 @@ mod plan_cache;
 mod recorded;
 mod settings;
 mod within;
-
-use diagnostics::declaration_sites;
-use other::NonPlanFile;
-use recorded::{RecordedFiles, memory_files};
 
 pub use diagnostics::diagnostics_by_file;
 pub use generated::SnapshotReader;

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::kept_checkpoint::{keep_checkpoint, read_checkpoint};
+use super::kept_checkpoint::{keep_checkpoint, read_checkpoint};
 use crate::{CommandError, Host};
 use wf_audit::{self as audit, AuditEntry, AuditFindings, AuditLogLines, AuditRecord, Checkpoint, LineFault};
 use wf_store::{StoreError, StoreReader};

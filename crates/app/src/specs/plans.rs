@@ -5,8 +5,7 @@ use std::path::PathBuf;
 
 use super::collect::SpecFileSet;
 use super::load::{load_with_gates, system_gates};
-use super::{CONFIG, CliExitCode, CommandError, Workspace};
-use crate::Host;
+use crate::{CONFIG, CliExitCode, CommandError, Host, Workspace};
 use wf_base::diag::{Severity, nearest};
 use wf_base::name::PlanId;
 use wf_lang::{self as lang, DiskFiles, LoadedSpec};

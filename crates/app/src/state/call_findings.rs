@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use super::doctor::{DoctorFinding, DoctorStatus};
 use crate::connections::connection_rows;
-use crate::doctor::{DoctorFinding, DoctorStatus};
 use crate::{CommandError, Host};
 use wf_base::time::{Moment, format_duration};
 use wf_core::health::{CallTarget, TargetHealth};
@@ -78,7 +78,7 @@ fn health_finding(target: &CallTarget, health: &TargetHealth, now: Moment) -> Do
 #[cfg(test)]
 mod tests {
     use super::health_finding;
-    use crate::doctor::DoctorStatus;
+    use crate::state::doctor::DoctorStatus;
     use wf_base::time::Moment;
     use wf_core::health::{CallEnd, CallTarget, TargetHealth, TargetKind};
 

@@ -1,9 +1,9 @@
 //! The start of a run that undoes another one.
 
-use crate::background::start_in_background;
-use crate::load::load_recorded_plan_at;
-use crate::run_start::RunStart;
+use super::background::start_in_background;
+use super::run_start::RunStart;
 use crate::sessions::active_session;
+use crate::specs::load::load_recorded_plan_at;
 use crate::{Caller, CliExitCode, CommandError, watch};
 use serde_json::json;
 use wf_base::name::RunId;

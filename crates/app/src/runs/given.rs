@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use super::{CliExitCode, CommandError, load};
+use crate::specs::load;
+use crate::{CliExitCode, CommandError};
 use wf_base::name::RunId;
 use wf_core::machine::{EventKind, RunApproval};
 use wf_engine::GivenSecrets;

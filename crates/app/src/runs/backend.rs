@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
+use super::given::approval_of_run;
+use super::lineage::retried_run;
 use crate::config::{Backend, WorkspaceConfig};
-use crate::given::approval_of_run;
-use crate::lineage::retried_run;
-use crate::load::LoadedPlan;
+use crate::specs::load::LoadedPlan;
 use crate::{CliExitCode, CommandError, Host};
 use wf_base::name::{Name, RunId};
 use wf_engine::{BackendProgram, RunRequest};

@@ -3,9 +3,9 @@
 use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
 
-use super::{Host, Workspace};
 use crate::config::WorkspaceConfig;
 use crate::revision::tracked_files;
+use crate::{Host, Workspace};
 use wf_base::diag::{Code, Diagnostic};
 use wf_base::name::Name;
 use wf_base::source::Span;

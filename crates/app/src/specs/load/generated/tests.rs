@@ -3,7 +3,7 @@ use std::sync::Arc;
 
 use super::SnapshotReader;
 use crate::config::WorkspaceConfig;
-use crate::load::collect_plan;
+use crate::specs::load::collect_plan;
 use crate::{CONFIG, RunOptions};
 use wf_core::envelope::breaches;
 use wf_engine::PlanReader;

@@ -6,9 +6,9 @@ use wf_base::source::Spanned;
 use wf_lang::ast::PlanSpec;
 use wf_lang::{LoadedSpec, SpecFileSource};
 
+use super::load::read_config;
 use crate::CONFIG;
 use crate::config::Backend;
-use crate::load::read_config;
 
 /// Adds to the diagnostics of a plan the backends and queues that `wf.yaml` does not define. A plan may come from
 /// a workspace with backends into one without, where its queues have no meaning.

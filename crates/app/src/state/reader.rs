@@ -2,7 +2,7 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 use crate::connections::waiting_secrets;
-use crate::load::PlanCache;
+use crate::specs::load::PlanCache;
 use crate::{Caller, CommandError};
 use wf_base::name::RunId;
 use wf_model::Plan;

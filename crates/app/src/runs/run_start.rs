@@ -1,10 +1,10 @@
 //! The start of a run, whoever asks for it: it is authorized, its texts and parameters are recorded, and it is executed.
 
+use super::needs::{missing_programs, require_secrets};
+use super::session::lost_use_race;
 use crate::approve::{ApprovalDemand, authorize};
-use crate::load::LoadedPlan;
-use crate::needs::{missing_programs, require_secrets};
 use crate::revision::tracked_check_files;
-use crate::session::lost_use_race;
+use crate::specs::load::LoadedPlan;
 use crate::watch::AuditedSession;
 use crate::{Caller, CommandError};
 use serde_json::Value;

@@ -6,9 +6,7 @@ use std::path::{Path, PathBuf};
 
 use walkdir::WalkDir;
 
-use super::{CliExitCode, CommandError, normalize_path, relative_path};
-use crate::Host;
-use crate::{APPROVERS, CONFIG};
+use crate::{APPROVERS, CONFIG, CliExitCode, CommandError, Host, normalize_path, relative_path};
 use wf_lang::GATES;
 use wf_skill::SHELVES;
 

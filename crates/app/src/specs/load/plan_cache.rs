@@ -85,7 +85,7 @@ mod tests {
 
     use super::{CachedPlan, MAX_BYTES, MAX_PLANS, PlanCache};
     use crate::RunOptions;
-    use crate::load::collect_plan;
+    use crate::specs::load::collect_plan;
     use wf_base::digest::Sha256Digest;
     use wf_base::name::{PlanId, RunId};
     use wf_base::time::{FixedClock, Moment};

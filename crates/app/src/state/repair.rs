@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use crate::doctor::MAX_NAMED;
-use crate::goals::{FileLock, LEADER_LOCK};
+use super::doctor::MAX_NAMED;
+use super::file_lock::{FileLock, LEADER_LOCK};
 use crate::{CliExitCode, CommandError, Host};
 use wf_store::{
     ProjectionDifference, StateFault, StateFolder, Store, StoreDurability, StoreError, StoreReader, examine,

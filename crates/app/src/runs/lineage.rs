@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::{CommandError, load};
+use crate::CommandError;
+use crate::specs::load;
 use wf_base::name::{RunId, TaskPath};
 use wf_engine::reuse::{RepeatChoice, RepeatRequest, RepeatedRun};
 use wf_model::{JsonObject, Plan, StepWork};

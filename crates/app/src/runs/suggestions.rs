@@ -1,9 +1,9 @@
 //! The decisions of people about the suggestions of runs: one is started as `wf run` would, or dismissed.
 
-use crate::background::start_in_background;
-use crate::load::load_plan;
-use crate::run_start::RunStart;
+use super::background::start_in_background;
+use super::run_start::RunStart;
 use crate::sessions::active_session;
+use crate::specs::load::load_plan;
 use crate::{ActOrigin, Caller, CommandError, RunOptions, watch};
 use serde_json::json;
 use wf_base::name::RunId;

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use crate::approve::SigningRules;
 use crate::git::{GitLocation, GitRepository, RepositoryTrust};
 use crate::goals::FOLDERS;
-use crate::load::{LoadedPlan, SnapshotReader, read_config};
+use crate::specs::load::{LoadedPlan, SnapshotReader, read_config};
 use crate::watch::{AuditedSession, start_audit};
 use crate::{APPROVERS, CONFIG, Caller, CliExitCode, CommandError, Host, Workspace, config, keep};
 use wf_base::diag::Severity;

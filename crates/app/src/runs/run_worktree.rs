@@ -20,7 +20,7 @@ use rustix::fs::FlockOperation;
 use serde_json::{Value, json};
 
 use crate::git::{GitLocation, GitRepository};
-use crate::load::LoadedPlan;
+use crate::specs::load::LoadedPlan;
 use crate::{CliExitCode, CommandError, Host, Workspace};
 use wf_engine::{WORKTREE, WORKTREE_FOLDER};
 use wf_exec::manifest::{ExcludedFiles, WorkspaceManifest};

@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
-use super::CommandError;
-use super::load::LoadedPlan;
-use crate::Caller;
+use crate::specs::load::LoadedPlan;
+use crate::{Caller, CommandError};
 use wf_base::name::RunId;
 use wf_engine::reuse::{RepeatChoice, RepeatRequest, RepeatedRun};
 use wf_store::StoreReader;

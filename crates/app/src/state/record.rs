@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use super::reader::StateReader;
 use crate::CommandError;
-use crate::lineage::outermost_run;
-use crate::load::recorded_plan_if_valid;
-use crate::run_worktree::present_folder;
-use crate::views::StateReader;
+use crate::runs::lineage::outermost_run;
+use crate::runs::run_worktree::present_folder;
+use crate::specs::load::recorded_plan_if_valid;
 use wf_base::name::RunId;
 use wf_core::machine::{BudgetLedger, Event};
 use wf_engine::artifacts_of_run;

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
+use super::file_lock::{FileLock, LEADER_LOCK};
 use crate::daemon::already_led;
-use crate::goals::{FileLock, LEADER_LOCK};
 use crate::{Caller, CommandError};
 use wf_store::BackupManifest;
 

@@ -1,0 +1,26 @@
+//! Runs, before the engine has them: what one needs is found, opened and handed over.
+//!
+//! ```text
+//! run_start ──▶ needs, relied: what would stop it or mislead it ──▶ session: state, keys, models ──▶ the engine
+//!                                                                  └──▶ backend: the program that drives it elsewhere
+//! later   lineage, given, outdated: what an earlier engine knew, and what changed since;  undo, suggestions: further runs
+//! ```
+//!
+//! Approvals decide whether a run may start, and the engine what happens in it; neither happens here.
+//! **Invariant:** a run that is refused here has recorded nothing.
+//!
+//! Start at `run_start`, then `session`; `run_worktree` and `background` are other places and ways to run.
+
+pub mod backend;
+pub(crate) mod background;
+pub mod given;
+pub mod lineage;
+pub(crate) mod needs;
+pub mod outdated;
+pub mod relied;
+pub mod run_start;
+pub mod run_worktree;
+pub mod session;
+pub mod suggestions;
+pub mod trace;
+pub mod undo;

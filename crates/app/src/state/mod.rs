@@ -1,0 +1,25 @@
+//! The state of a workspace, as its owner cares for it and looks at it: its reader, its queue, its audit log, its
+//! examination and its repair.
+//!
+//! ```text
+//! reader ──▶ record of a run, queue, memory, audit_log: what is in it
+//! doctor ──▶ history_size, logs, call_findings: how it is ──▶ repair, restore: alone, under the lock of the leader
+//! ```
+//!
+//! **Invariant:** all but `repair`, `restore` and the checkpoint that a verification keeps only read.
+//!
+//! Start at `reader`, then `doctor`; the others can be read alone.
+
+pub mod audit_log;
+pub mod call_findings;
+pub mod doctor;
+pub(crate) mod file_lock;
+pub(crate) mod history_size;
+pub(crate) mod kept_checkpoint;
+pub mod logs;
+pub mod memory;
+pub mod queue;
+pub(crate) mod reader;
+pub mod record;
+pub mod repair;
+pub mod restore;

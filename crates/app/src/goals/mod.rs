@@ -7,17 +7,17 @@
 //! process that ran it; [`FileLock`] keeps two processes from working on one.
 //!
 //! A goal that names a backend can be deployed there ([`deploy_goal`]): the workspace then decides nothing about it, and
-//! records what happens there ([`sync_goal`]), until it is recalled ([`recall_goal`]).
+//! records what happens there ([`sync_goal`]), until it is recalled ([`recall_goal`]). That is the room `remote`; it and
+//! `cycle` name each other, since a reconciliation asks whose goal it is, and a recorded one is settled like any other.
+//!
+//! Start at `cycle`, then `part_run` and `outcome`; `find` and `ledger` are where goals are, `operate` and `tighten` what
+//! people do to them, `attended` and `notify` what they hear of them.
 
 mod apart;
 mod attended;
 mod autonomy;
 mod cycle;
-mod deploy;
-mod deployed;
-mod deployment;
 mod find;
-mod goal_backend;
 mod ledger;
 mod left;
 mod notify;
@@ -26,11 +26,8 @@ mod outcome;
 mod params;
 mod part_run;
 mod poke;
-mod recall;
-mod request;
+mod remote;
 mod signals;
-mod sync;
-mod sync_lock;
 mod tighten;
 
 pub use crate::state::file_lock::{FileLock, FileLockBusy, LEADER_LOCK, remove_stale_locks};
@@ -41,11 +38,6 @@ pub use attended::{
 pub use autonomy::{AutonomyStatus, grant_of, verified_reader};
 pub use cycle::{
     ObserverFactory, ReconciliationRequest, ReconciliationResult, adopt_reconciliation, start_reconciliation,
-};
-pub use deploy::{GoalDeployOutcome, deploy_goal};
-pub use deployed::{check_not_deployed, read_deployment};
-pub use deployment::{
-    DeployedGoal, DeployedPart, DeployedRecord, GoalAct, GoalAnswer, GoalDeployment, GoalRequest, StartedRun,
 };
 pub use find::{
     FOLDERS, GoalFile, GoalSource, find_path, find_paths, list_goals, list_goals_on_disk,
@@ -58,7 +50,12 @@ pub use operate::{GoalPauseOutcome, GoalResumeOutcome, pause_goal, request_recon
 pub use outcome::{check_result, own_checks, repair_result};
 pub use params::reconciliation_params;
 pub use poke::{WAKE_FILE, handle_start_failure, wake_daemon};
-pub use recall::{forget_deployment, recall_goal};
-pub use request::run_deployed;
-pub use sync::{GoalSyncOutcome, SyncEnd, SyncExtent, sync_goal};
+pub use remote::deploy::{GoalDeployOutcome, deploy_goal};
+pub use remote::deployed::{check_not_deployed, read_deployment};
+pub use remote::deployment::{
+    DeployedGoal, DeployedPart, DeployedRecord, GoalAct, GoalAnswer, GoalDeployment, GoalRequest, StartedRun,
+};
+pub use remote::recall::{forget_deployment, recall_goal};
+pub use remote::request::run_deployed;
+pub use remote::sync::{GoalSyncOutcome, SyncEnd, SyncExtent, sync_goal};
 pub use tighten::{GoalTightenOutcome, tighten_goal};

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::deployed::OperatedDeployment;
+use super::remote::deployed::OperatedDeployment;
 use super::{
     FileLock, GoalAct, LEADER_LOCK, StoreLedger, ledger_of, load_by_id, load_by_name, wake_daemon,
     with_recorded_schedule,

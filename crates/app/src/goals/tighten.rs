@@ -1,4 +1,4 @@
-use super::deployed::OperatedDeployment;
+use super::remote::deployed::OperatedDeployment;
 use super::{AutonomyStatus, GoalAct, ledger_of, load_by_id, load_by_name, verified_reader, wake_daemon};
 use crate::keys::author;
 use crate::{ActOrigin, Caller, CliExitCode, CommandError, watch};

@@ -2,10 +2,13 @@
 
 use std::time::Duration;
 
+use super::super::cycle::ObserverFactory;
+use super::super::poke::wake_daemon;
+use super::super::signals::SignalListener;
 use super::deployed::{DeployedAccount, OperatedDeployment, require_deployed};
-use super::signals::SignalListener;
+use super::deployment::GoalAct;
+use super::sync::{GoalSyncOutcome, SyncEnd, SyncExtent};
 use super::sync_lock::{is_synced, lock_sync};
-use super::{GoalAct, GoalSyncOutcome, ObserverFactory, SyncEnd, SyncExtent, wake_daemon};
 use crate::keys::author;
 use crate::{Caller, CommandError, watch};
 use wf_base::name::PlanId;

@@ -2,12 +2,13 @@
 
 use std::time::Duration;
 
+use super::super::cycle::ObserverFactory;
+use super::super::left::resumable_reconciliations;
+use super::super::part_run::{follow_recorded, follow_started};
+use super::super::poke::wake_daemon;
+use super::super::signals::SignalListener;
 use super::deployed::DeployedAccount;
-use super::part_run::{follow_recorded, follow_started};
-use super::signals::SignalListener;
-use super::{
-    DeployedGoal, DeployedRecord, ObserverFactory, StartedRun, resumable_reconciliations, wake_daemon,
-};
+use super::deployment::{DeployedGoal, DeployedRecord, StartedRun};
 use crate::{Caller, CliExitCode, CommandError};
 use wf_base::name::{PlanId, RunId};
 use wf_core::goal::{GoalFact, ReconciliationCause};

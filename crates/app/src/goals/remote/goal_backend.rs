@@ -4,7 +4,7 @@ use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-use super::{DeployedRecord, GoalAct, GoalAnswer, GoalRequest};
+use super::deployment::{DeployedRecord, GoalAct, GoalAnswer, GoalRequest};
 use crate::config::WorkspaceConfig;
 use crate::runs::backend::{BackendCommand, backend_command};
 use crate::{CliExitCode, CommandError, Host, Workspace};
@@ -35,7 +35,10 @@ impl GoalBackend {
     }
 
     /// Stores what a goal needs there; returns the id that its workflow is to have, and the object that it starts with.
-    pub(super) fn prepare(&self, deployment: super::GoalDeployment) -> Result<PreparedGoal, CommandError> {
+    pub(super) fn prepare(
+        &self,
+        deployment: super::deployment::GoalDeployment,
+    ) -> Result<PreparedGoal, CommandError> {
         match self.ask(&GoalRequest::Prepare(Box::new(deployment)))? {
             GoalAnswer::Prepared { workflow, spec } => Ok(PreparedGoal { workflow, spec }),
             answer => Err(self.unexpected(&answer)),

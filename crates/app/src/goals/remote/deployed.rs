@@ -6,10 +6,13 @@ use std::path::Path;
 use serde::Deserialize as _;
 use serde_json::Value;
 
-use super::find::find_path;
+use super::super::FileLock;
+use super::super::cycle::ObserverFactory;
+use super::super::find::{GoalSource, find_path};
+use super::deployment::{DeployedGoal, GoalAct};
 use super::goal_backend::{GoalBackend, PreparedGoal};
+use super::sync::SyncExtent;
 use super::sync_lock::{is_synced, lock_sync};
-use super::{DeployedGoal, FileLock, GoalAct, GoalSource, ObserverFactory, SyncExtent};
 use crate::specs::load::{LoadedPlan, configuration};
 use crate::{Caller, CliExitCode, CommandError, Host, Workspace};
 use wf_base::name::{PlanId, RunId};
@@ -63,7 +66,7 @@ fn not_deployed(name: &str) -> CommandError {
 }
 
 /// A deployed goal that people act on.
-pub(super) struct OperatedDeployment<'a> {
+pub(crate) struct OperatedDeployment<'a> {
     caller: &'a dyn Caller,
     workspace: Workspace,
     row: GoalRow,
@@ -78,7 +81,7 @@ impl<'a> OperatedDeployment<'a> {
     }
 
     /// Finds a goal by its id or its file; `None`: it is not deployed.
-    pub(super) fn find_any(caller: &'a dyn Caller, name: &str) -> Result<Option<Self>, CommandError> {
+    pub(crate) fn find_any(caller: &'a dyn Caller, name: &str) -> Result<Option<Self>, CommandError> {
         let Some((row, deployed)) = find_deployed(caller.host(), name)? else { return Ok(None) };
         let workspace = caller.host().workspace();
         let (config, _) = configuration(caller, &DiskFiles::new(&workspace.root), &workspace)?;
@@ -87,12 +90,12 @@ impl<'a> OperatedDeployment<'a> {
     }
 
     /// Returns the goal.
-    pub(super) fn goal(&self) -> &PlanId {
+    pub(crate) fn goal(&self) -> &PlanId {
         &self.row.id
     }
 
     /// Returns the name of the backend.
-    pub(super) fn backend(&self) -> &str {
+    pub(crate) fn backend(&self) -> &str {
         self.backend.name()
     }
 
@@ -102,12 +105,12 @@ impl<'a> OperatedDeployment<'a> {
     }
 
     /// True if it is paused, as far as that is recorded.
-    pub(super) fn is_paused(&self) -> bool {
+    pub(crate) fn is_paused(&self) -> bool {
         self.row.paused.is_some()
     }
 
     /// Refuses a goal that is paused: nothing would come of a request.
-    pub(super) fn require_active(&self) -> Result<(), CommandError> {
+    pub(crate) fn require_active(&self) -> Result<(), CommandError> {
         let goal = self.goal();
         if !self.is_paused() {
             return Ok(());
@@ -130,12 +133,12 @@ impl<'a> OperatedDeployment<'a> {
     }
 
     /// Returns the goal with what is over there recorded here.
-    pub(super) fn refreshed(self) -> Result<Self, CommandError> {
+    pub(crate) fn refreshed(self) -> Result<Self, CommandError> {
         self.synced(SyncExtent::Settled, &silent_observer)
     }
 
     /// Passes an act on, and records here what is over by then, unless another process does that.
-    pub(super) fn act(self, act: GoalAct) -> Result<(), CommandError> {
+    pub(crate) fn act(self, act: GoalAct) -> Result<(), CommandError> {
         if is_synced(&self.workspace.state, self.goal()) {
             return self.backend.act(&self.deployed.workflow, act);
         }

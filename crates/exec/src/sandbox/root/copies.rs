@@ -9,9 +9,9 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
-use super::super::spec::KeptCopy;
 use super::mount::{MountAccess, by_descriptor, new, open, open_without_links, overlay, remount};
 use super::mounts::{SandboxViewBuilder, ViewError, scratch_size, view_error};
+use crate::sandbox::spec::KeptCopy;
 
 /// The most bytes that become files of the layer, which is in memory. Copies beyond that are mounted:
 /// a process can read them, and neither write nor replace them.

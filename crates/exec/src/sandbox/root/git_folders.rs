@@ -15,10 +15,10 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
-use super::super::spec::KeptGitFolder;
 use super::mount::{MountAccess, bind, by_descriptor, new, open_without_links, remount, tmpfs};
 use super::mounts::{SandboxViewBuilder, ViewError, view_error};
 use crate::originals::GitPart;
+use crate::sandbox::spec::KeptGitFolder;
 
 /// The largest file that is copied, in bytes; a larger one is mounted.
 const MAX_COPIED_BYTES: u64 = 1 << 20;

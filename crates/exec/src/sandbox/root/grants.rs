@@ -11,9 +11,9 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags};
 use rustix::io::Errno;
 
-use super::super::control::plain;
 use super::mount::{MountAccess, OLD_ROOT, beneath, bind, by_descriptor, open_without_links};
 use super::mounts::{ViewError, view_error};
+use crate::sandbox::control::plain;
 
 /// Makes parts of a folder that is shown at a place writable: parents first, so that the closest name decides.
 pub(super) fn show_writable(

@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{FileType, Mode, OFlags, ResolveFlags};
 use rustix::mount::{MountFlags, MountPropagationFlags, UnmountFlags};
 
-use super::super::limits::numbers_are_own;
 use super::places::DEVICES;
+use crate::sandbox::limits::numbers_are_own;
 use wf_model::DEFAULT_PROCESS_LIMIT;
 
 /// The place of the old root while a view is built.

@@ -11,9 +11,6 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{Mode, OFlags, ResolveFlags};
 use rustix::mount::{MountFlags, UnmountFlags};
 
-use super::super::IsolationKind;
-use super::super::messages::{PRIVATE_LIST_FD, SandboxOrder};
-use super::super::spec::{SandboxSpec, WorkspaceLayer};
 use super::grants::show_writable;
 use super::mount::{
     MountAccess, NEW_ROOT, OLD_ROOT, PLAIN_MOUNT_FLAGS, aside, beneath, bind, by_descriptor, cover, devices,
@@ -23,6 +20,9 @@ use super::places::{EMPTY_FILES, EMPTY_FOLDERS};
 use super::view::{covered, visible};
 use super::{private, programs};
 use crate::agent_tool;
+use crate::sandbox::IsolationKind;
+use crate::sandbox::messages::{PRIVATE_LIST_FD, SandboxOrder};
+use crate::sandbox::spec::{SandboxSpec, WorkspaceLayer};
 use wf_model::DEFAULT_SCRATCH_BYTES;
 
 /// The message for a failed step of building the view.

@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use super::super::spec::SandboxSpec;
 use super::places::{NETWORK_FOLDERS, SYSTEM_FOLDERS};
+use crate::sandbox::spec::SandboxSpec;
 
 /// Returns the read-only paths, parents first. Paths in the workspace are left out.
 pub(super) fn visible(sandbox: &SandboxSpec) -> Vec<PathBuf> {

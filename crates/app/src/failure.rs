@@ -153,6 +153,11 @@ impl From<ParamErrors> for CommandError {
     }
 }
 
+/// A usage error.
+pub fn usage_error(message: impl Into<String>) -> CommandError {
+    CommandError::new(CliExitCode::Usage, message)
+}
+
 #[cfg(test)]
 mod tests {
     use crate::{CliExitCode, CommandError};

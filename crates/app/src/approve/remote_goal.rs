@@ -9,7 +9,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::accepted::{goal_content, reviewed_files};
-use super::remote::is_by_passkey;
+use super::answers::remote::is_by_passkey;
 use super::{ParamBoundsRequest, PlanApprovalRequest, PlanReview, SigningOptions, workspace_settings};
 use crate::goals::{AutonomyStatus, load_by_id, verified_reader, wake_daemon};
 use crate::specs::load;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
-use super::usage_error;
+use crate::failure::usage_error;
 use crate::specs::load::LoadedPlan;
 use crate::{CommandError, Host, Workspace, relative_path};
 use wf_core::machine::PinnedFile;

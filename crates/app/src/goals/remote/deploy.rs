@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::super::find::load_by_name;
-use super::super::ledger::{StoreLedger, ledger_of};
-use super::super::params::reconciliation_params;
-use super::super::poke::wake_daemon;
 use super::deployment::{DeployedGoal, DeployedPart, GoalDeployment};
 use super::goal_backend::{GoalBackend, PreparedGoal};
 use super::sync_lock::lock_sync;
 use crate::approve::{CarriedApproval, awaited_acceptance, check_accepted, refuse_run, withdrawal_time};
+use crate::goals::find::load_by_name;
+use crate::goals::ledger::{StoreLedger, ledger_of};
+use crate::goals::params::reconciliation_params;
+use crate::goals::poke::wake_daemon;
 use crate::keys::author;
 use crate::runs::backend::{backend_program, of_deployment};
 use crate::specs::load::{self, LoadedPlan};

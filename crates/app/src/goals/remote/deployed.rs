@@ -6,13 +6,13 @@ use std::path::Path;
 use serde::Deserialize as _;
 use serde_json::Value;
 
-use super::super::FileLock;
-use super::super::cycle::ObserverFactory;
-use super::super::find::{GoalSource, find_path};
 use super::deployment::{DeployedGoal, GoalAct};
 use super::goal_backend::{GoalBackend, PreparedGoal};
 use super::sync::SyncExtent;
 use super::sync_lock::{is_synced, lock_sync};
+use crate::goals::FileLock;
+use crate::goals::cycle::ObserverFactory;
+use crate::goals::find::{GoalSource, find_path};
 use crate::specs::load::{LoadedPlan, configuration};
 use crate::{Caller, CliExitCode, CommandError, Host, Workspace};
 use wf_base::name::{PlanId, RunId};

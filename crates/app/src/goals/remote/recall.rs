@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use super::super::cycle::ObserverFactory;
-use super::super::poke::wake_daemon;
-use super::super::signals::SignalListener;
 use super::deployed::{DeployedAccount, OperatedDeployment, require_deployed};
 use super::deployment::GoalAct;
 use super::sync::{GoalSyncOutcome, SyncEnd, SyncExtent};
 use super::sync_lock::{is_synced, lock_sync};
+use crate::goals::cycle::ObserverFactory;
+use crate::goals::poke::wake_daemon;
+use crate::goals::signals::SignalListener;
 use crate::keys::author;
 use crate::{Caller, CommandError, watch};
 use wf_base::name::PlanId;

@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use super::super::cycle::{ObserverFactory, ReconciliationResult};
-use super::super::signals::SignalListener;
 use super::deployed::OperatedDeployment;
 use super::deployment::GoalAct;
 use super::sync::SyncExtent;
+use crate::goals::cycle::{ObserverFactory, ReconciliationResult};
+use crate::goals::signals::SignalListener;
 use crate::{Caller, CliExitCode, CommandError};
 use wf_base::name::RunId;
 use wf_base::time::Moment;

@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use super::super::cycle::ObserverFactory;
-use super::super::left::resumable_reconciliations;
-use super::super::part_run::{follow_recorded, follow_started};
-use super::super::poke::wake_daemon;
-use super::super::signals::SignalListener;
 use super::deployed::DeployedAccount;
 use super::deployment::{DeployedGoal, DeployedRecord, StartedRun};
+use crate::goals::cycle::ObserverFactory;
+use crate::goals::left::resumable_reconciliations;
+use crate::goals::part_run::{follow_recorded, follow_started};
+use crate::goals::poke::wake_daemon;
+use crate::goals::signals::SignalListener;
 use crate::{Caller, CliExitCode, CommandError};
 use wf_base::name::{PlanId, RunId};
 use wf_core::goal::{GoalFact, ReconciliationCause};

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::super::FileLock;
+use crate::goals::FileLock;
 use crate::{CliExitCode, CommandError};
 use wf_base::name::PlanId;
 

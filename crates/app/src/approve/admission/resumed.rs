@@ -1,10 +1,11 @@
 use std::path::Path;
 
-use super::accepted::{approved_config, config_of, with_config};
 use super::refused::refuse_run;
-use super::skilled::check_skills;
-use super::standing::spawned_goal;
-use super::{SigningRules, current_tree, token_path};
+use crate::approve::accepted::{approved_config, config_of, with_config};
+use crate::approve::pins::{current_tree, token_path};
+use crate::approve::rules::SigningRules;
+use crate::approve::skilled::check_skills;
+use crate::approve::spawned::spawned_goal;
 use crate::specs::load::LoadedPlan;
 use crate::{Caller, CommandError, Host};
 use wf_base::name::RunId;

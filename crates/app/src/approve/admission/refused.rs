@@ -1,8 +1,6 @@
-use super::before::text_by_digest;
-use super::lines::changed_lines;
-use crate::Caller;
-use crate::Host;
-use crate::{CliExitCode, CommandError, Workspace, relative_path};
+use crate::approve::before::text_by_digest;
+use crate::approve::lines::changed_lines;
+use crate::{Caller, CliExitCode, CommandError, Host, Workspace, relative_path};
 use wf_base::units::plural;
 use wf_base::untrusted::{BAD, paint, shell_word};
 use wf_sign::approval::{ApprovalRefusal, ApprovedFileDifference};

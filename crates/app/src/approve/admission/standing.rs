@@ -1,29 +1,27 @@
-use std::collections::BTreeSet;
 use std::path::Path;
-use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 
-use super::accepted::{approved_config, config_of, with_config};
 use super::entry::{ApprovalDemand, RunAuthorization, authorize};
 use super::refused::refuse_run;
-use super::skilled::check_skills;
-use super::token::{read_token, use_count};
-use super::withdrawal::withdrawal_time;
-use super::{ApprovedTree, SigningRules, approved_tree, token_at, token_path};
-use crate::specs::load::{GoalPlan, LoadedPlan};
+use crate::approve::accepted::{approved_config, config_of, with_config};
+use crate::approve::pins::{ApprovedTree, approved_tree, token_at, token_path};
+use crate::approve::rules::SigningRules;
+use crate::approve::skilled::check_skills;
+use crate::approve::spawned::spawned_goal;
+use crate::approve::token::{read_token, use_count};
+use crate::approve::withdrawal::withdrawal_time;
+use crate::specs::load::LoadedPlan;
 use crate::{Caller, CliExitCode, CommandError};
 use wf_base::digest::Sha256Digest;
 use wf_base::name::{PlanId, RunId};
 use wf_base::time::Moment;
 use wf_core::goal::ReconciliationPart;
 use wf_core::machine::{PinnedFile, RunApproval, tree_of};
-use wf_exec::pinned;
-use wf_model::{GoalApproval, JsonObject, Plan};
+use wf_model::{GoalApproval, JsonObject};
 use wf_sign::approval::{
-    ApprovalContext, ApprovalRefusal, ApprovalScope, ApprovalToken, Approvers, ReviewPolicy, SpawnPolicy,
-    SpawnedPlan, ValidApproval, check_unconsumed, plan_digest, verify,
+    ApprovalContext, ApprovalRefusal, ApprovalScope, ApprovalToken, Approvers, ReviewPolicy, SpawnedPlan,
+    ValidApproval, check_unconsumed, verify,
 };
 
 /// Checks that a run of a reconciliation of a goal may start. A repair runs unattended, so an
@@ -167,42 +165,4 @@ impl CarriedApproval {
             skills: Vec::new(),
         })
     }
-}
-
-/// Returns what a goal is about to start, if it is one.
-pub fn spawned_goal(ready: &LoadedPlan, pins: &[PinnedFile]) -> Option<SpawnedPlan> {
-    let policy = spawn_policy(ready, ready.goal.as_ref()?).digest();
-    let plan = plan_digest(pins);
-    Some(SpawnedPlan { policy, plan })
-}
-
-/// Returns the spawn policy of a standing approval of a goal: its own plan with its own text,
-/// gates, checks and escalations.
-fn spawn_policy(ready: &LoadedPlan, of: &GoalPlan) -> SpawnPolicy {
-    let text = ready.sources.first().map(|(_, text)| text.clone());
-    let parts = of.whole_plan.parts();
-    let gates = ready
-        .sources
-        .iter()
-        .filter(|(path, _)| path.starts_with("gates/"))
-        .map(|(path, text)| json!({"path": path, "digest": Sha256Digest::of_bytes(text.as_bytes())}));
-    let checks = parts.verify.iter().map(|check| json!(check.name));
-    let escalations = parts.escalations.iter();
-    SpawnPolicy {
-        failure_template: text.unwrap_or_default(),
-        skills: usable_skills(&of.whole_plan),
-        gates: gates.collect(),
-        verify: checks.collect(),
-        escalations: escalations
-            .map(|escalation| (escalation.name.clone(), json!(escalation.plan)))
-            .collect(),
-    }
-}
-
-/// The skills that a goal and all that it uses may use.
-fn usable_skills(plan: &Arc<Plan>) -> BTreeSet<String> {
-    let mut names: BTreeSet<String> = pinned::skills(plan);
-    let said = plan.parts().skills.iter().flatten();
-    names.extend(said.map(ToString::to_string));
-    names
 }

@@ -1,8 +1,12 @@
 use std::slice;
 
 use super::decided::AnswerCount;
+use super::form::AnswerForm;
 use super::questions::{RunApprovalRequest, approval_requests, pending_request};
-use super::{AnswerForm, SigningOptions, SigningRules, agree, draft_statement};
+use crate::approve::agree;
+use crate::approve::rules::SigningRules;
+use crate::approve::signing::SigningOptions;
+use crate::approve::token::draft_statement;
 use crate::goals::wake_daemon;
 use crate::runs::backend::backend_of;
 use crate::runs::lineage::outermost_run;

@@ -5,7 +5,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{AnswerForm, AnswerRequest, AnswerReview, SigningOptions, SigningRules, approval_requests};
+use super::answer::{AnswerRequest, AnswerReview};
+use super::form::AnswerForm;
+use super::questions::approval_requests;
+use crate::approve::rules::SigningRules;
+use crate::approve::signing::SigningOptions;
 use crate::runs::lineage::outermost_run;
 use crate::{Caller, CliExitCode, CommandError};
 use wf_base::digest::Sha256Digest;
@@ -129,7 +133,7 @@ pub fn submit_answer(
 }
 
 /// True if the keys that a token names are passkeys of approvers. Its signatures are verified when it is recorded.
-pub(super) fn is_by_passkey(caller: &dyn Caller, token: &ApprovalToken) -> Result<bool, CommandError> {
+pub(crate) fn is_by_passkey(caller: &dyn Caller, token: &ApprovalToken) -> Result<bool, CommandError> {
     let approvers = SigningRules::of(caller, &caller.host().workspace())?.approvers;
     let key_of = |id: Option<Sha256Digest>| id.and_then(|id| approvers.find(id));
     Ok(token.signers().all(|id| key_of(id).is_some_and(|one| one.public.is_passkey())))

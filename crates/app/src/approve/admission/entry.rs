@@ -2,11 +2,14 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::refused::refuse_run;
-use super::skilled::check_skills;
-use super::token::{draft_statement, plan_ref, read_token, use_count};
-use super::{SigningOptions, SigningRules, approved_tree, owner_signer, run_pins, token_at, token_path};
+use crate::approve::owner::owner_signer;
+use crate::approve::pins::{approved_tree, run_pins, token_at, token_path};
+use crate::approve::rules::SigningRules;
+use crate::approve::signing::SigningOptions;
+use crate::approve::skilled::check_skills;
+use crate::approve::token::{draft_statement, plan_ref, read_token, use_count};
 use crate::specs::load::LoadedPlan;
-use crate::{Caller, CliExitCode, CommandError};
+use crate::{Caller, CommandError};
 use wf_base::digest::Sha256Digest;
 use wf_base::name::RunId;
 use wf_core::machine::{PinnedFile, RunApproval, tree_of};
@@ -184,9 +187,4 @@ fn skill_pins(ready: &LoadedPlan, pins: &[PinnedFile]) -> Vec<PinnedFile> {
     let folders = pinned::skills(&ready.plan);
     let is_one = |pin: &&PinnedFile| folders.iter().any(|folder| Path::new(&pin.path).starts_with(folder));
     pins.iter().filter(is_one).cloned().collect()
-}
-
-/// A usage error.
-pub fn usage_error(message: impl Into<String>) -> CommandError {
-    CommandError::new(CliExitCode::Usage, message)
 }

@@ -1,5 +1,5 @@
-use super::SigningRules;
 use super::answer::AnswerReview;
+use crate::approve::rules::SigningRules;
 use crate::{CliExitCode, CommandError};
 use wf_base::digest::Sha256Digest;
 use wf_base::name::PlanId;

@@ -1,0 +1,16 @@
+//! The decision whether a run may start, or a started one go on: the approvals that there are, compared with what would
+//! run.
+//!
+//! ```text
+//! a plan that a person starts ──▶ entry        a run of a goal ──▶ standing        a run that goes on ──▶ resumed
+//!                                   └──▶ refused: the reason, with the lines that differ ◀──┘
+//! ```
+//!
+//! It signs nothing except for the owner of a run. **Invariant:** what is compared is what runs: files are pinned first.
+//!
+//! Start at `entry`.
+
+pub(super) mod entry;
+pub(super) mod refused;
+pub(super) mod resumed;
+pub(super) mod standing;

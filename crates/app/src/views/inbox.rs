@@ -1,8 +1,16 @@
+//! The inbox of a workspace: the requests, suggestions, secrets and notices that wait for people.
+
 use serde::Serialize;
 
-use super::{Notice, RequestView, StateReader, SuggestionRecord, notices, open_requests, open_suggestions};
+use super::{RequestView, StateReader, SuggestionRecord, open_requests, open_suggestions};
 use crate::connections::{SecretPrompt, waiting_secrets};
+use crate::goals::{check_goals_scheduled, ending_approvals};
+use crate::state::call_findings::RecordedCalls;
+use crate::state::doctor::{DoctorFinding, DoctorStatus, find_interrupted_runs};
+use crate::state::queue::{QueueEntry, QueueState, QueueSubject, queue_entries};
 use crate::{Caller, CommandError};
+use wf_base::time::Moment;
+use wf_store::StoreReader;
 
 /// The inbox of a workspace: all that waits for people.
 #[derive(Debug, Serialize)]
@@ -23,4 +31,125 @@ pub fn inbox_view(caller: &dyn Caller, reader: Option<&StateReader>) -> Result<I
     let suggestions = reader.map_or_else(|| Ok(Vec::new()), |reader| open_suggestions(reader))?;
     let notices = notices(caller, reader.map(|reader| &**reader), &requests)?;
     Ok(InboxView { requests, suggestions, secrets: waiting_secrets(caller), notices })
+}
+
+/// Something that needs attention and is no request.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Notice {
+    /// The word for its subject.
+    pub subject: &'static str,
+    /// The state of things, and the reason.
+    pub text: String,
+    /// The command that helps.
+    pub command: String,
+    /// The page that shows more.
+    pub page: Option<String>,
+}
+
+/// Returns what needs attention in a workspace, besides the open requests; with its state, if there is one.
+pub fn notices(
+    caller: &dyn Caller,
+    reader: Option<&StoreReader>,
+    open: &[RequestView],
+) -> Result<Vec<Notice>, CommandError> {
+    let now = caller.host().now();
+    let mut notices: Vec<Notice> = check_goals_scheduled(caller).iter().filter_map(goal_notice).collect();
+    notices.extend(standing_approval_notices(caller));
+    let breakers = reader.map(RecordedCalls::of_state).unwrap_or_default().open_breakers(now);
+    notices.extend(breakers.into_iter().map(|found| Notice {
+        subject: "breaker",
+        text: found.found,
+        command: "wf doctor".into(),
+        page: Some("/connections".into()),
+    }));
+    if let Some(reader) = reader {
+        notices.extend(find_interrupted_runs(reader).map(|found| Notice {
+            subject: "interrupted",
+            text: format!("no process works on these runs: {}", found.found),
+            command: "wf resume".into(),
+            page: Some("/runs?state=interrupted".into()),
+        }));
+        notices.extend(queue_entries(reader)?.iter().filter_map(dead_letter_notice));
+    }
+    notices.extend(open.iter().filter_map(|request| expiry_notice(request, now)));
+    Ok(notices)
+}
+
+/// Returns the notice of a finding about goals, if it is none of health.
+fn goal_notice(found: &DoctorFinding) -> Option<Notice> {
+    let command = match found.name {
+        _ if found.health == DoctorStatus::Good => return None,
+        "daemon" => "wf daemon",
+        _ => "wf goal list",
+    };
+    let text = found.found.clone();
+    Some(Notice { subject: found.name, text, command: command.into(), page: Some("/goals".into()) })
+}
+
+/// Returns the notice of an entry of the queue that was given up. Failed goals are shown as such.
+fn dead_letter_notice(entry: &QueueEntry) -> Option<Notice> {
+    let QueueSubject::Notification { goal, tries, .. } = &entry.subject else {
+        return None;
+    };
+    (entry.state == QueueState::Dead).then(|| Notice {
+        subject: "notification",
+        text: format!("a notification about `{goal}` was given up after {tries} tries: {}", entry.reason),
+        command: format!("wf queue requeue {}", entry.id),
+        page: Some(format!("/goals/{goal}")),
+    })
+}
+
+/// Returns the notice of a request whose time is over, while its run is not worked on.
+fn expiry_notice(request: &RequestView, now: Moment) -> Option<Notice> {
+    (request.ask.expires <= now).then(|| Notice {
+        subject: "expired",
+        text: format!("the request `{}` of {} expired without an answer", request.name, request.plan),
+        command: format!("wf resume {}", request.top.short()),
+        page: Some(format!("/runs/{}", request.top)),
+    })
+}
+
+/// Returns a notice for each goal whose standing approval has ended, or ends soon.
+fn standing_approval_notices(caller: &dyn Caller) -> impl Iterator<Item = Notice> {
+    ending_approvals(caller).into_iter().map(|ending| Notice {
+        subject: "approval",
+        text: format!("`{}`: {}", ending.goal, ending.reason),
+        command: format!("wf approve {}", ending.path),
+        page: Some(format!("/goals/{}", ending.goal)),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wf_base::name::PlanId;
+
+    #[test]
+    fn only_what_is_not_good_is_noticed() {
+        let finding = |name, health| DoctorFinding::new(name, health, "so".into());
+        assert_eq!(goal_notice(&finding("daemon", DoctorStatus::Good)), None);
+        let daemon = goal_notice(&finding("daemon", DoctorStatus::Weak)).unwrap();
+        assert_eq!((daemon.subject, daemon.command.as_str()), ("daemon", "wf daemon"));
+        let broken = goal_notice(&finding("goal", DoctorStatus::Weak)).unwrap();
+        assert_eq!((broken.text.as_str(), broken.command.as_str()), ("so", "wf goal list"));
+    }
+
+    #[test]
+    fn a_notification_is_noticed_once_it_was_given_up() {
+        let entry = |state| QueueEntry {
+            id: "notification-7".into(),
+            state,
+            subject: QueueSubject::Notification {
+                notification: 7,
+                goal: PlanId::parse("mirror").unwrap(),
+                tries: 5,
+            },
+            since: Moment::default(),
+            reason: "refused".into(),
+        };
+        assert_eq!(dead_letter_notice(&entry(QueueState::Waiting)), None);
+        let dead = dead_letter_notice(&entry(QueueState::Dead)).unwrap();
+        assert_eq!(dead.text, "a notification about `mirror` was given up after 5 tries: refused");
+        assert_eq!(dead.command, "wf queue requeue notification-7");
+    }
 }

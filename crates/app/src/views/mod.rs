@@ -4,6 +4,9 @@
 //! them. A workspace without a state has empty views.
 //!
 //! **Invariant:** nothing here changes the state.
+//!
+//! Start at `run`, with its `graph`, `log` and `requests`, and at `inbox`; a page has the view of its name. `sentence` words
+//! what `activity` lists, and `calendar` draws the months of a goal's `history`.
 
 mod activity;
 mod audit;
@@ -17,7 +20,6 @@ mod inbox;
 mod log;
 mod memory;
 mod metrics;
-mod notices;
 mod requests;
 mod run;
 mod runs;
@@ -39,11 +41,10 @@ pub use diff::{run_before, run_diff_of};
 pub use goals::{GoalListing, goal_listings};
 pub use graph::RunGraph;
 pub use history::{GoalHistoryEntry, GoalView, UpcomingSlot, goal_history, goal_view};
-pub use inbox::{InboxView, inbox_view};
+pub use inbox::{InboxView, Notice, inbox_view, notices};
 pub use log::{LogFeed, LogPart, LogStart, LogTailView, log_feed};
 pub use memory::{MemoryCluster, MemoryItemView, MemoryView, memory_item_view, memory_view};
 pub use metrics::metrics_text;
-pub use notices::{Notice, notices};
 pub use requests::{RequestView, ShownValue, open_requests};
 pub use run::{RunView, StepFilter, TaskView, run_view, task_view};
 pub use runs::{RunPage, RunQuery, run_documents, run_page};

@@ -2,9 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::RunRecord;
-use super::record::task_of_row;
 use crate::lines::INDENT;
+use crate::record::record::{RunRecord, task_of_row};
 use crate::state_word;
 use wf_base::name::Name;
 use wf_base::units::plural;
@@ -82,9 +81,9 @@ mod tests {
     use wf_base::untrusted::plain;
     use wf_core::machine::{CheckRuling, Standing, StepState};
 
-    use super::super::show;
-    use super::super::tests::sample;
-    use crate::record::RunRecord;
+    use super::super::show::show;
+    use crate::record::record::RunRecord;
+    use crate::record::tests::sample;
     use wf_base::time::Moment;
 
     /// A run of one repeated step, shown.

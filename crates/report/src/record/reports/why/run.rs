@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-use super::super::record::task_of_row;
-use super::super::{RunLifecycle, RunRecord};
+use crate::record::lifecycle::RunLifecycle;
+use crate::record::record::{RunRecord, task_of_row};
 use wf_base::units::first_line;
 use wf_base::untrusted::{BOLD, DIM, paint, styled_line, untrusted};
 use wf_core::machine::{RunOutcome, StepState, TaskId};

@@ -2,16 +2,17 @@ use std::fmt::Write as _;
 
 use super::folded::FoldedItems;
 use super::left::left_text;
-use super::record::{row_display_name, step_duration, task_of_row};
-use super::unbegun::unbegun_line;
 use super::undo::undo_text;
-use super::{AgentCalls, ModelSpending, RunLifecycle, RunRecord};
 use crate::lines::{
     INDENT, attempt_label, failed_check_text, goal_name, line, pairs, phase_label, verdict_remarks,
 };
-use crate::moves;
+use crate::record::calls::AgentCalls;
+use crate::record::lifecycle::RunLifecycle;
+use crate::record::record::{RunRecord, row_display_name, step_duration, task_of_row};
+use crate::record::spending::ModelSpending;
+use crate::record::unbegun::unbegun_line;
 use crate::rounds::rounds_table;
-use crate::{certainty_counts, counts_text, state_style, state_word, usage_line};
+use crate::{certainty_counts, counts_text, moves, state_style, state_word, usage_line};
 use wf_base::name::{RunId, SessionName};
 use wf_base::time::Moment;
 use wf_base::units::{elapsed, first_line, moment, plural, size};

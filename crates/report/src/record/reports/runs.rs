@@ -1,6 +1,6 @@
 use anstyle::Style;
 
-use super::RunLifecycle;
+use crate::record::lifecycle::RunLifecycle;
 use crate::{ColumnAlign, TextTable, counts_text};
 use wf_base::time::Moment;
 use wf_base::units::{elapsed, moment};

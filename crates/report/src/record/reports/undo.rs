@@ -1,6 +1,6 @@
 //! The line about the undo of a run.
 
-use super::RunRecord;
+use crate::record::record::RunRecord;
 use wf_base::time::Moment;
 use wf_base::units::moment;
 use wf_core::machine::RunOutcome;

@@ -1,8 +1,7 @@
 use std::fmt::Write as _;
 
-use super::RunRecord;
-use super::record::{is_whole, step_duration, task_of_row};
 use super::show::doubts_text;
+use crate::record::record::{RunRecord, is_whole, step_duration, task_of_row};
 use crate::{counts_text, state_word};
 use wf_base::units::{elapsed, first_line};
 use wf_base::untrusted::untrusted;

@@ -3,12 +3,12 @@ mod run;
 
 use std::fmt::Write as _;
 
-use super::RunRecord;
-use super::record::task_of_row;
 use super::taint::untrusted_values;
 use crate::lines::verdict_remarks;
+use crate::record::record::{RunRecord, task_of_row};
 use crate::rounds::change_text;
 use crate::{certainty_counts, state_style, state_word};
+use cached::cache_explanation;
 use wf_base::units::first_line;
 use wf_base::untrusted::{BOLD, DIM, paint, plain};
 use wf_base::untrusted::{styled_line, untrusted};
@@ -20,7 +20,6 @@ use wf_model::{CheckCertainty, FailureClass, Plan, Step};
 use wf_store::{AttemptRow, CheckRow, StepRow};
 
 pub use cached::CacheExplanation;
-use cached::cache_explanation;
 pub use run::{deciding_tasks, explain_run};
 
 /// The parts of a step's explanation.

@@ -6,7 +6,7 @@
 
 use serde_json::{Value, json};
 
-use super::RunRecord;
+use crate::record::record::RunRecord;
 use wf_base::digest::Sha256Digest;
 use wf_base::time::Moment;
 use wf_core::machine::{RunOutcome, StepState, TaskId};
@@ -172,7 +172,7 @@ fn attribute(key: &str, value: &str) -> Value {
 #[cfg(test)]
 mod tests {
     use super::{TraceParent, otlp_trace};
-    use crate::record::NestedRunRecord;
+    use crate::record::record::NestedRunRecord;
     use crate::record::tests::sample::record;
     use serde_json::Value;
 

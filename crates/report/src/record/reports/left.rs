@@ -1,4 +1,4 @@
-use super::RunRecord;
+use crate::record::record::RunRecord;
 use wf_base::units::plural;
 use wf_base::untrusted::untrusted;
 use wf_core::machine::TaskId;

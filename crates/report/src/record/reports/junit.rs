@@ -4,8 +4,7 @@ use std::time::Duration;
 
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestRerun, TestSuite};
 
-use super::record::{row_display_name, step_duration, task_of_row};
-use super::{NestedRunRecord, RunRecord};
+use crate::record::record::{NestedRunRecord, RunRecord, row_display_name, step_duration, task_of_row};
 use wf_base::name::RunId;
 use wf_base::untrusted::untrusted;
 use wf_core::machine::{Attempt, RunOutcome, StepState, TaskId};
@@ -246,7 +245,7 @@ fn story(check: &CheckRow) -> String {
 #[cfg(test)]
 mod tests {
     use super::{RunOutcome, RunState, junit};
-    use crate::record::NestedRunRecord;
+    use crate::record::record::NestedRunRecord;
     use crate::record::tests::sample;
     use wf_core::machine::StepState;
     use wf_store::StepRow;

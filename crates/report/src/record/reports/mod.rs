@@ -13,11 +13,9 @@
 pub(super) mod findings;
 mod folded;
 pub(super) mod junit;
-mod left;
 pub(super) mod otlp;
 pub(super) mod runs;
 pub(super) mod show;
 pub(super) mod summary;
 pub(super) mod taint;
-mod undo;
 pub(super) mod why;

@@ -1,8 +1,6 @@
 use std::fmt::Write as _;
 
 use super::folded::FoldedItems;
-use super::left::left_text;
-use super::undo::undo_text;
 use crate::lines::{
     INDENT, attempt_label, failed_check_text, goal_name, line, pairs, phase_label, verdict_remarks,
 };
@@ -19,8 +17,9 @@ use wf_base::units::{elapsed, first_line, moment, plural, size};
 use wf_base::untrusted::shell_word;
 use wf_base::untrusted::{DIM, GOOD, NAME, WARN, paint};
 use wf_base::untrusted::{styled_line, untrusted};
-use wf_core::machine::{AnswerOptions, ApprovalRequest, ChildId, RunOutcome, StepState};
-use wf_store::{CheckRow, RunRow, RunState, StepRow, StoreDurability};
+use wf_core::machine::{AnswerOptions, ApprovalRequest, ChildId, RunOutcome, StepState, TaskId};
+use wf_core::undo::UndoRefusal;
+use wf_store::{AttemptRow, CheckRow, RunRow, RunState, StepRow, StoreDurability};
 
 /// A run with its steps, their checks, and the runs nested in them. `now` is the current time.
 pub fn show(record: &RunRecord, now: Moment) -> String {
@@ -318,6 +317,33 @@ fn next(record: &RunRecord) -> String {
     }
     let commands: Vec<String> = commands.iter().map(|c| paint(NAME, c)).collect();
     format!("\n{} {}\n", paint(DIM, "next:"), commands.join(" · "))
+}
+
+/// Returns the processes that a task left running, as a part of its line.
+fn left_text(record: &RunRecord, place: &TaskId) -> Option<String> {
+    let own = |row: &&AttemptRow| row.step == place.step && row.item == place.item;
+    let left = &record.attempts.iter().rev().find(own)?.left;
+    let end = if left.detached { "they outlive the run" } else { "ended with the run" };
+    let count = plural(left.left.len(), "process");
+    (!left.left.is_empty()).then(|| format!("left {count} running: {}, {end}", untrusted(&left.commands())))
+}
+
+/// Returns the runs that undo a run, and until when it can be undone.
+fn undo_text(record: &RunRecord, now: Moment) -> String {
+    let Some(offer) = &record.run.undo else {
+        return String::new();
+    };
+    let undone_by = record.undone_by.iter().map(|undo| {
+        let state = undo.outcome.map_or("not finished", RunOutcome::as_str);
+        format!("run {} ({state})", undo.run.short())
+    });
+    let until = format!("until {}", moment(offer.until));
+    let offered = match offer.decide(&record.undone_by, now) {
+        Ok(()) => Some(format!("{until}: wf undo {}", record.run.id.short())),
+        Err(UndoRefusal::Late(_)) => Some(format!("was possible {until}")),
+        Err(_) => None,
+    };
+    undone_by.chain(offered).collect::<Vec<_>>().join(" · ")
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::file_lock::{FileLock, LEADER_LOCK};
 use super::history_size::history_finding;
 use super::kept_checkpoint::{keep_database, read_checkpoint};
-use super::logs::damaged_logs;
+use super::logs::damaged_logs_of_newest;
 use super::queue::{count_dead, queue_entries};
 use crate::names::{attempt_name_from_text, task_name_from_text};
 use crate::specs::load::read_config;

@@ -63,11 +63,11 @@ pub fn notices(
         page: Some("/connections".into()),
     }));
     if let Some(reader) = reader {
-        notices.extend(find_interrupted_runs(reader).map(|found| Notice {
+        notices.extend(find_interrupted_runs(reader).iter().map(|run| Notice {
             subject: "interrupted",
-            text: format!("no process works on these runs: {}", found.found),
-            command: "wf resume".into(),
-            page: Some("/runs?state=interrupted".into()),
+            text: format!("no process works on run {}", run.short()),
+            command: format!("wf resume {}", run.short()),
+            page: Some(format!("/runs/{run}")),
         }));
         notices.extend(queue_entries(reader)?.iter().filter_map(dead_letter_notice));
     }

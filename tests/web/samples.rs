@@ -111,7 +111,7 @@ fn the_samples_of_pages_are_like_what_runs_and_goals_leave() {
     sandbox.wf(&["approve", "--last", "--yes"]).exits(0);
     sandbox.wf(&["resume", "--last"]).exits(0);
     fits("run", "/record", &json(&["show", "--last", "--json"]));
-    for (list, name, least) in [("runs", "a_run", 5), ("goals", "a_goal", 2)] {
+    for (list, name, least) in [("runs", "parts/a_run", 5), ("goals", "parts/a_goal", 2)] {
         let command: &[&str] = if list == "runs" { &["runs", "--all"] } else { &["goal", "list"] };
         let listed = json(&[command, &["--json"]].concat());
         let rows = listed[list].as_array().unwrap();
@@ -247,13 +247,13 @@ fn has_all_words<T: Keyword>(name: &str, part: &str) {
 
 #[test]
 fn the_samples_of_pages_have_every_word() {
-    has_all_words::<CardKind>("a_request", "/card/kind");
-    has_all_words::<RiskLevel>("a_request", "/risk?/level");
-    has_all_words::<StepState>("a_step", "/state");
-    has_all_words::<Standing>("a_step", "/standing");
+    has_all_words::<CardKind>("parts/a_request", "/card/kind");
+    has_all_words::<RiskLevel>("parts/a_request", "/risk?/level");
+    has_all_words::<StepState>("parts/a_step", "/state");
+    has_all_words::<Standing>("parts/a_step", "/standing");
     has_all_words::<CheckRuling>("step", "/record/checks/0/verdict/ruling");
     has_all_words::<FailureClass>("step", "/record/attempts/0/failure_class?");
-    has_all_words::<ReconciliationPart>("a_run", "/goal~");
+    has_all_words::<ReconciliationPart>("parts/a_run", "/goal~");
     has_all_words::<RunOutcome>("run", "/record/life");
     has_all_words::<ModelCaller>("run", "/spending/0/caller");
 }

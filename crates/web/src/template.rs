@@ -17,8 +17,8 @@ use wf_base::untrusted::untrusted;
 
 /// The templates, by name.
 pub(crate) const TEMPLATES: [(&str, &str); 22] = [
-    ("base.html", include_str!("templates/base.html")),
-    ("parts.html", include_str!("templates/parts.html")),
+    ("base.html", include_str!("templates/shared/base.html")),
+    ("parts.html", include_str!("templates/shared/parts.html")),
     ("stream.html", include_str!("templates/stream.html")),
     ("request.html", include_str!("templates/request.html")),
     ("key.html", include_str!("templates/key.html")),
@@ -38,7 +38,7 @@ pub(crate) const TEMPLATES: [(&str, &str); 22] = [
     ("audit.html", include_str!("templates/audit.html")),
     ("audit_record.html", include_str!("templates/audit_record.html")),
     ("audit_verify.html", include_str!("templates/audit_verify.html")),
-    ("refusal.html", include_str!("templates/refusal.html")),
+    ("refusal.html", include_str!("templates/shared/refusal.html")),
 ];
 
 /// The templates of a site, parsed.

@@ -1,4 +1,5 @@
-//! Every template with every shape of its view. Beside the templates, `samples/NAME.json` describes the view of each:
+//! Every template with every shape of its view. Beside the templates, `samples/NAME.json` describes the view of each, and
+//! `samples/parts` has what several of them show:
 //!
 //! - `"key?"`: the value, or null; `"key~"`: the value, or no such key;
 //! - `[value]`: a list with elements of each shape, or without any;

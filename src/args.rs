@@ -71,90 +71,90 @@ pub enum ColorMode {
 #[derive(Subcommand, Debug)]
 pub enum CliCommand {
     /// Create a workspace: a configuration, a first plan and gates
-    Init(LazyArgs<commands::init::InitArgs>),
+    Init(LazyArgs<commands::running::init::InitArgs>),
     /// Check plans, gates and skills without running them
-    Check(LazyArgs<commands::check::CheckArgs>),
+    Check(LazyArgs<commands::running::check::CheckArgs>),
     /// Write or revise a plan with a model
-    Plan(LazyArgs<commands::plan::PlanArgs>),
+    Plan(LazyArgs<commands::running::plan::PlanArgs>),
     /// Convert the files of other systems to plans
-    Import(LazyArgs<commands::import::ImportArgs>),
+    Import(LazyArgs<commands::running::import::ImportArgs>),
     /// Run a plan
-    Run(LazyArgs<commands::run::RunArgs>),
+    Run(LazyArgs<commands::running::run::RunArgs>),
     /// Resume an interrupted run
-    Resume(LazyArgs<commands::resume::ResumeArgs>),
+    Resume(LazyArgs<commands::running::resume::ResumeArgs>),
     /// Run a plan again, reusing the results that succeeded
-    Retry(LazyArgs<commands::retry::RetryArgs>),
+    Retry(LazyArgs<commands::running::retry::RetryArgs>),
     /// Repeat a run with the recorded replies of its models, and compare the events
-    Replay(LazyArgs<commands::replay::ReplayArgs>),
+    Replay(LazyArgs<commands::running::replay::ReplayArgs>),
     /// Undo a run with the plan that its plan names in `undo`
-    Undo(LazyArgs<commands::undo::UndoArgs>),
+    Undo(LazyArgs<commands::running::undo::UndoArgs>),
     /// List, accept and dismiss the suggestions of runs
-    Suggestion(LazyArgs<commands::suggestion::SuggestionArgs>),
+    Suggestion(LazyArgs<commands::running::suggestion::SuggestionArgs>),
     /// Cancel a run: its steps receive SIGTERM, and its `finally` steps run
-    Cancel(LazyArgs<commands::cancel::CancelArgs>),
+    Cancel(LazyArgs<commands::running::cancel::CancelArgs>),
     /// Answer the question of an agent
-    Answer(LazyArgs<commands::answer::AnswerCommandArgs>),
+    Answer(LazyArgs<commands::trust::answer::AnswerCommandArgs>),
     /// Reject a waiting run
-    Deny(LazyArgs<commands::deny::DenyArgs>),
+    Deny(LazyArgs<commands::trust::deny::DenyArgs>),
     /// List the plans and goals of this workspace, with their ids
-    List(LazyArgs<commands::list::ListArgs>),
+    List(LazyArgs<commands::looking::list::ListArgs>),
     /// List the runs of this workspace, newest first
-    Runs(LazyArgs<commands::runs::RunsArgs>),
+    Runs(LazyArgs<commands::looking::runs::RunsArgs>),
     /// Show a run: its steps, their checks, its artifacts
-    Show(LazyArgs<commands::show::ShowArgs>),
+    Show(LazyArgs<commands::looking::show::ShowArgs>),
     /// Show the output of steps
-    Logs(LazyArgs<commands::logs::LogsArgs>),
+    Logs(LazyArgs<commands::looking::logs::LogsArgs>),
     /// Explain why a step ran, failed, was repeated, skipped or reused
-    Why(LazyArgs<commands::why::WhyArgs>),
+    Why(LazyArgs<commands::looking::why::WhyArgs>),
     /// Run the checks of a run again and look for stale evidence
-    Verify(LazyArgs<commands::verify::VerifyArgs>),
+    Verify(LazyArgs<commands::trust::verify::VerifyArgs>),
     /// Write a signed attestation of what a run verified
-    Attest(LazyArgs<commands::attest::AttestArgs>),
+    Attest(LazyArgs<commands::trust::attest::AttestArgs>),
     /// List what waits for you
-    Inbox(LazyArgs<commands::inbox::InboxArgs>),
+    Inbox(LazyArgs<commands::trust::inbox::InboxArgs>),
     /// Review and approve a plan or a waiting run
-    Approve(LazyArgs<commands::approve::ApproveArgs>),
+    Approve(LazyArgs<commands::trust::approve::ApproveArgs>),
     /// Create, show and revoke the keys that sign approvals
-    Key(LazyArgs<commands::key::KeyArgs>),
+    Key(LazyArgs<commands::trust::key::KeyArgs>),
     /// Inspect the audit log and verify that the history was not altered
-    Audit(LazyArgs<commands::audit::AuditArgs>),
+    Audit(LazyArgs<commands::trust::audit::AuditArgs>),
     /// Inspect and edit memory shared across runs
-    Memory(LazyArgs<commands::memory::MemoryArgs>),
+    Memory(LazyArgs<commands::agents::memory::MemoryArgs>),
     /// Separate lines of work, suspend and resume them
-    Session(LazyArgs<commands::session::SessionArgs>),
+    Session(LazyArgs<commands::agents::session::SessionArgs>),
     /// Manage goals (scheduled desired-state checks)
-    Goal(LazyArgs<commands::goal::GoalArgs>),
+    Goal(LazyArgs<commands::goals::goal::GoalArgs>),
     /// Show pending work and dead letters, and requeue them
-    Queue(LazyArgs<commands::queue::QueueArgs>),
+    Queue(LazyArgs<commands::goals::queue::QueueArgs>),
     /// Set up and maintain accounts at services, using the scripts of skills
-    Connection(LazyArgs<commands::connection::ConnectionArgs>),
+    Connection(LazyArgs<commands::agents::connection::ConnectionArgs>),
     /// Run the scheduler for this workspace's goals
-    Daemon(LazyArgs<commands::daemon::DaemonArgs>),
+    Daemon(LazyArgs<commands::goals::daemon::DaemonArgs>),
     /// Serve pages of this workspace to a browser
-    Serve(LazyArgs<commands::serve::ServeArgs>),
+    Serve(LazyArgs<commands::looking::serve::ServeArgs>),
     /// Serve this workspace to coding agents (Model Context Protocol)
-    Mcp(LazyArgs<commands::mcp::McpArgs>),
+    Mcp(LazyArgs<commands::agents::mcp::McpArgs>),
     /// Inspect, install and approve skills (folders with a SKILL.md)
-    Skill(LazyArgs<commands::skill::SkillCommandArgs>),
+    Skill(LazyArgs<commands::agents::skill::SkillCommandArgs>),
     /// Draw a plan as a graph
-    Graph(LazyArgs<commands::graph::GraphArgs>),
+    Graph(LazyArgs<commands::looking::graph::GraphArgs>),
     /// List gates and test them
-    Gate(LazyArgs<commands::gate::GateArgs>),
+    Gate(LazyArgs<commands::trust::gate::GateArgs>),
     /// Compare the meaning of two versions of a plan, or two runs
-    Diff(LazyArgs<commands::diff::DiffArgs>),
+    Diff(LazyArgs<commands::looking::diff::DiffArgs>),
     /// Explain how re-planning decides on the next round
     #[command(hide = true)]
-    Replan(LazyArgs<commands::replan::ReplanArgs>),
+    Replan(LazyArgs<commands::looking::replan::ReplanArgs>),
     /// Write a JSON Schema for editors and other programs
-    Schema(LazyArgs<commands::schema::SchemaArgs>),
+    Schema(LazyArgs<commands::state::schema::SchemaArgs>),
     /// Copy the state into one file, also while runs are in progress
-    Backup(LazyArgs<commands::backup::BackupArgs>),
+    Backup(LazyArgs<commands::state::backup::BackupArgs>),
     /// Restore state from a backup
-    Restore(LazyArgs<commands::restore::RestoreArgs>),
+    Restore(LazyArgs<commands::state::restore::RestoreArgs>),
     /// Check the environment (sandbox, shells, state, config)
-    Doctor(LazyArgs<commands::doctor::DoctorArgs>),
+    Doctor(LazyArgs<commands::state::doctor::DoctorArgs>),
     /// Write completions for a shell
-    Completions(LazyArgs<commands::completions::CompletionsArgs>),
+    Completions(LazyArgs<commands::state::completions::CompletionsArgs>),
 }
 
 mod groups;

@@ -397,7 +397,7 @@ const GIT_OF_RUNS: &str = "crates/exec/src/worktree/git.rs";
 fn git_is_started_in_one_place() {
     let starts = |text: &str| ["new(\"git\")", "[\"git\"", "\"git\","].iter().any(|word| text.contains(word));
     // They know the name of the program: what scripts do with it, and where it is.
-    let names_it = ["crates/skill/src/inspect/", "src/commands/doctor.rs"];
+    let names_it = ["crates/skill/src/inspect/", "src/commands/state/doctor.rs"];
     let found: Vec<String> =
         production().into_iter().filter(|(_, text)| starts(text)).map(|(path, _)| path).collect();
     let other =

@@ -2,7 +2,7 @@ use clap::Args;
 
 use super::TypedAnswerArgs;
 use crate::Ui;
-use crate::commands::resume::resume_due_run;
+use crate::commands::running::resume::resume_due_run;
 use crate::keys::SigningArgs;
 use wf_app::approve::{AnswerForm, AnswerRequest, AnswerReview};
 use wf_app::resumption::{NextResume, next_resume};

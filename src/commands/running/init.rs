@@ -21,9 +21,9 @@ const FIRST_PLAN: &str = include_str!("templates/hello.md");
 
 /// The gates of a new workspace, by the names of their files.
 const GATES: [(&str, &str); 3] = [
-    ("diff-size.md", include_str!("../../gates/diff-size.md")),
-    ("no-secrets.md", include_str!("../../gates/no-secrets.md")),
-    ("spend-limit.md", include_str!("../../gates/spend-limit.md")),
+    ("diff-size.md", include_str!("../../../gates/diff-size.md")),
+    ("no-secrets.md", include_str!("../../../gates/no-secrets.md")),
+    ("spend-limit.md", include_str!("../../../gates/spend-limit.md")),
 ];
 
 /// The result for a file.

@@ -2,7 +2,7 @@ use clap::{Args, ValueEnum};
 
 use super::rows::{find_entry, line, store};
 use crate::Ui;
-use crate::commands::goal::author;
+use crate::commands::goals::goal::author;
 use wf_app::approve::confirmed;
 use wf_app::{CliExitCode, CommandError, watch};
 use wf_core::memory::{Megram, MemoryNote, NoteConfirmation, NoteTrust};

@@ -2,7 +2,7 @@ use clap::Args;
 
 use super::args::name;
 use crate::Ui;
-use crate::commands::goal::author;
+use crate::commands::goals::goal::author;
 use wf_app::approve::confirmed;
 use wf_app::connections::{find_connection, open_connection_store, secrets_error};
 use wf_app::{CliExitCode, CommandError, watch};

@@ -3,9 +3,9 @@ use std::path::Path;
 
 use clap::Args;
 
-use super::skill;
 use crate::approve::plan::{self, PlanApprovalArgs};
 use crate::approve::{AnswerArgs, GoingOnArgs, TypedAnswerArgs, answer_approval};
+use crate::commands::agents::skill;
 use crate::{Ui, which};
 use wf_app::approve::AnswerForm;
 use wf_app::{CliExitCode, CommandError, Host, normalize_path, plans};

@@ -5,7 +5,7 @@ use clap::Args;
 
 use super::runs::{OpenRuns, short_names};
 use crate::Ui;
-use crate::commands::resume::resume_run;
+use crate::commands::running::resume::resume_run;
 use wf_app::sessions::{change_session, named_or_current};
 use wf_app::{CliExitCode, CommandError};
 use wf_base::name::SessionName;

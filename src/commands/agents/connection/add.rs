@@ -5,7 +5,7 @@ use clap::Args;
 
 use super::args::{duration, name};
 use crate::Ui;
-use crate::commands::goal::author;
+use crate::commands::goals::goal::author;
 use crate::connections::SecretArgs;
 use wf_app::approve::confirmed;
 use wf_app::connections::consent::{ConnectionScope, check_allowed};

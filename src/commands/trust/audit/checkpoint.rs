@@ -3,7 +3,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use crate::Ui;
-use crate::commands::attest::{seal_text, signing_key, write};
+use crate::commands::trust::attest::{seal_text, signing_key, write};
 use crate::keys::PassphraseArgs;
 use wf_app::audit_log::verify_logs;
 use wf_app::{CliExitCode, CommandError, watch};

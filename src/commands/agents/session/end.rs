@@ -2,7 +2,7 @@ use clap::Args;
 
 use super::runs::{OpenRuns, short_names};
 use crate::Ui;
-use crate::commands::memory::{find_note, promote_notes};
+use crate::commands::agents::memory::{find_note, promote_notes};
 use wf_app::sessions::{change_session, named_or_current};
 use wf_app::{CliExitCode, CommandError};
 use wf_base::name::{RunId, SessionName};

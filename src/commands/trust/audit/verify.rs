@@ -3,7 +3,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use crate::Ui;
-use crate::commands::attest::{public, read};
+use crate::commands::trust::attest::{public, read};
 use wf_app::audit_log::{describe_start, keep_verification, verify_logs};
 use wf_app::{CliExitCode, CommandError};
 use wf_audit::{AuditFindings, Checkpoint, PAYLOAD, TamperEvidence};

@@ -48,17 +48,17 @@ pub fn run(ui: &Ui, args: &SchemaArgs) -> Result<CliExitCode, CommandError> {
 /// Returns a schema as text. The files are those of the types: a test makes them.
 fn text(what: SchemaKind) -> &'static str {
     match what {
-        SchemaKind::Plan => include_str!("../../schemas/plan.schema.json"),
-        SchemaKind::Dag => include_str!("../../schemas/dag.schema.json"),
-        SchemaKind::Goal => include_str!("../../schemas/goal.schema.json"),
-        SchemaKind::Gate => include_str!("../../schemas/gate.schema.json"),
-        SchemaKind::Persona => include_str!("../../schemas/persona.schema.json"),
-        SchemaKind::Skill => include_str!("../../schemas/skill.schema.json"),
-        SchemaKind::Config => include_str!("../../schemas/config.schema.json"),
-        SchemaKind::Approvers => include_str!("../../schemas/approvers.schema.json"),
-        SchemaKind::Event => include_str!("../../schemas/event.schema.json"),
-        SchemaKind::Audit => include_str!("../../schemas/audit.schema.json"),
-        SchemaKind::Attestation => include_str!("../../schemas/attestation.schema.json"),
-        SchemaKind::Correction => include_str!("../../schemas/correction.schema.json"),
+        SchemaKind::Plan => include_str!("../../../schemas/plan.schema.json"),
+        SchemaKind::Dag => include_str!("../../../schemas/dag.schema.json"),
+        SchemaKind::Goal => include_str!("../../../schemas/goal.schema.json"),
+        SchemaKind::Gate => include_str!("../../../schemas/gate.schema.json"),
+        SchemaKind::Persona => include_str!("../../../schemas/persona.schema.json"),
+        SchemaKind::Skill => include_str!("../../../schemas/skill.schema.json"),
+        SchemaKind::Config => include_str!("../../../schemas/config.schema.json"),
+        SchemaKind::Approvers => include_str!("../../../schemas/approvers.schema.json"),
+        SchemaKind::Event => include_str!("../../../schemas/event.schema.json"),
+        SchemaKind::Audit => include_str!("../../../schemas/audit.schema.json"),
+        SchemaKind::Attestation => include_str!("../../../schemas/attestation.schema.json"),
+        SchemaKind::Correction => include_str!("../../../schemas/correction.schema.json"),
     }
 }

@@ -7,7 +7,7 @@ use super::add::keep_if_working;
 use super::args::{duration, name};
 use super::check::{require_same_skill, require_set_up as was_set_up};
 use crate::Ui;
-use crate::commands::goal::author;
+use crate::commands::goals::goal::author;
 use crate::connections::SecretArgs;
 use wf_app::approve::confirmed;
 use wf_app::connections::AdapterFailure;

@@ -3,9 +3,9 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::skill::usable_skills;
 use crate::Ui;
 use crate::cassette::CassetteArgs;
+use crate::commands::agents::skill::usable_skills;
 use crate::planning_log::{RequestNumber, print_requests};
 use wf_app::authoring::{AuthoringSettings, PlanAuthor, PlanFile, create_plan, replace_plan, require_new};
 use wf_app::{Caller as _, CliExitCode, CommandError, normalize_path, relative_path};

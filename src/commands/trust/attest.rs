@@ -213,7 +213,7 @@ pub(super) fn read(ui: &Ui, path: &Path) -> Result<String, CommandError> {
 }
 
 /// Writes to a file named on the command line, or to standard output.
-pub(super) fn write(ui: &Ui, out: Option<&Path>, text: &str) -> Result<CliExitCode, CommandError> {
+pub(crate) fn write(ui: &Ui, out: Option<&Path>, text: &str) -> Result<CliExitCode, CommandError> {
     let Some(out) = out else {
         ui.print_json(text)?;
         return Ok(CliExitCode::Ok);

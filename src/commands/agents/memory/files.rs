@@ -6,7 +6,7 @@ use clap::Args;
 
 use super::rows::{counts, notes, rows, store};
 use crate::Ui;
-use crate::commands::attest::{self, seal_text, signing_key};
+use crate::commands::trust::attest::{self, seal_text, signing_key};
 use crate::keys::PassphraseArgs;
 use wf_app::memory::{BUNDLE_PAYLOAD, OpenedBundle, open_bundle};
 use wf_app::{CliExitCode, CommandError, keys, normalize_path, relative_path, watch};

@@ -18,36 +18,39 @@
 //! agent_tool ──▶ probe                           a part of a step's work, in its sandbox
 //! ```
 //!
-//! The rooms, each of which names rooms below it:
+//! The rooms, from the top:
 //!
 //! ```text
-//! room          what it is                                                     what it names, besides `disk`
-//! supervisor    the work of attempts, in a process that outlives the engine    work processes secrets log
-//! work          attempts and checks, and where they run                        pinned view sandbox processes log
-//! gate          gates and planners: programs that answer like checks           work view processes
-//! http, mcp     requests of steps, and the servers of tools                    processes log
-//! agent_tool    the tools of agents                                            sandbox processes repository
-//! worktree      copies of a repository, their versions and merges              processes
-//! pinned, view  what a check may execute, and what it sees                     originals manifest sandbox
-//! originals     what the workspace was when the run began                      manifest sandbox
-//! secrets       secrets and keys                                               processes pinned
-//! sandbox       the confinement of a process                                   processes repository
-//! processes     one process and what it starts                                 sandbox log pinned
-//! log           the output of attempts on disk                                 step_files
-//! step_files    the files through which a step and `wf` talk
-//! manifest, repository, fetch, disk   files, repositories and pages, without processes
+//! room        what it is                                                   what it names below, besides `disk`
+//! supervisor  the work of attempts, in a process that outlives the engine  work secrets log processes
+//! gate        gates and planners: programs that answer like checks         work view processes
+//! http        the requests of steps, and notifications                     work log step_files processes
+//! work        attempts and checks, and where they run                      view pinned secrets log step_files sandbox processes
+//! pinned      the files that a plan may execute                            view processes
+//! view        the workspace that a check sees                              worktree originals manifest sandbox processes
+//! worktree    copies of a repository, their versions and merges            processes
+//! originals   the workspace as it was when the run began                   manifest sandbox
+//! agent_tool  the tools of agents                                          repository sandbox processes
+//! secrets     secrets and keys                                             processes
+//! log         the output of attempts on disk                               step_files processes
+//! mcp         the servers of tools                                         processes
+//! sandbox     the confinement of a process                                 repository processes
+//! processes   one process and what it starts
+//! step_files, manifest, repository, fetch, disk   files, repositories and pages, without processes
 //! ```
 //!
-//! Some names lead back up. A process is started in its sandbox, whose stages are processes (`processes`, `sandbox`).
-//! A check is run by the engine's executor, and gates, worktrees, secrets and tools of agents ask the same
-//! (`work::executor`), which may be the supervisor. The sandbox starts the stage that answers a tool of an agent.
+//! Some names lead back up. `processes` starts a process in its `sandbox`, whose stages are processes, and with the files
+//! that are `pinned` for it; a secret's program has these too, and `pinned` knows the command of a planner (`gate`).
+//! `work::executor` may be the `supervisor`; `agent_tool`, `secrets`, `worktree` and the trial of a sandbox start their
+//! programs through it, and a view asks the environment of its check (`work::check`). A sandbox has a stage for
+//! `agent_tool`, shows folders of git from `originals`, and hides the keys of `secrets`.
 //!
 //! One question has one answer:
 //!
 //! - A process is a [`process::ProcessCommand`]. An attempt keeps its output in a [`log`]; a [`probe`]
 //!   keeps the beginning in memory; a [`dialogue`] passes its lines on while it runs.
 //! - A path of the workspace is opened below the root by [`confined_dir::ConfinedDir`]; a path of a
-//!   sandbox, whose root is another, in `sandbox::mount`.
+//!   sandbox, whose root is another, in `sandbox::root::mount`.
 //! - A version of a file is a `disk::stamp::FileStamp`; a file of unknown kind is opened by
 //!   `disk::files::open_regular`.
 //! - The reason why work does not count is a [`WorkError`], which becomes an exit of the step.

@@ -1,16 +1,6 @@
 use super::writer;
+use crate::processes::tails::LogStream;
 use wf_base::time::Moment;
-
-/// The source of output.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LogStream {
-    /// Standard output, or the body of a response.
-    Out,
-    /// Standard error.
-    Err,
-    /// A note of the engine: about omitted output, or a kill.
-    Note,
-}
 
 /// A part of a log: bytes of one stream with one arrival time.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -26,8 +26,9 @@ mod target;
 mod tests;
 mod writer;
 
+pub use crate::processes::tails::LogStream;
 pub use archive::archive;
-pub use chunk::{LogChunk, LogStream};
+pub use chunk::LogChunk;
 pub use follower::LogFollower;
 pub use reader::LogChunks;
 pub use run_logs::RunLogs;

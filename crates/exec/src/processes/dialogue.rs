@@ -11,9 +11,8 @@ use tokio::sync::{mpsc, watch};
 
 use super::process::{self, ProcessCommand};
 use super::supervise::{OutputSink, ProcessLimits, supervise};
-use super::tails::{StreamTails, TailCollector};
+use super::tails::{LogStream, StreamTails, TailCollector};
 use super::tree;
-use crate::log::LogStream;
 use crate::sandbox;
 use crate::stop_level::StopLevel;
 use crate::work_error::WorkError;

@@ -1,6 +1,5 @@
 use super::supervise::OutputSink;
-use super::tails::TailCollector;
-use crate::log::LogStream;
+use super::tails::{LogStream, TailCollector};
 
 /// Keeps the beginning and the very end of a process's output in memory.
 #[derive(Debug)]

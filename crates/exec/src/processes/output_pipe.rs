@@ -6,7 +6,7 @@ use tokio::io::AsyncReadExt as _;
 use tokio::net::unix::pipe::Receiver;
 
 use super::supervise::OutputSink;
-use crate::log::LogStream;
+use super::tails::LogStream;
 
 /// The size of one read: the capacity of a pipe.
 const BUFFER: usize = 64 * 1024;

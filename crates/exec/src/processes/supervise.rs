@@ -10,8 +10,8 @@ use tokio::time::Instant;
 
 use super::output_pipe::OutputPipe;
 use super::process::ChildProcess;
+use super::tails::LogStream;
 use super::tree::{self, LivingProcess};
-use crate::log::LogStream;
 use crate::sandbox::{IsolationKind, SandboxReport};
 use crate::stop_level::StopLevel;
 use crate::work_error::WorkError;

@@ -1,7 +1,17 @@
 use serde::{Deserialize, Serialize};
 
-use crate::log::LogStream;
 use wf_core::verify::END;
+
+/// The source of output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LogStream {
+    /// Standard output, or the body of a response.
+    Out,
+    /// Standard error.
+    Err,
+    /// A note of the engine: about omitted output, or a kill.
+    Note,
+}
 
 /// The tail of a process's output: at most [`END`] bytes of each stream, and more of a tool's. Invalid UTF-8 is
 /// replaced.

@@ -21,7 +21,6 @@
 //! no view.
 
 mod declarations;
-mod git_check;
 mod inspection;
 mod kept_files;
 mod record;

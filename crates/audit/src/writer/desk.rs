@@ -250,9 +250,9 @@ impl AuditWriter {
         }
     }
 
-    /// Adds the events that dead auditors left unwritten, up to an event that this one heard of, and
-    /// records their deaths. Live auditors write their own; at the end it is enough that one is
-    /// alive: the last to end checks everything.
+    /// Adds the events that dead auditors left unwritten: up to an event that this one heard of, or all, and then records their
+    /// deaths. Live auditors write their own, or confirm them; at the end it is enough that one is alive and none dead: the
+    /// last to end checks everything.
     fn settle_dead_auditors(&mut self, turn: &mut LockedAuditLog<'_>, before: Option<u64>) {
         let others = turn.ledger().open.clone().into_iter();
         let (mut dead, mut lives) = (Vec::new(), false);
@@ -266,11 +266,13 @@ impl AuditWriter {
                 break;
             }
         }
-        if before.is_some() || !lives {
+        if before.is_some() || !lives || !dead.is_empty() {
             self.backfill.add_missing_events(turn, before, !self.has_settled);
         }
         self.has_settled = true;
-        for session in dead {
+        // A death explains what is read before it is recorded: not before everything is, as the dead one may have recorded
+        // events between those of this one.
+        for session in dead.into_iter().filter(|_| before.is_none()) {
             let mut open = turn.ledger().open.clone();
             open.retain(|other| other.n != session.n);
             let shift = lifecycle_body(turn, &self.session, session.n, open);

@@ -1,4 +1,4 @@
-use std::fs::{File, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
@@ -23,7 +23,7 @@ pub(super) struct LogSegment {
 }
 
 impl LogSegment {
-    /// Creates the files, truncating existing ones.
+    /// Creates the files, in place of existing ones.
     pub(super) fn create(path: &Path, limit: u64) -> io::Result<Self> {
         // Whoever finds the log finds the index, too.
         let index = open(&target::index(path))?;
@@ -86,6 +86,10 @@ fn continues(last: LogIndexRecord, stream: LogStream, at: Moment, length: u32, f
     (same && fits) || full
 }
 
+/// Creates a file of a log, whatever is at its place: a link would lead elsewhere, and a pipe would be waited for.
 fn open(path: &Path) -> io::Result<File> {
-    OpenOptions::new().write(true).create(true).truncate(true).open(path)
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => OpenOptions::new().write(true).create_new(true).open(path),
+    }
 }

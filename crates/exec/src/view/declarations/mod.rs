@@ -1,4 +1,4 @@
-//! What a plan says about files: those that its steps make, those that its checks name, and those that nothing declares.
+//! The declarations of a plan about files: those that its steps make, those that its checks name, and those that nothing declares.
 //!
 //! ```text
 //! plan ──▶ named: the paths in the text of a check;  declared: the products of steps, without data and caches

@@ -38,13 +38,13 @@ impl CassetteArgs {
     }
 
     /// Completes a recording with the run that ended.
-    pub fn complete(&self, ui: &Ui, ready: &LoadedPlan, run: &RunId) -> Result<(), CommandError> {
+    pub fn complete(&self, ui: &Ui, loaded: &LoadedPlan, run: &RunId) -> Result<(), CommandError> {
         let Some(dir) = &self.record else {
             return Ok(());
         };
         let folder = normalize_path(&ui.host.cwd().join(dir));
-        let reader = StoreReader::open(&ready.workspace.state)?;
-        write_recording(&folder, &reader, &ready.workspace.root, run)
+        let reader = StoreReader::open(&loaded.workspace.state)?;
+        write_recording(&folder, &reader, &loaded.workspace.root, run)
     }
 
     fn open(

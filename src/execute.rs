@@ -57,8 +57,8 @@ pub struct OutputArgs {
 }
 
 /// Opens what a run needs.
-pub fn session(ui: &Ui, ready: &LoadedPlan, telling: &OutputArgs) -> Result<AuditedSession, CommandError> {
-    open_run_session(ui, ready, telling.wait, observer(ui, ready, telling))
+pub fn session(ui: &Ui, loaded: &LoadedPlan, output: &OutputArgs) -> Result<AuditedSession, CommandError> {
+    open_run_session(ui, loaded, output.wait, observer(ui, loaded, output))
 }
 
 /// Starts a run, follows it and reports it; `None` if another run took the next use of the approval. The announcement is
@@ -68,54 +68,54 @@ pub fn start_run(
     start: RunStart,
     announcement: &str,
     approval: &ApprovalArgs,
-    telling: &OutputArgs,
+    output: &OutputArgs,
     cassette: &CassetteArgs,
 ) -> Result<Option<CliExitCode>, CommandError> {
-    telling.print.check(&start.ready.plan)?;
-    let open = |ready: &LoadedPlan| {
-        let session = session(ui, ready, telling)?;
+    output.print.check(&start.loaded.plan)?;
+    let open = |loaded: &LoadedPlan| {
+        let session = session(ui, loaded, output)?;
         ui.print_info(announcement);
         cassette.apply_to_new_run(ui, &session).map(|()| session)
     };
-    let Some(ExecutedRun { ready, session, finished }) = start.execute(ui, &approval.demand(), open)? else {
+    let Some(ExecutedRun { loaded, session, finished }) = start.execute(ui, &approval.demand(), open)? else {
         return Ok(None);
     };
     if let Ok(finished) = &finished {
-        cassette.complete(ui, &ready, &finished.run)?;
+        cassette.complete(ui, &loaded, &finished.run)?;
     }
-    let exit = finish(ui, &ready, &session, finished, telling)?;
-    prune(ui, &session, &ready);
+    let exit = finish(ui, &loaded, &session, finished, output)?;
+    prune(ui, &session, &loaded);
     Ok(Some(exit))
 }
 
 /// The listeners that follow a run for the user.
-pub fn observer(ui: &Ui, ready: &LoadedPlan, telling: &OutputArgs) -> Box<dyn RunObserver + Send> {
+pub fn observer(ui: &Ui, loaded: &LoadedPlan, output: &OutputArgs) -> Box<dyn RunObserver + Send> {
     let mut all = CombinedObserver::default();
-    let is_job = ready.goal.as_ref().is_some_and(|of| of.goal.is_job);
-    if is_job && ready.options.part == Some(ReconciliationPart::Look) && !telling.json {
+    let is_job = loaded.goal.as_ref().is_some_and(|of| of.goal.is_job);
+    if is_job && loaded.options.part == Some(ReconciliationPart::Look) && !output.json {
         // Its check run has no checks, and only takes up the slot.
         return Box::new(all);
     }
-    let next = ResumeOptions::of(&ready.path, ready.options.part.is_some());
-    let board = RunTracker::for_run(next, ready.options.prior_work);
-    let board = board.without_sandbox(!ready.config.sandbox.on);
-    if telling.json {
+    let next = ResumeOptions::of(&loaded.path, loaded.options.part.is_some());
+    let board = RunTracker::for_run(next, loaded.options.prior_work);
+    let board = board.without_sandbox(!loaded.config.sandbox.on);
+    if output.json {
         all.add(JsonEventWriter::new(std::io::stdout()));
-    } else if telling.print.is_given() {
+    } else if output.print.is_given() {
         all.add(PlainPrinter::new(ui.err(), ui.volume, board));
     } else if is_live(ui) {
         let Terminal { width, height, .. } = ui.terminal;
-        let screen = TerminalInfo { width, height, color: ui.colors(), steps: ready.plan.steps().len() };
+        let screen = TerminalInfo { width, height, color: ui.colors(), steps: loaded.plan.steps().len() };
         all.add(LiveView::new(std::io::stdout(), screen, ui.volume, board, ui.host.clock()));
     } else {
         all.add(PlainPrinter::new(ui.out(), ui.volume, board));
     }
     if ui.host.in_actions() {
-        let sites = ready.sites.clone();
+        let sites = loaded.sites.clone();
         all.add(GithubAnnotator::new(
             std::io::stderr(),
-            place_in_repository(&ready.workspace.root),
-            ready.path.clone(),
+            place_in_repository(&loaded.workspace.root),
+            loaded.path.clone(),
             sites,
         ));
     }
@@ -130,16 +130,16 @@ fn is_live(ui: &Ui) -> bool {
 /// Writes the requested reports about a run that ended, and returns its exit code.
 pub fn finish(
     ui: &Ui,
-    ready: &LoadedPlan,
+    loaded: &LoadedPlan,
     session: &EngineSession,
     finished: Result<FinishedRun, EngineError>,
-    telling: &OutputArgs,
+    output: &OutputArgs,
 ) -> Result<CliExitCode, CommandError> {
     let finished = match finished {
         Err(EngineError::Parked { run, questions }) => {
-            report_waiting(ui, &ready.workspace.state, &run, &questions)?;
+            report_waiting(ui, &loaded.workspace.state, &run, &questions)?;
             // The time of its requests may be over before anybody answers.
-            wake_daemon(&ready.workspace.state);
+            wake_daemon(&loaded.workspace.state);
             return Ok(CliExitCode::Waiting);
         }
         other => other?,
@@ -147,23 +147,23 @@ pub fn finish(
     for note in session.take_notes() {
         ui.print_message(&format!("{} {note}\n", paint(WARN, "warning:")));
     }
-    if let Some(worktree) = &ready.worktree {
+    if let Some(worktree) = &loaded.worktree {
         let is_done = finished.outcome == RunOutcome::Succeeded;
-        settle_worktree(ui, worktree, ready, is_done.then_some(&finished.run))?;
+        settle_worktree(ui, worktree, loaded, is_done.then_some(&finished.run))?;
     }
     let wants_summary = ui.host.in_actions() && ui.host.var("GITHUB_STEP_SUMMARY").is_some();
-    if telling.junit.is_some() || telling.report.is_some() || wants_summary {
-        let reader = StoreReader::open(&ready.workspace.state)?;
-        let folder = StateFolder::new(&ready.workspace.state);
-        write_reports(ui, &load_record(&reader, &finished.run)?, &folder, telling)?;
+    if output.junit.is_some() || output.report.is_some() || wants_summary {
+        let reader = StoreReader::open(&loaded.workspace.state)?;
+        let folder = StateFolder::new(&loaded.workspace.state);
+        write_reports(ui, &load_record(&reader, &finished.run)?, &folder, output)?;
     }
     if is_traced(&ui.host) {
-        let record = load_record(&StoreReader::open(&ready.workspace.state)?, &finished.run)?;
+        let record = load_record(&StoreReader::open(&loaded.workspace.state)?, &finished.run)?;
         if let Err(error) = send_trace(&ui.host, &record) {
             ui.print_message(&format!("{} {}\n", paint(WARN, "warning:"), error.render()));
         }
     }
-    telling.print.print(ui, &finished.outputs)?;
+    output.print.print(ui, &finished.outputs)?;
     match finished.outcome {
         // A reader that went away is no failure; events that could not be written are one.
         RunOutcome::Succeeded => match session.report_error() {
@@ -181,7 +181,7 @@ pub fn finish(
 pub fn settle_worktree(
     ui: &Ui,
     worktree: &RunWorktree,
-    ready: &LoadedPlan,
+    loaded: &LoadedPlan,
     run: Option<&RunId>,
 ) -> Result<(), CommandError> {
     let place = relative_path(worktree.folder(), ui.host.cwd());
@@ -191,8 +191,8 @@ pub fn settle_worktree(
         ));
         return Ok(());
     };
-    let params = StoreReader::open(&ready.workspace.state)?.run(run)?.params;
-    let BroughtProducts { brought, removed, left } = worktree.bring_back(&ui.host, ready, &params)?;
+    let params = StoreReader::open(&loaded.workspace.state)?.run(run)?.params;
+    let BroughtProducts { brought, removed, left } = worktree.bring_back(&ui.host, loaded, &params)?;
     for (verb, paths) in [("brought", &brought), ("removed", &removed)] {
         for path in paths {
             ui.print_info_line(&format!("{verb}   {}", path.display()));
@@ -257,9 +257,9 @@ fn write_reports(
     ui: &Ui,
     record: &RunRecord,
     folder: &StateFolder,
-    telling: &OutputArgs,
+    output: &OutputArgs,
 ) -> Result<(), CommandError> {
-    if let Some(path) = &telling.junit {
+    if let Some(path) = &output.junit {
         let logs = RefCell::new(HashMap::new());
         let printed = |run: &RunId, attempt: &Attempt| {
             let mut logs = logs.borrow_mut();
@@ -268,7 +268,7 @@ fn write_reports(
         };
         write(ui, path, &junit(record, &printed))?;
     }
-    if let Some(path) = &telling.report {
+    if let Some(path) = &output.report {
         write(ui, path, &record.json())?;
     }
     match ui.host.var("GITHUB_STEP_SUMMARY") {

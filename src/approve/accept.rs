@@ -8,10 +8,10 @@ use wf_app::load::LoadedPlan;
 use wf_base::units::plural;
 use wf_model::{GoalApproval, OnUnmet, PlanParam};
 
-/// Shows a goal and what changed since it was accepted, asks, and signs. `ready` is the goal as it
+/// Shows a goal and what changed since it was accepted, asks, and signs. `loaded` is the goal as it
 /// is reviewed.
-pub fn accept_goal(ui: &Ui, ready: LoadedPlan, signing: &SigningOptions) -> Result<(), CommandError> {
-    let review = review_goal(ui, ready)?;
+pub fn accept_goal(ui: &Ui, loaded: LoadedPlan, signing: &SigningOptions) -> Result<(), CommandError> {
+    let review = review_goal(ui, loaded)?;
     let show = || {
         ui.print(&plan_summary(&review))?;
         ui.print(&changes_text(ui, &review))
@@ -25,7 +25,7 @@ pub fn accept_goal(ui: &Ui, ready: LoadedPlan, signing: &SigningOptions) -> Resu
 /// Shows several goals, with the differences of the files that they share once, asks once, and signs each.
 pub fn accept_goals(ui: &Ui, goals: Vec<LoadedPlan>, signing: &SigningOptions) -> Result<(), CommandError> {
     let reviews: Vec<PlanReview> =
-        goals.into_iter().map(|ready| review_goal(ui, ready)).collect::<Result<_, _>>()?;
+        goals.into_iter().map(|loaded| review_goal(ui, loaded)).collect::<Result<_, _>>()?;
     let question = format!("Accept {}?", plural(reviews.len(), "goal"));
     let confirmed = SigningOptions { is_confirmed: true, ..signing.clone() };
     for (at, review) in reviews.iter().enumerate() {
@@ -37,27 +37,27 @@ pub fn accept_goals(ui: &Ui, goals: Vec<LoadedPlan>, signing: &SigningOptions) -
     Ok(())
 }
 
-fn review_goal(ui: &Ui, ready: LoadedPlan) -> Result<PlanReview, CommandError> {
+fn review_goal(ui: &Ui, loaded: LoadedPlan) -> Result<PlanReview, CommandError> {
     let bounds = ParamBoundArgs::default();
     let values = |params: &[PlanParam]| params::resolve_some(ui, params, &bounds.params);
-    PlanReview::of_goal(ui, ready, &bounds.request(&values))
+    PlanReview::of_goal(ui, loaded, &bounds.request(&values))
 }
 
 fn print_accepted(ui: &Ui, review: &PlanReview) {
     let goal = &review.token.statement.plan.id;
-    ui.print_info_line(&match &review.ready.goal {
+    ui.print_info_line(&match &review.loaded.goal {
         Some(of) if of.goal.is_signed_job() => {
             format!(
                 "accepted {goal}: its runs need a standing approval, too: wf approve {}",
-                review.ready.path
+                review.loaded.path
             )
         }
         Some(of)
             if of.goal.on_failure == OnUnmet::SpawnPlan
                 && of.goal.approval == GoalApproval::Standing
-                && approval_gap(ui, &review.ready.path).is_some() =>
+                && approval_gap(ui, &review.loaded.path).is_some() =>
         {
-            let path = &review.ready.path;
+            let path = &review.loaded.path;
             format!("accepted {goal}: `wf daemon` now runs its checks; to let it repair: wf approve {path}")
         }
         _ => format!("accepted {goal}: `wf daemon` now runs it"),

@@ -11,29 +11,29 @@ use wf_sign::approval::{ApprovalToken, ApprovedFileDifference, ParamBound, Revie
 
 /// Describes everything that a plan will do.
 pub(super) fn plan_summary(review: &PlanReview) -> String {
-    let ready = &review.ready;
+    let loaded = &review.loaded;
     let files: Vec<(String, Sha256Digest)> =
         review.token.statement.files.iter().map(|pin| (pin.path.clone(), pin.digest)).collect();
     let mut text = consent(
-        &ready.plan,
-        &ready.path,
+        &loaded.plan,
+        &loaded.path,
         &files,
         &review.known_values,
-        ready.goal.as_ref().map(|of| &*of.goal),
+        loaded.goal.as_ref().map(|of| &*of.goal),
     );
-    text.push_str(&PlanSummary::default().add_workspace_settings(&workspace_settings(ready)).text());
+    text.push_str(&PlanSummary::default().add_workspace_settings(&workspace_settings(loaded)).text());
     text
 }
 
 /// Describes everything that is about to be approved.
 pub(super) fn approval_text(review: &PlanReview) -> String {
-    let (ready, statement) = (&review.ready, &review.token.statement);
+    let (loaded, statement) = (&review.loaded, &review.token.statement);
     let mut text = plan_summary(review);
     let _ = writeln!(text, "\n{}", paint(BOLD, "the approval"));
     for (name, bound) in &statement.params {
         text.push_str(&bound_line(name, bound));
     }
-    let noun = ready.goal.as_ref().map_or("run", |of| of.goal.noun());
+    let noun = loaded.goal.as_ref().map_or("run", |of| of.goal.noun());
     let runs = plural(statement.executions as usize, noun);
     let _ = writeln!(text, "  for {runs}, until {}", statement.expires);
     if let Some((replaced, who)) = review.token.replaced() {
@@ -51,7 +51,7 @@ pub(super) fn shared_changes_text(caller: &dyn Caller, reviews: &[PlanReview]) -
     let mut text = String::new();
     let mut files: Vec<ApprovedFileDifference> = Vec::new();
     for review in reviews {
-        let _ = writeln!(text, "{}", paint(BOLD, &untrusted(&review.ready.path).to_string()));
+        let _ = writeln!(text, "{}", paint(BOLD, &untrusted(&review.loaded.path).to_string()));
         let Some(changes) = review.changes(caller) else {
             text.push_str(&plan_summary(review));
             text.push('\n');
@@ -71,7 +71,7 @@ pub(super) fn shared_changes_text(caller: &dyn Caller, reviews: &[PlanReview]) -
     files.sort_by(|one, other| one.path.cmp(&other.path));
     files.dedup();
     if let Some(review) = reviews.first() {
-        text.push_str(&differences_text(caller.host(), &review.ready.workspace, &files));
+        text.push_str(&differences_text(caller.host(), &review.loaded.workspace, &files));
     }
     text
 }
@@ -81,23 +81,23 @@ pub(super) fn changes_text(caller: &dyn Caller, review: &PlanReview) -> String {
     let Some(changes) = review.changes(caller) else {
         return String::new();
     };
-    let ready = &review.ready;
+    let loaded = &review.loaded;
     let mut text = format!("\n{}\n", paint(BOLD, &format!("since the approval of {}", changes.issued)));
     if changes.files.is_empty() {
         text.push_str("  no changes\n");
         return text;
     }
     text.push_str(&meaning_changes_text(review, &changes));
-    text.push_str(&differences_text(caller.host(), &ready.workspace, &changes.files));
+    text.push_str(&differences_text(caller.host(), &loaded.workspace, &changes.files));
     text
 }
 
 fn meaning_changes_text(review: &PlanReview, changes: &PlanChanges) -> String {
-    let ready = &review.ready;
+    let loaded = &review.loaded;
     changes.before.as_ref().map_or_else(String::new, |(plan, goal)| {
-        let now = ready.goal.as_ref().map(|of| &*of.goal);
-        let old = PlanSummary::of_plan(plan, &ready.path).add_goal_if_any(goal.as_deref());
-        let new = PlanSummary::of_plan(&ready.plan, &ready.path).add_goal_if_any(now);
+        let now = loaded.goal.as_ref().map(|of| &*of.goal);
+        let old = PlanSummary::of_plan(plan, &loaded.path).add_goal_if_any(goal.as_deref());
+        let new = PlanSummary::of_plan(&loaded.plan, &loaded.path).add_goal_if_any(now);
         diff(&old, &new).text()
     })
 }
@@ -110,7 +110,7 @@ pub(super) fn signed_message(review: &PlanReview, token: &ApprovalToken, out: &s
     let mut text = format!(
         "{} {} by {} until {}: {}\n",
         paint(GOOD, "approved"),
-        untrusted(&review.ready.path),
+        untrusted(&review.loaded.path),
         named.join(", "),
         token.statement().expires,
         untrusted(out)
@@ -118,7 +118,7 @@ pub(super) fn signed_message(review: &PlanReview, token: &ApprovalToken, out: &s
     let missing = (approvers.required as usize).saturating_sub(named.len());
     if approvers.policy == ReviewPolicy::Reviewed && missing > 0 {
         let more = plural(missing, "more approver");
-        let _ = writeln!(text, "{more} must sign: wf approve {}", untrusted(&review.ready.path));
+        let _ = writeln!(text, "{more} must sign: wf approve {}", untrusted(&review.loaded.path));
     }
     text
 }

@@ -19,7 +19,7 @@ pub struct ReplaySource {
     /// Its id, which the replay has, too: the environment of steps and the ids of nested runs follow from it.
     pub run: RunId,
     /// Its plan: of a run as it was recorded, of a recording as it is in the workspace.
-    pub ready: LoadedPlan,
+    pub loaded: LoadedPlan,
     /// Its parameters.
     pub params: JsonObject,
     /// Its events, in the form that is compared.
@@ -41,9 +41,9 @@ impl ReplaySource {
     fn of_recording(ui: &Ui, folder: &Path) -> Result<Self, CommandError> {
         let (recorded, events) = read_recording(folder)?;
         let path: PathBuf = ui.host.workspace().root.join(&recorded.plan);
-        let ready = load::load_named(ui, &path, RunOptions::recorded(&recorded.options))?;
+        let loaded = load::load_named(ui, &path, RunOptions::recorded(&recorded.options))?;
         let cassette = Cassette::replay_of_run(folder.to_owned());
-        Ok(Self { run: RunId::from_stored(recorded.run), ready, params: recorded.params, events, cassette })
+        Ok(Self { run: RunId::from_stored(recorded.run), loaded, params: recorded.params, events, cassette })
     }
 
     fn of_run(ui: &Ui, name: Option<&str>) -> Result<Self, CommandError> {
@@ -70,9 +70,9 @@ impl ReplaySource {
         if row.goal.is_some() {
             return refused("it is a reconciliation of a goal", "replay a run of a plan".into());
         }
-        let ready = load::load_recorded(ui, &reader, &run)?;
+        let loaded = load::load_recorded(ui, &reader, &run)?;
         let events = recorded_events(&reader, &workspace.root, &run)?;
         let folder = StateFolder::new(&workspace.state).exchanges(&run);
-        Ok(Self { run, ready, params: row.params, events, cassette: Cassette::replay_of_run(folder) })
+        Ok(Self { run, loaded, params: row.params, events, cassette: Cassette::replay_of_run(folder) })
     }
 }

@@ -39,32 +39,32 @@ pub struct SkillInstallation<'a> {
 /// until everything was shown and signed.
 pub fn install_skill(
     ui: &Ui,
-    studied: &InspectedSkill,
+    inspected: &InspectedSkill,
     way: &SkillInstallation<'_>,
 ) -> Result<CliExitCode, CommandError> {
-    let terms = InstallTerms::of(studied, way.accept)?;
-    if terms.has_unaccepted_danger(studied) {
-        return danger_error(ui, studied, &[], way);
+    let terms = InstallTerms::of(inspected, way.accept)?;
+    if terms.has_unaccepted_danger(inspected) {
+        return danger_error(ui, inspected, &[], way);
     }
-    let name = studied.name.as_str();
+    let name = inspected.name.as_str();
     consent::statement_name(name)?;
-    let staged = way.lock.stage(name, &studied.bundle)?;
-    let all = try_scripts(&ui.host, way.workspace, studied, &staged.path)?;
-    let is_declared = |one: &&ScriptTrial| studied.declared.scripts.contains_key(&one.path);
+    let staged = way.lock.stage(name, &inspected.bundle)?;
+    let all = try_scripts(&ui.host, way.workspace, inspected, &staged.path)?;
+    let is_declared = |one: &&ScriptTrial| inspected.declared.scripts.contains_key(&one.path);
     if all.iter().filter(is_declared).any(ScriptTrial::failed) {
-        return danger_error(ui, studied, &all, way);
+        return danger_error(ui, inspected, &all, way);
     }
     let mut lock = locks::read_lock(way.workspace)?;
     let before = lock.skills.get(name);
-    show(ui, studied, &all, before, &terms, way)?;
-    let places = tell::private_paths(studied);
+    show(ui, inspected, &all, before, &terms, way)?;
+    let places = tell::private_paths(inspected);
     let question = match places.as_slice() {
         [] => terms.question().to_owned(),
         _ => format!("It refers to {}. {}", places.join(", "), terms.question()),
     };
     confirm(ui, way.sign.is_confirmed, &question)?;
     let by = consent::find_installer(ui, way.workspace, way.sign)?;
-    let mut locked = entry(studied, way, &by, terms);
+    let mut locked = entry(inspected, way, &by, terms);
     by.sign(ui, name, &mut locked, way.sign)?;
     match &way.installed_folder {
         None => staged.install()?,
@@ -73,26 +73,26 @@ pub fn install_skill(
     let approvals = approval_state(&ui.host, &by, name, &locked);
     lock.skills.insert(name.to_owned(), locked.clone());
     locks::write_lock(way.workspace, &lock)?;
-    result_message(ui, studied, &locked, &all, &approvals, way)?;
+    result_message(ui, inspected, &locked, &all, &approvals, way)?;
     Ok(CliExitCode::Ok)
 }
 
 fn entry(
-    studied: &InspectedSkill,
+    inspected: &InspectedSkill,
     way: &SkillInstallation<'_>,
     by: &SkillInstaller,
     terms: InstallTerms,
 ) -> LockedSkill {
-    let folder = way.installed_folder.clone().unwrap_or_else(|| format!("{SKILLS}/{}", studied.name));
+    let folder = way.installed_folder.clone().unwrap_or_else(|| format!("{SKILLS}/{}", inspected.name));
     LockedSkill {
         folder,
         source: way.source.clone(),
         commit: way.commit.clone(),
-        digest: studied.bundle.digest(),
-        files: locked_files(&studied.bundle),
+        digest: inspected.bundle.digest(),
+        files: locked_files(&inspected.bundle),
         granted: terms.granted,
         exceptions: terms.exceptions,
-        report: studied.report_digest(),
+        report: inspected.report_digest(),
         installer: by.id,
         approvals: Vec::new(),
     }
@@ -105,15 +105,15 @@ fn approval_state(host: &Host, by: &SkillInstaller, name: &str, locked: &LockedS
 
 fn show(
     ui: &Ui,
-    studied: &InspectedSkill,
+    inspected: &InspectedSkill,
     all: &[ScriptTrial],
     before: Option<&LockedSkill>,
     terms: &InstallTerms,
     way: &SkillInstallation<'_>,
 ) -> Result<(), CommandError> {
-    let mut text = tell::summary(studied) + &tell::findings(studied) + &tell::trials_text(all);
+    let mut text = tell::summary(inspected) + &tell::findings(inspected) + &tell::trials_text(all);
     if let Some(before) = before {
-        text += &tell::differences(&ui.host, way.workspace, before, studied);
+        text += &tell::differences(&ui.host, way.workspace, before, inspected);
     }
     text += &terms.text();
     if way.json {
@@ -128,34 +128,34 @@ fn show(
 
 fn danger_error(
     ui: &Ui,
-    studied: &InspectedSkill,
+    inspected: &InspectedSkill,
     all: &[ScriptTrial],
     way: &SkillInstallation<'_>,
 ) -> Result<CliExitCode, CommandError> {
     if way.json {
-        let document: Value = tell::document(studied, None, all, &SkillApprovalState::default());
+        let document: Value = tell::document(inspected, None, all, &SkillApprovalState::default());
         ui.print_json(&format!("{document}\n"))?;
         return Err(CommandError::reported(CliExitCode::Invalid));
     }
-    ui.print(&(tell::findings(studied) + &tell::trials_text(all)))?;
-    let message = format!("the skill `{}` is rejected", studied.name.escape_debug());
+    ui.print(&(tell::findings(inspected) + &tell::trials_text(all)))?;
+    let message = format!("the skill `{}` is rejected", inspected.name.escape_debug());
     Err(CommandError::new(CliExitCode::Invalid, message)
         .hint("nothing was changed: fix or accept the dangers; docs/skills.md describes the rules and how to accept a finding"))
 }
 
 fn result_message(
     ui: &Ui,
-    studied: &InspectedSkill,
+    inspected: &InspectedSkill,
     locked: &LockedSkill,
     all: &[ScriptTrial],
     approvals: &SkillApprovalState,
     way: &SkillInstallation<'_>,
 ) -> Result<(), CommandError> {
     if way.json {
-        let document = tell::document(studied, Some(locked), all, approvals);
+        let document = tell::document(inspected, Some(locked), all, approvals);
         return ui.print_json(&format!("{document}\n"));
     }
-    let name = &studied.name;
+    let name = &inspected.name;
     let mut text = format!("locked {name} in {}, from {}\n", locked.folder, locked.source);
     match &approvals.reason {
         None => text += "approved with your key\n",

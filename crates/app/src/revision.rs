@@ -219,14 +219,14 @@ pub fn tracked_files(host: &Host, workspace: &Workspace) -> Result<Option<BTreeS
 /// Returns the files that git tracks, if checks of a plan may keep some of them; `None`: they do not, or git does not say.
 pub fn tracked_check_files(
     host: &Host,
-    ready: &LoadedPlan,
+    loaded: &LoadedPlan,
     params: &JsonObject,
 ) -> Option<BTreeSet<PathBuf>> {
-    let plan = &ready.plan;
+    let plan = &loaded.plan;
     let is_generated = |step: &Step| matches!(step.work, StepWork::Generated(_));
-    let may_keep = !view::files_to_keep(plan, &ready.workspace.root, params).is_empty()
+    let may_keep = !view::files_to_keep(plan, &loaded.workspace.root, params).is_empty()
         || view::family(plan).iter().any(|plan| plan.steps().iter().any(is_generated));
-    may_keep.then(|| tracked_files(host, &ready.workspace).ok().flatten()).flatten()
+    may_keep.then(|| tracked_files(host, &loaded.workspace).ok().flatten()).flatten()
 }
 
 fn repository(host: &Host, workspace: &Workspace) -> Result<Option<GitRepository>, GitError> {

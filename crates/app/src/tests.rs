@@ -99,17 +99,17 @@ fn the_mistakes_of_a_plan_reach_the_caller_as_data() {
 #[test]
 fn a_run_of_its_owner_is_signed_with_a_key_of_the_environment() {
     let (dir, listener) = workspace(PLAN);
-    let ready = load_named(&listener, Path::new("plan.md"), RunOptions::default()).unwrap();
+    let loaded = load_named(&listener, Path::new("plan.md"), RunOptions::default()).unwrap();
     let run = listener.host.new_run().unwrap();
     let demand = ApprovalDemand::default();
-    let authorization = authorize(&listener, &ready, &run, &JsonObject::new(), &demand).unwrap();
+    let authorization = authorize(&listener, &loaded, &run, &JsonObject::new(), &demand).unwrap();
     assert_eq!(authorization.approved.by.len(), 1);
     assert!(listener.messages().contains("created the key `ada`"), "{}", listener.messages());
     assert!(dir.path().join("keys/ada.pem").exists());
 
     // What has to be approved in advance, and was not, is refused.
     let demand = ApprovalDemand { is_required: true, ..demand };
-    let refusal = authorize(&listener, &ready, &run, &JsonObject::new(), &demand).unwrap_err();
+    let refusal = authorize(&listener, &loaded, &run, &JsonObject::new(), &demand).unwrap_err();
     assert_eq!(refusal.exit, CliExitCode::Approval);
     assert!(refusal.message.contains("plan.md is not approved"), "{}", refusal.message);
 }

@@ -52,12 +52,12 @@ impl Drop for AuditedSession {
 }
 
 /// Starts to watch the state of a workspace.
-pub fn start_audit(caller: &dyn Caller, ready: &LoadedPlan) -> Result<AuditedBus, CommandError> {
+pub fn start_audit(caller: &dyn Caller, loaded: &LoadedPlan) -> Result<AuditedBus, CommandError> {
     let bus = MessageBus::new();
     let start = AuditorConfig {
-        state: ready.workspace.state.clone(),
+        state: loaded.workspace.state.clone(),
         clock: caller.host().clock(),
-        window: ready.config.audit_window,
+        window: loaded.config.audit_window,
         segment: caller.host().audit_segment(),
     };
     let auditor = Auditor::start(&start, bus.tap())?;

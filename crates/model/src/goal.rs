@@ -68,7 +68,7 @@ fn pause_text(count: Option<u32>) -> (String, f64) {
 }
 
 /// The effect of a failed check, and the approval that it needs.
-fn show_consequence(goal: &Goal, sheet: &mut SummaryBuilder) {
+fn show_consequence(goal: &Goal, summary: &mut SummaryBuilder) {
     let text = match goal.on_failure {
         OnUnmet::Report => ("report: a notification is sent, and nothing is repaired", 0.0),
         OnUnmet::SpawnPlan if goal.is_job => {
@@ -77,13 +77,13 @@ fn show_consequence(goal: &Goal, sheet: &mut SummaryBuilder) {
         OnUnmet::SpawnPlan => ("spawn_plan: its repair steps run, unattended", 1.0),
     };
     let key = if goal.is_job { "run" } else { "on_failure" };
-    lines!(sheet in Decision { most (key) = text });
+    lines!(summary in Decision { most (key) = text });
     let approval = match goal.approval {
         GoalApproval::Standing => (format!("standing: a {} uses a standing approval", goal.noun()), 0.0),
         GoalApproval::None => (format!("none: a {} needs no approval", goal.noun()), 1.0),
     };
     let approval = (goal.on_failure == OnUnmet::SpawnPlan).then_some(approval);
-    lines!(sheet in Decision { most "approval" = approval });
+    lines!(summary in Decision { most "approval" = approval });
 }
 
 fn overlap_text(overlap: GoalOverlapPolicy) -> &'static str {

@@ -112,17 +112,17 @@ fn version(ui: &Ui, name: &str, plan: Option<&str>) -> Result<LoadedPlan, Comman
     let mut files = GitRevision::find(cwd, &ui.host.workspace().state, revision, &ui.host.vars())?;
     let path = files.select_file(&path, cwd)?;
     let workspace = files.workspace();
-    let ready = load::load_plan(
+    let loaded = load::load_plan(
         ui,
         &files,
         workspace,
         path.clone(),
         RunOptions::at_present(&ui.host, None).of_goal(ReconciliationPart::Repair),
     );
-    if ready.is_err() {
+    if loaded.is_err() {
         ui.print_message_line(&format!("this is {path} at {revision}"));
     }
-    ready
+    loaded
 }
 
 /// The path of the plan that a bare revision is about, relative to the current folder.

@@ -76,9 +76,9 @@ fn numbers(ui: &Ui, args: &ReplanExplainArgs) -> Result<ReplanSettings, CommandE
     let Some(path) = &args.plan else {
         return Ok(ReplanSettings::default());
     };
-    let ready = load::load_named(ui, path, RunOptions::at_present(&ui.host, None))?;
-    ready.plan.parts().replan.clone().ok_or_else(|| {
-        let message = format!("{} does not set `replan`", ready.path);
+    let loaded = load::load_named(ui, path, RunOptions::at_present(&ui.host, None))?;
+    loaded.plan.parts().replan.clone().ok_or_else(|| {
+        let message = format!("{} does not set `replan`", loaded.path);
         let hint = "add `replan: {}` to its front matter to use the defaults";
         CommandError::new(CliExitCode::Usage, message).hint(hint)
     })

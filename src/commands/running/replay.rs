@@ -73,34 +73,34 @@ pub fn run(ui: &Ui, args: &ReplayArgs) -> Result<CliExitCode, CommandError> {
 
 /// Runs the plan of a source in a copy of the workspace, and returns the events.
 fn execute(ui: &Ui, source: ReplaySource, answers: bool) -> Result<Vec<Value>, CommandError> {
-    let ReplaySource { run, mut ready, params, events, cassette } = source;
+    let ReplaySource { run, mut loaded, params, events, cassette } = source;
     if answers {
-        check_owner_approves(ui, &ready.workspace)?;
+        check_owner_approves(ui, &loaded.workspace)?;
     }
-    let original = ready.workspace.clone();
+    let original = loaded.workspace.clone();
     let copy = WorkspaceCopy::of(&original)?;
     // An approval counts as far as it is not used up; a replay does not use it.
-    ready.workspace = Workspace { state: original.state, ..copy.workspace.clone() };
-    let entered = authorize(ui, &ready, &run, &params, &ApprovalDemand::default())?;
-    ready.workspace = copy.workspace.clone();
-    let session = open_run_session(ui, &ready, false, Box::new(CombinedObserver::default()))?;
+    loaded.workspace = Workspace { state: original.state, ..copy.workspace.clone() };
+    let entered = authorize(ui, &loaded, &run, &params, &ApprovalDemand::default())?;
+    loaded.workspace = copy.workspace.clone();
+    let session = open_run_session(ui, &loaded, false, Box::new(CombinedObserver::default()))?;
     session.use_cassette(cassette);
     session.use_recorded_conversations(recorded_conversations(&events));
     session.use_recorded_calibrations(recorded_calibrations(&events));
     if answers {
         session.use_recorded_answers(Box::new(AnswerRecording::of(&events, copy.workspace.root.clone())));
     }
-    let tracked = tracked_check_files(&ui.host, &ready, &params);
+    let tracked = tracked_check_files(&ui.host, &loaded, &params);
     let request = RunRequest {
         run: run.clone(),
-        plan: ready.plan.clone(),
-        path: ready.path.clone(),
-        sources: ready.sources.iter().cloned().chain([entered.token]).collect(),
+        plan: loaded.plan.clone(),
+        path: loaded.path.clone(),
+        sources: loaded.sources.iter().cloned().chain([entered.token]).collect(),
         params,
         session: None,
         past: None,
         approved: Some(entered.approved),
-        config: ready.options.write_to(Value::Null),
+        config: loaded.options.write_to(Value::Null),
         claim: None,
         begun: None,
         tracked,

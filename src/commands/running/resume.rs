@@ -31,7 +31,7 @@ pub struct ResumeArgs {
     #[arg(long)]
     if_due: bool,
     #[command(flatten)]
-    telling: OutputArgs,
+    output: OutputArgs,
     #[command(flatten)]
     cassette: CassetteArgs,
 }
@@ -54,30 +54,30 @@ pub fn run(ui: &Ui, args: &ResumeArgs) -> Result<CliExitCode, CommandError> {
     if let RunState::Ended(outcome) = row.state {
         return resume_ended(ui, &reader, &row, outcome);
     }
-    let ready = load::load_recorded(ui, &reader, &run)?;
-    if let Some(worktree) = ready.worktree.as_ref().filter(|worktree| !worktree.folder().exists()) {
+    let loaded = load::load_recorded(ui, &reader, &run)?;
+    if let Some(worktree) = loaded.worktree.as_ref().filter(|worktree| !worktree.folder().exists()) {
         let message = format!("the worktree of run {} is gone: {}", run.short(), worktree.folder().display());
         return Err(CommandError::new(CliExitCode::State, message).hint(format!("wf cancel {}", run.short())));
     }
-    args.telling.print.check(&ready.plan)?;
-    let past = retried_run(&reader, &row, &ready.plan)?;
-    reauthorize(ui, &reader, &run, &ready)?;
-    let given = secrets_of_run(&reader, &run, &ready.plan)?;
+    args.output.print.check(&loaded.plan)?;
+    let past = retried_run(&reader, &row, &loaded.plan)?;
+    reauthorize(ui, &reader, &run, &loaded)?;
+    let given = secrets_of_run(&reader, &run, &loaded.plan)?;
     let approved = approval_of_run(&reader, &run)?;
-    let elsewhere = RecordedBackendRun::read(&ui.host, &reader, &run, &ready)?;
+    let elsewhere = RecordedBackendRun::read(&ui.host, &reader, &run, &loaded)?;
     if elsewhere.is_none() {
-        warn_of_changed_results(ui, &reader, &run, &ready)?;
+        warn_of_changed_results(ui, &reader, &run, &loaded)?;
     }
     drop(reader);
-    let session = session(ui, &ready, &args.telling)?;
+    let session = session(ui, &loaded, &args.output)?;
     let finished = if let Some(RecordedBackendRun { request, backend }) = elsewhere {
         wf_engine::run_on(&session, request, &backend)
     } else {
         args.cassette.apply_to_resumed_run(ui, &session)?;
-        wf_engine::recover(&session, &ready.plan, approved.as_ref(), given)?;
-        let finished = wf_engine::resume(&session, &run, ready.plan.clone(), past);
+        wf_engine::recover(&session, &loaded.plan, approved.as_ref(), given)?;
+        let finished = wf_engine::resume(&session, &run, loaded.plan.clone(), past);
         if finished.is_ok() {
-            args.cassette.complete(ui, &ready, &run)?;
+            args.cassette.complete(ui, &loaded, &run)?;
         }
         finished
     };
@@ -87,9 +87,9 @@ pub fn run(ui: &Ui, args: &ResumeArgs) -> Result<CliExitCode, CommandError> {
         ui.print_info(&format!("run {} is resumed by {lease}\n", run.short()));
         return Ok(CliExitCode::Ok);
     }
-    let exit = finish(ui, &ready, &session, finished, &args.telling);
+    let exit = finish(ui, &loaded, &session, finished, &args.output);
     // If it is a run of a goal, a daemon concludes its reconciliation.
-    wake_daemon(&ready.workspace.state);
+    wake_daemon(&loaded.workspace.state);
     exit
 }
 
@@ -104,9 +104,9 @@ fn resume_ended(
     // Its engine may have died just after the end.
     wf_engine::tidy(&StateFolder::new(&ui.host.workspace().state))?;
     if outcome == RunOutcome::Succeeded {
-        let ready = load::load_recorded(ui, reader, run)?;
-        if let Some(worktree) = ready.worktree.as_ref().filter(|worktree| worktree.folder().exists()) {
-            settle_worktree(ui, worktree, &ready, Some(run))?;
+        let loaded = load::load_recorded(ui, reader, run)?;
+        if let Some(worktree) = loaded.worktree.as_ref().filter(|worktree| worktree.folder().exists()) {
+            settle_worktree(ui, worktree, &loaded, Some(run))?;
             return Ok(CliExitCode::Ok);
         }
     }
@@ -123,15 +123,15 @@ fn resume_ended(
 /// Resumes a run, and prints it as `wf resume` does without further options.
 pub fn resume_run(ui: &Ui, id: &RunId) -> Result<CliExitCode, CommandError> {
     let run = RunArg::by_name(id.as_str());
-    let telling = OutputArgs::default();
-    self::run(ui, &ResumeArgs { run, if_due: false, telling, cassette: CassetteArgs::default() })
+    let output = OutputArgs::default();
+    self::run(ui, &ResumeArgs { run, if_due: false, output, cassette: CassetteArgs::default() })
 }
 
 /// Resumes a run in the same way once it is due, unless somebody else does, or a person is to.
 pub fn resume_due_run(ui: &Ui, id: &RunId) -> Result<CliExitCode, CommandError> {
     let run = RunArg::by_name(id.as_str());
-    let telling = OutputArgs::default();
-    self::run(ui, &ResumeArgs { run, if_due: true, telling, cassette: CassetteArgs::default() })
+    let output = OutputArgs::default();
+    self::run(ui, &ResumeArgs { run, if_due: true, output, cassette: CassetteArgs::default() })
 }
 
 /// True if a run is to be resumed here; otherwise says why not.
@@ -150,20 +150,20 @@ fn is_due(ui: &Ui, run: &RunId) -> Result<bool, CommandError> {
 /// Concludes a cancelled run that no engine works on.
 pub fn cancel_dead(ui: &Ui, run: &RunId) -> Result<CliExitCode, CommandError> {
     let reader = StoreReader::from_whole_log(&ui.host.workspace().state)?;
-    let ready = load::load_recorded(ui, &reader, run)?;
-    let given = secrets_of_run(&reader, run, &ready.plan)?;
+    let loaded = load::load_recorded(ui, &reader, run)?;
+    let given = secrets_of_run(&reader, run, &loaded.plan)?;
     let approved = approval_of_run(&reader, run)?;
-    let elsewhere = RecordedBackendRun::read(&ui.host, &reader, run, &ready)?;
+    let elsewhere = RecordedBackendRun::read(&ui.host, &reader, run, &loaded)?;
     drop(reader);
-    let telling = OutputArgs::default();
+    let output = OutputArgs::default();
     // Not refused without a container engine: the end must be reached.
-    let session = open_session(ui, &ready, telling.wait, observer(ui, &ready, &telling))?;
+    let session = open_session(ui, &loaded, output.wait, observer(ui, &loaded, &output))?;
     if let Some(RecordedBackendRun { request, backend }) = elsewhere {
         wf_engine::run_on(&session, request, &BackendProgram { cancels: true, ..backend })?;
         return Ok(CliExitCode::Ok);
     }
-    wf_engine::recover(&session, &ready.plan, approved.as_ref(), given)?;
-    wf_engine::cancel(&session, run, ready.plan.clone())?;
-    wake_daemon(&ready.workspace.state);
+    wf_engine::recover(&session, &loaded.plan, approved.as_ref(), given)?;
+    wf_engine::cancel(&session, run, loaded.plan.clone())?;
+    wake_daemon(&loaded.workspace.state);
     Ok(CliExitCode::Ok)
 }

@@ -54,7 +54,7 @@ pub struct RetryArgs {
     #[command(flatten)]
     approval: ApprovalArgs,
     #[command(flatten)]
-    telling: OutputArgs,
+    output: OutputArgs,
     /// Session that the new run belongs to, instead of that of the old one
     #[arg(long, value_name = "NAME")]
     session: Option<SessionName>,
@@ -71,28 +71,28 @@ pub fn run(ui: &Ui, args: &RetryArgs) -> Result<CliExitCode, CommandError> {
     let row = reader.run(&old)?;
     refuse(&reader, &row)?;
     let files = DiskFiles::new(&workspace.root);
-    let ready =
+    let loaded =
         load::load_plan(ui, &files, workspace, row.path.clone(), RunOptions::at_present(&ui.host, None))?;
-    args.telling.print.check(&ready.plan)?;
-    let choice = args.choice.resolve(&reader, &old, &ready.plan)?;
-    let params = params::resolve_for_retry(ui, ready.plan.parts(), &args.params, &row.params)?;
-    let before = load::recorded_plan_or_current(&reader, &old, &ready)?;
+    args.output.print.check(&loaded.plan)?;
+    let choice = args.choice.resolve(&reader, &old, &loaded.plan)?;
+    let params = params::resolve_for_retry(ui, loaded.plan.parts(), &args.params, &row.params)?;
+    let before = load::recorded_plan_or_current(&reader, &old, &loaded)?;
     let ask = RepeatRequest {
         run: Some(old.clone()),
         earlier_plan: before.clone(),
-        current_plan: ready.plan.clone(),
+        current_plan: loaded.plan.clone(),
         choice: choice.clone(),
     };
     let past = RepeatedRun::of(&reader, ask, &params)?;
-    let past = engine::unchanged(&ready.workspace.root, &reader, past)?;
-    let root = &ready.workspace.root;
+    let past = engine::unchanged(&loaded.workspace.root, &reader, past)?;
+    let root = &loaded.workspace.root;
     check_selection(root, &reader, &past, "")?;
     let outlook = RetryPreview::of(root, &reader, &past)?;
     let given = match &before {
         Some(before) => secrets_of_run(&reader, &old, before)?,
         None => GivenSecrets::default(),
     };
-    let config = engine::continue_lineage(ready.options.write_to(choice.record()), &reader, &old)?;
+    let config = engine::continue_lineage(loaded.options.write_to(choice.record()), &reader, &old)?;
     let was_on = backend_of(&reader.config(&old)?).map(str::to_owned);
     drop(reader);
     if past.is_done() {
@@ -103,13 +103,13 @@ pub fn run(ui: &Ui, args: &RetryArgs) -> Result<CliExitCode, CommandError> {
         ui.print(&(outlook.summary_line(&old) + &outlook.list()))?;
         return Ok(CliExitCode::Ok);
     }
-    let backend = args.on.as_deref().map(|name| backend_program(&ui.host, &ready, name)).transpose()?;
+    let backend = args.on.as_deref().map(|name| backend_program(&ui.host, &loaded, name)).transpose()?;
     let config = match &backend {
         Some(backend) => on_backend(config, &backend.name),
         None => config,
     };
     let belongs_to = match args.session.as_ref().or(row.session.as_ref()) {
-        Some(name) => active_session(&ready.workspace.state, Some(name))?,
+        Some(name) => active_session(&loaded.workspace.state, Some(name))?,
         None => None,
     };
     ui.print_info(&outlook.summary_line(&old));
@@ -118,7 +118,7 @@ pub fn run(ui: &Ui, args: &RetryArgs) -> Result<CliExitCode, CommandError> {
     }
     let start = RetryStart { params, session: belongs_to, past, config, backend };
     loop {
-        if let Some(exit) = start_retry(ui, args, &ready, &given, start.clone())? {
+        if let Some(exit) = start_retry(ui, args, &loaded, &given, start.clone())? {
             return Ok(exit);
         }
     }
@@ -138,21 +138,21 @@ struct RetryStart {
 fn start_retry(
     ui: &Ui,
     args: &RetryArgs,
-    ready: &LoadedPlan,
+    loaded: &LoadedPlan,
     given: &GivenSecrets,
     start: RetryStart,
 ) -> Result<Option<CliExitCode>, CommandError> {
     let run = ui.host.new_run()?;
-    let entered = authorize(ui, ready, &run, &start.params, &args.approval.demand())?;
-    let session = session(ui, ready, &args.telling)?;
+    let entered = authorize(ui, loaded, &run, &start.params, &args.approval.demand())?;
+    let session = session(ui, loaded, &args.output)?;
     let approved = Some(&entered.approved);
-    engine::recover(&session, &ready.plan, approved, given.clone())?;
-    let tracked = tracked_check_files(&ui.host, ready, &start.params);
+    engine::recover(&session, &loaded.plan, approved, given.clone())?;
+    let tracked = tracked_check_files(&ui.host, loaded, &start.params);
     let request = RunRequest {
         run,
-        plan: ready.plan.clone(),
-        path: ready.path.clone(),
-        sources: ready.sources.iter().cloned().chain([entered.token]).collect(),
+        plan: loaded.plan.clone(),
+        path: loaded.path.clone(),
+        sources: loaded.sources.iter().cloned().chain([entered.token]).collect(),
         params: start.params,
         session: start.session,
         past: Some(start.past),
@@ -169,8 +169,8 @@ fn start_retry(
     if lost_use_race(&finished) {
         return Ok(None);
     }
-    let exit = finish(ui, ready, &session, finished, &args.telling)?;
-    prune(ui, &session, ready);
+    let exit = finish(ui, loaded, &session, finished, &args.output)?;
+    prune(ui, &session, loaded);
     Ok(Some(exit))
 }
 

@@ -43,7 +43,7 @@ pub struct RunArgs {
     #[command(flatten)]
     approval: ApprovalArgs,
     #[command(flatten)]
-    telling: OutputArgs,
+    output: OutputArgs,
     #[command(flatten)]
     cassette: CassetteArgs,
     /// Maximum number of concurrent steps, overriding the plan
@@ -112,12 +112,12 @@ fn try_start(ui: &Ui, args: &RunArgs) -> Result<Option<CliExitCode>, CommandErro
         ..RunOptions::at_present(&ui.host, args.jobs)
     };
     if !args.worktree {
-        let ready = load::load_named(ui, &args.plan, begun)?;
-        return start_loaded(ui, args, ready);
+        let loaded = load::load_named(ui, &args.plan, begun)?;
+        return start_loaded(ui, args, loaded);
     }
     let worktree = worktree_of(ui, &args.plan)?;
-    let ready = load_committed(ui, args, begun, &worktree);
-    let started = ready.and_then(|ready| start_loaded(ui, args, ready));
+    let loaded = load_committed(ui, args, begun, &worktree);
+    let started = loaded.and_then(|loaded| start_loaded(ui, args, loaded));
     if !matches!(started, Ok(Some(_))) && worktree.is_clean(&ui.host) {
         worktree.remove();
     }
@@ -157,29 +157,29 @@ fn load_committed(
             CommandError::new(CliExitCode::Usage, message).hint("commit it, or leave `--worktree` out")
         );
     }
-    let ready = load::load_named(&inner, &plan, begun)?;
+    let loaded = load::load_named(&inner, &plan, begun)?;
     ui.print_info_line(&format!("runs in {}", relative_path(worktree.folder(), ui.host.cwd())));
-    Ok(LoadedPlan { worktree: Some(worktree.clone()), ..ready })
+    Ok(LoadedPlan { worktree: Some(worktree.clone()), ..loaded })
 }
 
 /// Starts a run of a loaded plan.
-fn start_loaded(ui: &Ui, args: &RunArgs, ready: LoadedPlan) -> Result<Option<CliExitCode>, CommandError> {
-    args.telling.print.check(&ready.plan)?;
-    let params = params::resolve(ui, ready.plan.parts(), &args.params)?;
+fn start_loaded(ui: &Ui, args: &RunArgs, loaded: LoadedPlan) -> Result<Option<CliExitCode>, CommandError> {
+    args.output.print.check(&loaded.plan)?;
+    let params = params::resolve(ui, loaded.plan.parts(), &args.params)?;
     if args.dry_run {
-        let forecast = Forecast::of(&ready.plan, &ready.path, params.clone());
-        if args.telling.json {
+        let forecast = Forecast::of(&loaded.plan, &loaded.path, params.clone());
+        if args.output.json {
             ui.print_json(&forecast.json())?;
         } else {
             ui.print(&forecast.render())?;
         }
-        check_approved_in_advance(ui, &ready, &params, &args.approval.demand())?;
+        check_approved_in_advance(ui, &loaded, &params, &args.approval.demand())?;
         return Ok(Some(CliExitCode::Ok));
     }
-    let backend = args.on.as_deref().map(|name| backend_program(&ui.host, &ready, name)).transpose()?;
-    let belongs_to = active_session(&ready.workspace.state, args.session.as_ref())?;
-    let config = ready.options.write_to(serde_json::Value::Null);
-    let config = match &ready.worktree {
+    let backend = args.on.as_deref().map(|name| backend_program(&ui.host, &loaded, name)).transpose()?;
+    let belongs_to = active_session(&loaded.workspace.state, args.session.as_ref())?;
+    let config = loaded.options.write_to(serde_json::Value::Null);
+    let config = match &loaded.worktree {
         Some(worktree) => worktree.write_to(config),
         None => config,
     };
@@ -187,9 +187,9 @@ fn start_loaded(ui: &Ui, args: &RunArgs, ready: LoadedPlan) -> Result<Option<Cli
         Some(backend) => on_backend(config, &backend.name),
         None => config,
     };
-    let state = ready.workspace.state.clone();
-    let start = RunStart { ready, params, session: belongs_to, config, backend };
-    let exit = start_run(ui, start, "", &args.approval, &args.telling, &args.cassette)?;
+    let state = loaded.workspace.state.clone();
+    let start = RunStart { loaded, params, session: belongs_to, config, backend };
+    let exit = start_run(ui, start, "", &args.approval, &args.output, &args.cassette)?;
     if exit.is_some() {
         print_record_location(ui, &state);
     }

@@ -26,7 +26,7 @@ pub struct UndoArgs {
     #[command(flatten)]
     approval: ApprovalArgs,
     #[command(flatten)]
-    telling: OutputArgs,
+    output: OutputArgs,
 }
 
 /// Undoes a run.
@@ -46,5 +46,5 @@ fn try_undo(ui: &Ui, args: &UndoArgs, undone: &RunId) -> Result<Option<CliExitCo
     let start = undo_start(ui, &reader, undone, ui.host.now())?;
     drop(reader);
     let announcement = format!("undoes run {}\n", undone.short());
-    start_run(ui, start, &announcement, &args.approval, &args.telling, &CassetteArgs::default())
+    start_run(ui, start, &announcement, &args.approval, &args.output, &CassetteArgs::default())
 }

@@ -63,7 +63,7 @@ pub fn run(ui: &Ui, args: &VerifyArgs) -> Result<CliExitCode, CommandError> {
         None => (run, None),
     };
     let top = outermost_run(&reader, &run)?;
-    let ready = load::load_recorded(ui, &reader, &top)?;
+    let loaded = load::load_recorded(ui, &reader, &top)?;
     let events = reader.events(&top, 0)?;
     let mut search = ReverificationSearch { ui, reader: &reader, found: Vec::new() };
     search.add(&ReverifiedRun { run: &run, path: path(&reader, &run)?, only, depth: DEPTH })?;
@@ -72,7 +72,7 @@ pub fn run(ui: &Ui, args: &VerifyArgs) -> Result<CliExitCode, CommandError> {
     let names = names(&reader, &top, &runs)?;
     // Where no check runs, only names and digests are printed.
     let given = if runs.iter().any(has_verdict) {
-        secrets_of_run(&reader, &top, &ready.plan)?
+        secrets_of_run(&reader, &top, &loaded.plan)?
     } else {
         GivenSecrets::default()
     };
@@ -82,9 +82,9 @@ pub fn run(ui: &Ui, args: &VerifyArgs) -> Result<CliExitCode, CommandError> {
         damaged.extend(damaged_logs(&reader, &again.run.id, again.only.as_ref())?);
     }
     drop(reader);
-    let session = open_session(ui, &ready, false, Box::new(CombinedObserver::default()))?;
-    engine::recover(&session, &ready.plan, approved.as_ref(), given)?;
-    let outermost = engine::OutermostRun { run: &top, plan: &ready.plan, events: &events };
+    let session = open_session(ui, &loaded, false, Box::new(CombinedObserver::default()))?;
+    engine::recover(&session, &loaded.plan, approved.as_ref(), given)?;
+    let outermost = engine::OutermostRun { run: &top, plan: &loaded.plan, events: &events };
     let all = engine::verify(&session, &outermost, runs)?;
     if args.json {
         ui.print_json(&document(&run, &all, &damaged))?;

@@ -29,19 +29,19 @@ pub fn acceptance_path(workspace: &Workspace, goal: &PlanId) -> PathBuf {
 }
 
 /// Returns the digest of the settings that the runs of a goal depend on, those of its repairs included.
-pub(super) fn settings_digest(ready: &LoadedPlan) -> Sha256Digest {
-    Sha256Digest::of_bytes(canonical(&bound_config(ready)).as_bytes())
+pub(super) fn settings_digest(loaded: &LoadedPlan) -> Sha256Digest {
+    Sha256Digest::of_bytes(canonical(&bound_config(loaded)).as_bytes())
 }
 
 /// Returns the configuration to compare an approval with, in place of the present one: a standing approval binds the
 /// settings of its goal's runs alone. Where they are the same, the approved file stands for the present one.
 pub(super) fn approved_config<'s>(
     present: Option<&'s PinnedFile>,
-    ready: &LoadedPlan,
+    loaded: &LoadedPlan,
     statement: &'s ApprovalStatement,
 ) -> Option<&'s PinnedFile> {
     let is_bound_to_settings = statement.scope == ApprovalScope::Standing
-        && statement.settings.is_some_and(|settings| settings == settings_digest(ready));
+        && statement.settings.is_some_and(|settings| settings == settings_digest(loaded));
     if is_bound_to_settings { config_of(&statement.files) } else { present }
 }
 
@@ -59,10 +59,10 @@ pub(super) fn with_config(files: &[PinnedFile], config: Option<&PinnedFile>) -> 
 }
 
 /// Returns the part of the configuration behind the runs of a plan, or of all of a goal.
-pub(super) fn bound_config(ready: &LoadedPlan) -> Value {
-    let config = ready.sources.iter().find(|(path, _)| path == CONFIG).map_or("", |(_, text)| text.as_str());
-    let plan = ready.goal.as_ref().map_or(&ready.plan, |of| &of.whole_plan);
-    bound_settings(config, plan, ready.goal.as_ref().map(|of| &*of.goal))
+pub(super) fn bound_config(loaded: &LoadedPlan) -> Value {
+    let config = loaded.sources.iter().find(|(path, _)| path == CONFIG).map_or("", |(_, text)| text.as_str());
+    let plan = loaded.goal.as_ref().map_or(&loaded.plan, |of| &of.whole_plan);
+    bound_settings(config, plan, loaded.goal.as_ref().map(|of| &*of.goal))
 }
 
 /// Returns the strings in a value.
@@ -77,33 +77,33 @@ fn strings(value: &Value) -> Vec<String> {
 
 /// Returns the content of a goal that an acceptance is compared with.
 pub fn goal_content<'r>(
-    ready: &'r LoadedPlan,
+    loaded: &'r LoadedPlan,
     files: &'r [PinnedFile],
 ) -> Result<GoalContent<'r>, CommandError> {
-    let goal = &goal_of(ready)?.goal.id;
-    Ok(GoalContent { goal, path: &ready.path, files, config: CONFIG, settings: settings_digest(ready) })
+    let goal = &goal_of(loaded)?.goal.id;
+    Ok(GoalContent { goal, path: &loaded.path, files, config: CONFIG, settings: settings_digest(loaded) })
 }
 
 /// Checks that an approver accepted a goal as it is now: with `wf goal accept`, or by signing the
 /// approval of its repairs.
 pub fn check_accepted(
     caller: &dyn Caller,
-    ready: &LoadedPlan,
+    loaded: &LoadedPlan,
 ) -> Result<Result<(), ApprovalRefusal>, CommandError> {
-    let of = goal_of(ready)?;
-    let approvers = SigningRules::of(caller, &ready.workspace)?.approvers;
-    let files = reviewed_files(caller.host(), ready)?;
-    let content = goal_content(ready, &files)?;
+    let of = goal_of(loaded)?;
+    let approvers = SigningRules::of(caller, &loaded.workspace)?.approvers;
+    let files = reviewed_files(caller.host(), loaded)?;
+    let content = goal_content(loaded, &files)?;
     let by_token = |path: &Path| {
-        let token = read_token(&ready.workspace, path)?;
+        let token = read_token(&loaded.workspace, path)?;
         accepts(&token, &content, &approvers)
     };
-    let approval = token_path(&ready.workspace.root.join(&ready.path));
+    let approval = token_path(&loaded.workspace.root.join(&loaded.path));
     let approved = by_token(&approval);
     if approved.is_ok() || approvers.policy == ReviewPolicy::Reviewed {
         return Ok(approved);
     }
-    let accepted = by_token(&acceptance_path(&ready.workspace, &of.goal.id));
+    let accepted = by_token(&acceptance_path(&loaded.workspace, &of.goal.id));
     Ok(match accepted {
         Err(ApprovalRefusal::Missing(_)) => approved,
         accepted => accepted,
@@ -114,13 +114,13 @@ pub fn check_accepted(
 /// started with. No acceptance is needed for what a user runs by hand, or for a branch.
 pub fn check_programs_accepted(
     caller: &dyn Caller,
-    ready: &LoadedPlan,
+    loaded: &LoadedPlan,
 ) -> Result<Result<(), ApprovalRefusal>, CommandError> {
-    let policy = SigningRules::of(caller, &ready.workspace)?.approvers.policy;
-    Ok(match check_accepted(caller, ready)? {
+    let policy = SigningRules::of(caller, &loaded.workspace)?.approvers.policy;
+    Ok(match check_accepted(caller, loaded)? {
         Err(ApprovalRefusal::Missing(_)) if policy == ReviewPolicy::Owner => Ok(()),
         Err(ApprovalRefusal::Changed(mut files)) => {
-            let is_text = |path: &str| ready.sources.iter().any(|(source, _)| source == path);
+            let is_text = |path: &str| loaded.sources.iter().any(|(source, _)| source == path);
             files.retain(|file| !is_text(&file.path));
             if files.is_empty() { Ok(()) } else { Err(ApprovalRefusal::Changed(files)) }
         }
@@ -130,12 +130,12 @@ pub fn check_programs_accepted(
 
 /// The acceptance that a goal waits for; `None`: it waits for nothing, or, where other approvers
 /// must sign, for them.
-pub fn awaited_acceptance(caller: &dyn Caller, ready: &LoadedPlan) -> Result<Option<String>, CommandError> {
-    if SigningRules::of(caller, &ready.workspace)?.approvers.policy == ReviewPolicy::Reviewed {
+pub fn awaited_acceptance(caller: &dyn Caller, loaded: &LoadedPlan) -> Result<Option<String>, CommandError> {
+    if SigningRules::of(caller, &loaded.workspace)?.approvers.policy == ReviewPolicy::Reviewed {
         return Ok(None);
     }
-    let id = &goal_of(ready)?.goal.id;
-    Ok(check_accepted(caller, ready)?.err().map(|refusal| {
+    let id = &goal_of(loaded)?.goal.id;
+    Ok(check_accepted(caller, loaded)?.err().map(|refusal| {
         let reason = match refusal {
             ApprovalRefusal::Missing(_) => "it is new".to_owned(),
             ApprovalRefusal::Changed(files) => {
@@ -157,16 +157,16 @@ pub fn awaited_acceptance_at(
     workspace: &Workspace,
     path: &str,
 ) -> Result<Option<String>, CommandError> {
-    let ready = load::reload_goal(caller, workspace.clone(), path)?;
-    awaited_acceptance(caller, &ready)
+    let loaded = load::reload_goal(caller, workspace.clone(), path)?;
+    awaited_acceptance(caller, &loaded)
 }
 
 /// The files reviewed when a goal is accepted: every text that it is made of, and the programs
 /// among the files that its commands name. Sorted by path. The other named files are its input,
 /// which may change at any time.
-pub fn reviewed_files(host: &Host, ready: &LoadedPlan) -> Result<Vec<PinnedFile>, CommandError> {
-    let of = goal_of(ready)?;
-    let root = &ready.workspace.root;
+pub fn reviewed_files(host: &Host, loaded: &LoadedPlan) -> Result<Vec<PinnedFile>, CommandError> {
+    let of = goal_of(loaded)?;
+    let root = &loaded.workspace.root;
     let mut given = JsonObject::new();
     for &one in GoalParam::ALL {
         given.insert(one.as_str().to_owned(), one.default_value().into());
@@ -180,20 +180,20 @@ pub fn reviewed_files(host: &Host, ready: &LoadedPlan) -> Result<Vec<PinnedFile>
         }
     }
     // Programs that print keys, servers of tools, replies from files.
-    let settings = bound_config(ready);
+    let settings = bound_config(loaded);
     for names in ["models", "mcp"].iter().filter_map(|key| settings.get(key)).map(strings) {
         named.extend(pinned::files_named_by(&names, root).map_err(unreadable)?);
     }
     let (programs, others): (Vec<_>, Vec<_>) =
         named.into_iter().partition(|(path, _)| is_program(&root.join(path)));
-    let known = if others.is_empty() { None } else { tracked_files(host, &ready.workspace)? };
+    let known = if others.is_empty() { None } else { tracked_files(host, &loaded.workspace)? };
     let is_tracked = |path: &String| known.as_ref().is_some_and(|known| known.contains(Path::new(path)));
     let others = others.into_iter().filter(|(path, _)| is_tracked(path));
     let files = programs.into_iter().chain(others);
-    with_texts(ready, files.map(|(path, digest)| pin(&ready.workspace, path, digest)))
+    with_texts(loaded, files.map(|(path, digest)| pin(&loaded.workspace, path, digest)))
 }
 
-fn goal_of(ready: &LoadedPlan) -> Result<&GoalPlan, CommandError> {
-    let of = ready.goal.as_ref();
+fn goal_of(loaded: &LoadedPlan) -> Result<&GoalPlan, CommandError> {
+    let of = loaded.goal.as_ref();
     of.ok_or_else(|| CommandError::new(CliExitCode::Bug, "not a goal"))
 }

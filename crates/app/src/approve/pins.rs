@@ -24,11 +24,11 @@ pub struct ApprovedTree {
 
 /// Returns the files that an approval signed at the start of its run is bound to: every text that
 /// the plan is made of, and every file that it names, as they are now. Sorted by path.
-pub fn run_pins(ready: &LoadedPlan, params: &JsonObject) -> Result<Vec<PinnedFile>, CommandError> {
-    let (plan, params) = (whole_plan(ready), approved_params(ready, params));
-    let named = pinned::files(plan, &ready.workspace.root, &params).map_err(unreadable)?;
-    let named = named.into_iter().map(|(path, digest)| pin(&ready.workspace, path, digest));
-    with_texts(ready, named)
+pub fn run_pins(loaded: &LoadedPlan, params: &JsonObject) -> Result<Vec<PinnedFile>, CommandError> {
+    let (plan, params) = (whole_plan(loaded), approved_params(loaded, params));
+    let named = pinned::files(plan, &loaded.workspace.root, &params).map_err(unreadable)?;
+    let named = named.into_iter().map(|(path, digest)| pin(&loaded.workspace, path, digest));
+    with_texts(loaded, named)
 }
 
 /// Returns the content that an approval of a plan in advance is bound to: the whole workspace as it
@@ -36,43 +36,43 @@ pub fn run_pins(ready: &LoadedPlan, params: &JsonObject) -> Result<Vec<PinnedFil
 /// goal that is the whole of it: checks and repair, whatever values the reconciliation gives.
 pub fn approved_tree(
     host: &Host,
-    ready: &LoadedPlan,
+    loaded: &LoadedPlan,
     params: &JsonObject,
     token: &Path,
 ) -> Result<ApprovedTree, CommandError> {
-    let tracked = tracked_files(host, &ready.workspace)?;
+    let tracked = tracked_files(host, &loaded.workspace)?;
     // The content of a workspace that no commit has is unknown.
-    let tracked = tracked.filter(|files| files.contains(Path::new(&ready.path)));
-    statement_pins(host, ready, params, token, tracked.as_ref())
+    let tracked = tracked.filter(|files| files.contains(Path::new(&loaded.path)));
+    statement_pins(host, loaded, params, token, tracked.as_ref())
 }
 
 /// Returns the same for a started run: the approved files as they are now.
 pub fn current_tree(
     host: &Host,
-    ready: &LoadedPlan,
+    loaded: &LoadedPlan,
     params: &JsonObject,
     approved: &RunApproval,
 ) -> Result<ApprovedTree, CommandError> {
     let files = approved.pinned_files.iter().map(|pin| PathBuf::from(&pin.path));
-    let token = token_path(Path::new(&ready.path));
-    statement_pins(host, ready, params, &token, Some(&files.collect()))
+    let token = token_path(Path::new(&loaded.path));
+    statement_pins(host, loaded, params, &token, Some(&files.collect()))
 }
 
 fn statement_pins(
     host: &Host,
-    ready: &LoadedPlan,
+    loaded: &LoadedPlan,
     params: &JsonObject,
     token: &Path,
     tracked: Option<&BTreeSet<PathBuf>>,
 ) -> Result<ApprovedTree, CommandError> {
-    let mut products = view::products(whole_plan(ready), &approved_params(ready, params));
-    let workspace = &ready.workspace;
+    let mut products = view::products(whole_plan(loaded), &approved_params(loaded, params));
+    let workspace = &loaded.workspace;
     products.push(view::exactly(Path::new(&workspace.name(token))));
     let keys = keyfile::folders(&host.vars()).into_iter();
     let apart: Vec<PathBuf> = keys.chain([workspace.state.clone()]).collect();
-    let data = DataFiles::new(whole_plan(ready), &workspace.root);
+    let data = DataFiles::new(whole_plan(loaded), &workspace.root);
     let files = view::tree(&workspace.root, &apart, &products, &data, tracked);
-    Ok(ApprovedTree { files: with_texts(ready, files.map_err(unreadable)?)?, products })
+    Ok(ApprovedTree { files: with_texts(loaded, files.map_err(unreadable)?)?, products })
 }
 
 fn unreadable(unable: WorkError) -> CommandError {
@@ -80,19 +80,19 @@ fn unreadable(unable: WorkError) -> CommandError {
 }
 
 /// A plan, or all of a goal.
-fn whole_plan(ready: &LoadedPlan) -> &std::sync::Arc<wf_model::Plan> {
-    ready.goal.as_ref().map_or(&ready.plan, |of| &of.whole_plan)
+fn whole_plan(loaded: &LoadedPlan) -> &std::sync::Arc<wf_model::Plan> {
+    loaded.goal.as_ref().map_or(&loaded.plan, |of| &of.whole_plan)
 }
 
 /// Files, and every text that a plan is made of. Sorted by path.
 pub fn with_texts(
-    ready: &LoadedPlan,
+    loaded: &LoadedPlan,
     files: impl IntoIterator<Item = PinnedFile>,
 ) -> Result<Vec<PinnedFile>, CommandError> {
     let mut pins: Vec<PinnedFile> = files.into_iter().collect();
-    pins.extend(ready.sources.iter().map(|(path, text)| {
+    pins.extend(loaded.sources.iter().map(|(path, text)| {
         let digest = Sha256Digest::of_bytes(text.as_bytes());
-        pin(&ready.workspace, path.clone(), digest)
+        pin(&loaded.workspace, path.clone(), digest)
     }));
     pins.sort();
     pins.dedup();
@@ -114,9 +114,9 @@ pub(super) fn pin(workspace: &Workspace, path: String, digest: Sha256Digest) -> 
 }
 
 /// Returns the parameters; for a goal, the ones given by a reconciliation as outside of one.
-fn approved_params(ready: &LoadedPlan, params: &JsonObject) -> JsonObject {
+fn approved_params(loaded: &LoadedPlan, params: &JsonObject) -> JsonObject {
     let mut params = params.clone();
-    for given in GoalParam::ALL.iter().filter(|_| ready.goal.is_some()) {
+    for given in GoalParam::ALL.iter().filter(|_| loaded.goal.is_some()) {
         if let Some(value) = params.get_mut(given.as_str()) {
             *value = given.default_value().into();
         }
@@ -125,10 +125,10 @@ fn approved_params(ready: &LoadedPlan, params: &JsonObject) -> JsonObject {
 }
 
 /// Returns the path of the approval of a plan: the given file, if there is one.
-pub fn token_at(host: &Host, ready: &LoadedPlan, given: Option<&PathBuf>) -> PathBuf {
+pub fn token_at(host: &Host, loaded: &LoadedPlan, given: Option<&PathBuf>) -> PathBuf {
     match given {
         Some(path) => normalize_path(&host.cwd().join(path)),
-        None => token_path(&ready.workspace.root.join(&ready.path)),
+        None => token_path(&loaded.workspace.root.join(&loaded.path)),
     }
 }
 

@@ -39,7 +39,7 @@ pub struct PlanApprovalRequest<'a> {
 /// A plan or goal before a person signs for it.
 pub struct PlanReview {
     /// The plan.
-    pub ready: LoadedPlan,
+    pub loaded: LoadedPlan,
     /// The values of parameters that are known.
     pub known_values: JsonObject,
     /// The approval.
@@ -63,14 +63,14 @@ impl PlanReview {
         path: &Path,
         request: &PlanApprovalRequest<'_>,
     ) -> Result<Self, CommandError> {
-        let ready = load::load_for_review(caller, path)?;
-        let mut rules = SigningRules::of(caller, &ready.workspace)?;
+        let loaded = load::load_for_review(caller, path)?;
+        let mut rules = SigningRules::of(caller, &loaded.workspace)?;
         let key = approver_key(caller, &mut rules, request.signing)?;
-        let PlanDraft { file, statement, known_values } = PlanDraft::of(caller, &ready, &rules, request)?;
+        let PlanDraft { file, statement, known_values } = PlanDraft::of(caller, &loaded, &rules, request)?;
         let terms = AskedTerms { validity: request.signing.validity, executions: request.executions };
-        let token = TokenReview::of_owner(&ready.workspace, file, rules, statement);
-        let token = token.for_approver(&ready.workspace, key, terms)?;
-        Ok(Self { ready, known_values, token })
+        let token = TokenReview::of_owner(&loaded.workspace, file, rules, statement);
+        let token = token.for_approver(&loaded.workspace, key, terms)?;
+        Ok(Self { loaded, known_values, token })
     }
 
     /// Prepares the same approval for a key that signs it elsewhere.
@@ -79,49 +79,49 @@ impl PlanReview {
         path: &Path,
         request: &PlanApprovalRequest<'_>,
     ) -> Result<Self, CommandError> {
-        let ready = load::load_for_review(caller, path)?;
-        let rules = SigningRules::of(caller, &ready.workspace)?;
-        let PlanDraft { file, statement, known_values } = PlanDraft::of(caller, &ready, &rules, request)?;
-        let token = TokenReview::of_owner(&ready.workspace, file, rules, statement);
-        Ok(Self { ready, known_values, token })
+        let loaded = load::load_for_review(caller, path)?;
+        let rules = SigningRules::of(caller, &loaded.workspace)?;
+        let PlanDraft { file, statement, known_values } = PlanDraft::of(caller, &loaded, &rules, request)?;
+        let token = TokenReview::of_owner(&loaded.workspace, file, rules, statement);
+        Ok(Self { loaded, known_values, token })
     }
 
     /// Prepares the acceptance of a goal by its owner.
     pub fn of_goal(
         caller: &dyn Caller,
-        ready: LoadedPlan,
+        loaded: LoadedPlan,
         bounds: &ParamBoundsRequest<'_>,
     ) -> Result<Self, CommandError> {
         // A key that is forgotten afterwards would accept nothing.
         keys::key_folder(caller.host())?;
-        let known_values = param_bounds(ready.plan.parts(), true, bounds)?.known_values;
-        let files = reviewed_files(caller.host(), &ready)?;
-        let rules = SigningRules::of(caller, &ready.workspace)?;
-        let plan = plan_ref(&ready, &files);
+        let known_values = param_bounds(loaded.plan.parts(), true, bounds)?.known_values;
+        let files = reviewed_files(caller.host(), &loaded)?;
+        let rules = SigningRules::of(caller, &loaded.workspace)?;
+        let plan = plan_ref(&loaded, &files);
         let (path, purpose) =
-            (acceptance_path(&ready.workspace, &plan.id), format!("nonce of the acceptance of {}", plan.id));
+            (acceptance_path(&loaded.workspace, &plan.id), format!("nonce of the acceptance of {}", plan.id));
         let draft =
             draft_statement(caller.host(), &purpose, ApprovalScope::GoalAccept, plan, ACCEPTANCE_VALIDITY)?;
-        let settings = Some(settings_digest(&ready));
+        let settings = Some(settings_digest(&loaded));
         let statement = ApprovalStatement { files, settings, ..draft };
-        let token = TokenReview::of_owner(&ready.workspace, path, rules, statement);
-        Ok(Self { ready, known_values, token })
+        let token = TokenReview::of_owner(&loaded.workspace, path, rules, statement);
+        Ok(Self { loaded, known_values, token })
     }
 
     /// Returns what changed since the last approval, if there is one.
     pub fn changes(&self, caller: &dyn Caller) -> Option<PlanChanges> {
-        let (ready, last) = (&self.ready, self.token.last.as_ref()?.statement());
+        let (loaded, last) = (&self.loaded, self.token.last.as_ref()?.statement());
         let files = differences(&last.files, &self.token.statement.files);
         let texts: BTreeMap<String, Vec<u8>> = last
             .files
             .iter()
-            .filter(|pin| is_text(ready, &pin.path))
+            .filter(|pin| is_text(loaded, &pin.path))
             .filter_map(|pin| {
-                let known = text_by_digest(caller.host(), &ready.workspace, &pin.path, pin.digest)?;
+                let known = text_by_digest(caller.host(), &loaded.workspace, &pin.path, pin.digest)?;
                 Some((pin.path.clone(), known.into_bytes()))
             })
             .collect();
-        let before = load::collect_plan_and_goal(&InMemoryFiles(texts), &ready.path, ready.options);
+        let before = load::collect_plan_and_goal(&InMemoryFiles(texts), &loaded.path, loaded.options);
         Some(PlanChanges { issued: last.issued, files, before })
     }
 }
@@ -136,27 +136,27 @@ struct PlanDraft {
 impl PlanDraft {
     fn of(
         caller: &dyn Caller,
-        ready: &LoadedPlan,
+        loaded: &LoadedPlan,
         rules: &SigningRules,
         request: &PlanApprovalRequest<'_>,
     ) -> Result<Self, CommandError> {
         let ParamBounds { bounds, known_values } =
-            param_bounds(ready.plan.parts(), ready.goal.is_some(), &request.bounds)?;
-        let file = token_at(caller.host(), ready, request.file);
-        let files = approved_tree(caller.host(), ready, &known_values, &file)?.files;
-        let (scope, executions) = match ready.goal {
+            param_bounds(loaded.plan.parts(), loaded.goal.is_some(), &request.bounds)?;
+        let file = token_at(caller.host(), loaded, request.file);
+        let files = approved_tree(caller.host(), loaded, &known_values, &file)?.files;
+        let (scope, executions) = match loaded.goal {
             Some(_) => (ApprovalScope::Standing, DEFAULT_REPAIRS),
             None => (ApprovalScope::FullPlan, 1),
         };
-        let plan = plan_ref(ready, &files);
+        let plan = plan_ref(loaded, &files);
         let until = validity(rules, request.signing)?;
         let draft = draft_statement(caller.host(), "nonce of an approval", scope, plan, until)?;
         let statement = ApprovalStatement {
-            spawn_policy: spawned_goal(ready, &files).map(|spawned| spawned.policy),
+            spawn_policy: spawned_goal(loaded, &files).map(|spawned| spawned.policy),
             files,
             params: bounds,
             executions: request.executions.unwrap_or(executions),
-            settings: ready.goal.as_ref().map(|_| settings_digest(ready)),
+            settings: loaded.goal.as_ref().map(|_| settings_digest(loaded)),
             ..draft
         };
         Ok(Self { file, statement, known_values })
@@ -164,7 +164,7 @@ impl PlanDraft {
 }
 
 /// True if a file may be a source of the plan: its earlier version is looked up.
-fn is_text(ready: &LoadedPlan, path: &str) -> bool {
-    let mut sources = ready.sources.iter();
+fn is_text(loaded: &LoadedPlan, path: &str) -> bool {
+    let mut sources = loaded.sources.iter();
     path.starts_with("gates/") || sources.any(|(source, _)| source == path)
 }

@@ -52,16 +52,16 @@ pub fn draft_goal_signature(
     goal: &str,
     what: GoalSignature,
 ) -> Result<GoalDraft, CommandError> {
-    let PlanReview { ready, known_values, token } = review(caller, goal, what)?;
+    let PlanReview { loaded, known_values, token } = review(caller, goal, what)?;
     let files: Vec<_> = token.statement.files.iter().map(|pin| (pin.path.clone(), pin.digest)).collect();
-    let of = ready.goal.as_ref().map(|of| &*of.goal);
-    let settings = PlanSummary::default().add_workspace_settings(&workspace_settings(&ready));
-    let text = consent(&ready.plan, &ready.path, &files, &known_values, of) + &settings.text();
+    let of = loaded.goal.as_ref().map(|of| &*of.goal);
+    let settings = PlanSummary::default().add_workspace_settings(&workspace_settings(&loaded));
+    let text = consent(&loaded.plan, &loaded.path, &files, &known_values, of) + &settings.text();
     Ok(GoalDraft {
         payload_type: PAYLOAD,
         payload: token.statement.text(),
         review: plain(&text),
-        risk: risk_of_plan(&ready.plan),
+        risk: risk_of_plan(&loaded.plan),
     })
 }
 
@@ -100,17 +100,17 @@ pub fn submit_goal_signature(caller: &dyn Caller, goal: &str, token: &str) -> Re
             CommandError::new(CliExitCode::Approval, message).hint("open the page again, and sign anew")
         );
     }
-    let ready = &review.ready;
-    let is_irreversible = risk_of_plan(&ready.plan).level == RiskLevel::Irreversible;
+    let loaded = &review.loaded;
+    let is_irreversible = risk_of_plan(&loaded.plan).level == RiskLevel::Irreversible;
     if is_irreversible && !is_by_passkey(caller, &token)? {
         let message = "what cannot be taken back is approved with a passkey, not with the key of a browser";
-        let hint = format!("make one on /keys, or in the workspace: wf approve {}", ready.path);
+        let hint = format!("make one on /keys, or in the workspace: wf approve {}", loaded.path);
         return Err(CommandError::new(CliExitCode::Approval, message).hint(hint));
     }
-    let files = reviewed_files(caller.host(), ready)?;
-    accepts(&token, &goal_content(ready, &files)?, &review.token.rules.approvers).map_err(rejected)?;
+    let files = reviewed_files(caller.host(), loaded)?;
+    accepts(&token, &goal_content(loaded, &files)?, &review.token.rules.approvers).map_err(rejected)?;
     review.token.record(caller, &token, key)?;
-    wake_daemon(&ready.workspace.state);
+    wake_daemon(&loaded.workspace.state);
     Ok(())
 }
 
@@ -118,18 +118,18 @@ pub fn submit_goal_signature(caller: &dyn Caller, goal: &str, token: &str) -> Re
 fn review(caller: &dyn Caller, id: &str, what: GoalSignature) -> Result<PlanReview, CommandError> {
     let refused =
         |message: String, hint: String| Err(CommandError::new(CliExitCode::Usage, message).hint(hint));
-    let (ready, goal) = load_by_id(caller, id)?;
-    let path = ready.workspace.root.join(&ready.path);
+    let (loaded, goal) = load_by_id(caller, id)?;
+    let path = loaded.workspace.root.join(&loaded.path);
     let values = |params: &[PlanParam]| Ok(resolve_params(params, &JsonObject::new())?);
     let bounds = ParamBoundsRequest { any: &[], within: &[], values: &values };
     let review = match what {
         GoalSignature::Acceptance => {
-            let ready = load::load_for_review(caller, &path)?;
-            PlanReview::of_goal(caller, ready, &bounds)?
+            let loaded = load::load_for_review(caller, &path)?;
+            PlanReview::of_goal(caller, loaded, &bounds)?
         }
         GoalSignature::Proposal => {
-            let reader = verified_reader(&ready.workspace)?;
-            let status = AutonomyStatus::of(caller, &ready, &goal, reader.as_ref())?;
+            let reader = verified_reader(&loaded.workspace)?;
+            let status = AutonomyStatus::of(caller, &loaded, &goal, reader.as_ref())?;
             let Some(advice) = &status.advice else {
                 return refused(
                     format!("nothing is advised for {id}"),
@@ -145,7 +145,7 @@ fn review(caller: &dyn Caller, id: &str, what: GoalSignature) -> Result<PlanRevi
     let required = review.token.rules.approvers.quorum();
     if required > 1 {
         let message = format!("{required} approvers must sign for {id}, one after another");
-        return refused(message, format!("sign in the workspace: wf approve {}", review.ready.path));
+        return refused(message, format!("sign in the workspace: wf approve {}", review.loaded.path));
     }
     Ok(review)
 }

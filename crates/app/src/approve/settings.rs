@@ -8,16 +8,16 @@ use wf_report::consent::WorkspaceSettings;
 const NAMED: [&str; 4] = ["models", "roles", "mcp", "backends"];
 
 /// Returns the settings of the workspace as they apply to a plan, or to all of a goal, for its approvers.
-pub fn workspace_settings(ready: &LoadedPlan) -> WorkspaceSettings<'_> {
-    let bound = bound_config(ready);
+pub fn workspace_settings(loaded: &LoadedPlan) -> WorkspaceSettings<'_> {
+    let bound = bound_config(loaded);
     let mut named = Vec::new();
     for key in NAMED {
         add_lines(key, bound.get(key), &mut named);
     }
     WorkspaceSettings {
-        is_sandboxed: ready.config.sandbox.on,
-        readable_paths: &ready.config.sandbox.read,
-        env_passthrough: &ready.config.env_pass,
+        is_sandboxed: loaded.config.sandbox.on,
+        readable_paths: &loaded.config.sandbox.read,
+        env_passthrough: &loaded.config.env_pass,
         named,
     }
 }

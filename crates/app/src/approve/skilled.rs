@@ -8,11 +8,11 @@ use wf_exec::pinned;
 /// approved. INV-06.
 pub fn check_skills(
     caller: &dyn Caller,
-    ready: &LoadedPlan,
+    loaded: &LoadedPlan,
     pins: &[PinnedFile],
     began: bool,
 ) -> Result<(), CommandError> {
-    let plan = ready.goal.as_ref().map_or(&ready.plan, |of| &of.whole_plan);
+    let plan = loaded.goal.as_ref().map_or(&loaded.plan, |of| &of.whole_plan);
     let mut folders: Vec<String> = pinned::skills(plan).into_iter().collect();
     let listed = plan.parts().skills.iter().flatten();
     let name = |folder: &String| folder.rsplit('/').next().unwrap_or_default().to_owned();
@@ -20,7 +20,7 @@ pub fn check_skills(
     names.extend(listed.map(ToString::to_string));
     names.sort();
     names.dedup();
-    let held = check_all_usable(caller, &ready.workspace, &names)?;
+    let held = check_all_usable(caller, &loaded.workspace, &names)?;
     // The executed files are the ones reviewed here, even if they differed for a moment.
     if let Some((path, is_part)) = held.iter().find_map(|held| mismatched_file(held, pins)) {
         if !is_part {

@@ -13,18 +13,18 @@ use wf_model::Plan;
 use wf_sign::approval::{SpawnPolicy, SpawnedPlan, plan_digest};
 
 /// Returns what a goal is about to start, if it is one.
-pub fn spawned_goal(ready: &LoadedPlan, pins: &[PinnedFile]) -> Option<SpawnedPlan> {
-    let policy = spawn_policy(ready, ready.goal.as_ref()?).digest();
+pub fn spawned_goal(loaded: &LoadedPlan, pins: &[PinnedFile]) -> Option<SpawnedPlan> {
+    let policy = spawn_policy(loaded, loaded.goal.as_ref()?).digest();
     let plan = plan_digest(pins);
     Some(SpawnedPlan { policy, plan })
 }
 
 /// Returns the spawn policy of a standing approval of a goal: its own plan with its own text,
 /// gates, checks and escalations.
-fn spawn_policy(ready: &LoadedPlan, of: &GoalPlan) -> SpawnPolicy {
-    let text = ready.sources.first().map(|(_, text)| text.clone());
+fn spawn_policy(loaded: &LoadedPlan, of: &GoalPlan) -> SpawnPolicy {
+    let text = loaded.sources.first().map(|(_, text)| text.clone());
     let parts = of.whole_plan.parts();
-    let gates = ready
+    let gates = loaded
         .sources
         .iter()
         .filter(|(path, _)| path.starts_with("gates/"))

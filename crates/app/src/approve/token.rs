@@ -15,8 +15,8 @@ use wf_sign::approval::{
 use wf_store::{StoreReader, allow_no_state};
 
 /// The plan that an approval is for.
-pub fn plan_ref(ready: &LoadedPlan, pins: &[PinnedFile]) -> PlanRef {
-    PlanRef { id: ready.plan.id().clone(), path: ready.path.clone(), digest: plan_digest(pins) }
+pub fn plan_ref(loaded: &LoadedPlan, pins: &[PinnedFile]) -> PlanRef {
+    PlanRef { id: loaded.plan.id().clone(), path: loaded.path.clone(), digest: plan_digest(pins) }
 }
 
 /// Returns the statement that permits one use of a plan from now on, without files and parameters;

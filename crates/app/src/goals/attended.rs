@@ -111,8 +111,8 @@ pub fn approval_gap(caller: &dyn Caller, path: &str) -> Option<String> {
     let workspace = caller.host().workspace();
     let files = GoalSource::Disk.files(&workspace);
     let part = ReconciliationPart::Repair;
-    let (ready, goal) = load::load_goal(caller, &*files, workspace.clone(), path, part).ok()?;
-    let params = reconciliation_params(&ready.plan, &goal, None, &[]).ok()?;
-    let refused = authorize_goal(caller, &ready, part, &RunId::from_bytes([0; 16]), &params).err()?;
+    let (loaded, goal) = load::load_goal(caller, &*files, workspace.clone(), path, part).ok()?;
+    let params = reconciliation_params(&loaded.plan, &goal, None, &[]).ok()?;
+    let refused = authorize_goal(caller, &loaded, part, &RunId::from_bytes([0; 16]), &params).err()?;
     (refused.exit == CliExitCode::Approval).then_some(refused.message)
 }

@@ -45,17 +45,17 @@ impl AutonomyStatus {
     /// Reads the autonomy of a goal. Nothing is recorded.
     pub fn of(
         caller: &dyn Caller,
-        ready: &LoadedPlan,
+        loaded: &LoadedPlan,
         goal: &Arc<Goal>,
         reader: Option<&StoreReader>,
     ) -> Result<Self, CommandError> {
-        let workspace = &ready.workspace;
+        let workspace = &loaded.workspace;
         let now = caller.host().now();
         let approvers = SigningRules::of(caller, workspace)?.approvers;
         let is_free = goal.approval == GoalApproval::None && approvers.policy == ReviewPolicy::Owner;
         let approval =
-            if is_free { None } else { Some(standing_approval(workspace, &goal.id, &ready.path, now)?) };
-        let mut limits = ready.config.autonomy;
+            if is_free { None } else { Some(standing_approval(workspace, &goal.id, &loaded.path, now)?) };
+        let mut limits = loaded.config.autonomy;
         limits.longest = limits.longest.min(approvers.validity);
         let held = approval.as_ref().and_then(|found| found.as_ref().ok());
         let held = held.map(|standing| grant_of(&standing.statement));
@@ -65,7 +65,7 @@ impl AutonomyStatus {
         let counts = count_samples(samples, of, &limits, now);
         Ok(Self {
             goal: Arc::clone(goal),
-            shown_path: relative_path(&workspace.root.join(&ready.path), caller.host().cwd()),
+            shown_path: relative_path(&workspace.root.join(&loaded.path), caller.host().cwd()),
             advice: held.and_then(|held| advise(&counts, held, &limits)),
             approval,
             limits,

@@ -49,25 +49,25 @@ pub struct ReconciliationResult {
     pub verdict: GoalOutcome,
 }
 
-/// Starts a reconciliation of a goal and works on it to its end. `ready` is the plan of its check run.
+/// Starts a reconciliation of a goal and works on it to its end. `loaded` is the plan of its check run.
 pub fn start_reconciliation(
     caller: &dyn Caller,
-    ready: &LoadedPlan,
+    loaded: &LoadedPlan,
     goal: &Arc<Goal>,
     begin: ReconciliationRequest,
     observe: ObserverFactory<'_>,
 ) -> Result<ReconciliationResult, CommandError> {
     let slot = begin.slot.map_or_else(|| caller.host().now().to_string(), |slot| slot.to_string());
     let run = run_id(caller.host(), &format!("look of {} at {slot}", goal.id))?;
-    let state = &ready.workspace.state;
+    let state = &loaded.workspace.state;
     if let Some(reader) = allow_no_state(StoreReader::open(state))? {
         check_not_deployed(&reader, &goal.id)?;
     }
-    let given = reconciliation_params(&ready.plan, goal, begin.slot, &[])?;
-    let entered = authorize_goal(caller, ready, ReconciliationPart::Look, &run, &given)?;
+    let given = reconciliation_params(&loaded.plan, goal, begin.slot, &[])?;
+    let entered = authorize_goal(caller, loaded, ReconciliationPart::Look, &run, &given)?;
     if goal.is_signed_job() {
         // Its run is all that there is of it: without the approval nothing of it starts.
-        authorize_goal(caller, ready, ReconciliationPart::Repair, &run, &given)?;
+        authorize_goal(caller, loaded, ReconciliationPart::Repair, &run, &given)?;
     }
     let hold = FileLock::lock_blocking(state, &lock_name(&run))?;
     let claim = ReconciliationClaim::Look {
@@ -78,8 +78,12 @@ pub fn start_reconciliation(
         by_backend: false,
     };
     let mut told = SignalListener::listen()?;
-    let begun =
-        start(caller, ready, run_request(caller.host(), ready, run.clone(), given, entered, claim), observe);
+    let begun = start(
+        caller,
+        loaded,
+        run_request(caller.host(), loaded, run.clone(), given, entered, claim),
+        observe,
+    );
     match begun {
         Ok(()) => conclude(caller, &run, observe, &mut told, hold),
         Err(failure) => {
@@ -151,10 +155,10 @@ fn stop_reason(
     let reader = StoreReader::open(&state)?;
     let health = ReconciliationHealth::Waiting;
     let verdict = GoalOutcome { health, reason };
-    let ready = load::load_recorded_as(caller, &reader, &cycle.run, Some(ReconciliationPart::Repair));
-    let goal = ready.ok().and_then(|ready| Some((Arc::clone(&ready.goal.as_ref()?.goal), ready)));
-    if let Some((goal, ready)) = goal {
-        return record_end(caller.host(), &ready, &goal, &cycle.run, verdict, hold);
+    let loaded = load::load_recorded_as(caller, &reader, &cycle.run, Some(ReconciliationPart::Repair));
+    let goal = loaded.ok().and_then(|loaded| Some((Arc::clone(&loaded.goal.as_ref()?.goal), loaded)));
+    if let Some((goal, loaded)) = goal {
+        return record_end(caller.host(), &loaded, &goal, &cycle.run, verdict, hold);
     }
     // Notifications need the text that names the recipients.
     let store = Store::open(&state, StoreDurability::Full, caller.host().clock())?;
@@ -192,8 +196,8 @@ fn conclude(
     hold: FileLock,
 ) -> Result<ReconciliationResult, CommandError> {
     let reader = StoreReader::from_log(&caller.host().workspace().state)?;
-    let ready = load::load_recorded_as(caller, &reader, run, Some(ReconciliationPart::Repair))?;
-    let Some(goal) = ready.goal.as_ref().map(|of| Arc::clone(&of.goal)) else {
+    let loaded = load::load_recorded_as(caller, &reader, run, Some(ReconciliationPart::Repair))?;
+    let Some(goal) = loaded.goal.as_ref().map(|of| Arc::clone(&of.goal)) else {
         return Err(CommandError::new(CliExitCode::State, "the check run was recorded without its goal"));
     };
     let verdict = match check_result(&reader, run)? {
@@ -208,7 +212,7 @@ fn conclude(
                 let repaired = if told.exit_requested() {
                     RepairOutcome::Cancelled
                 } else {
-                    repair(caller, &ready, run, &reader, observe)?
+                    repair(caller, &loaded, run, &reader, observe)?
                 };
                 match next_step(&goal, &found, Some(&repaired)) {
                     ReconciliationStep::End(verdict) => verdict,
@@ -219,13 +223,13 @@ fn conclude(
             }
         },
     };
-    record_end(caller.host(), &ready, &goal, run, verdict, hold)
+    record_end(caller.host(), &loaded, &goal, run, verdict, hold)
 }
 
 /// Repairs, unless that was done or waits already; returns the result.
 fn repair(
     caller: &dyn Caller,
-    ready: &LoadedPlan,
+    loaded: &LoadedPlan,
     look: &RunId,
     reader: &StoreReader,
     observe: ObserverFactory<'_>,
@@ -234,27 +238,27 @@ fn repair(
     if let Some(run) = &cycle.repair {
         return repair_result(reader, run);
     }
-    let Some(of) = &ready.goal else {
+    let Some(of) = &loaded.goal else {
         return Err(CommandError::new(CliExitCode::Bug, "not a goal"));
     };
     if let Some(waits) = other_repair(reader, &of.goal)? {
         return Ok(waits);
     }
     let checks = own_checks(reader, look)?.into_iter().map(|row| row.verdict).collect::<Vec<_>>();
-    let given = reconciliation_params(&ready.plan, &of.goal, cycle.slot, &checks)?;
+    let given = reconciliation_params(&loaded.plan, &of.goal, cycle.slot, &checks)?;
     // Running it by hand accepts the programs; a standing approval pins all files anyway.
     if cycle.slot.is_some()
         && of.goal.approval == GoalApproval::None
-        && let Err(refusal) = check_programs_accepted(caller, ready)?
+        && let Err(refusal) = check_programs_accepted(caller, loaded)?
     {
         let reason = format!("{refusal}; wf goal accept {}", cycle.goal);
         return Ok(RepairOutcome::Waits(reason));
     }
     let run = run_id(caller.host(), &format!("repair of {look}"))?;
-    let entered = match authorize_goal(caller, ready, ReconciliationPart::Repair, &run, &given) {
+    let entered = match authorize_goal(caller, loaded, ReconciliationPart::Repair, &run, &given) {
         Ok(entered) => entered,
         Err(failure) if failure.exit == CliExitCode::Approval => {
-            let path = &ready.path;
+            let path = &loaded.path;
             let reason = format!("{}; wf approve {path}", failure.message);
             return Ok(RepairOutcome::Waits(reason));
         }
@@ -267,7 +271,7 @@ fn repair(
     };
     let claim = ReconciliationClaim::Repair { cycle: look.clone(), by_backend: false };
     if let Err(failure) =
-        start(caller, ready, run_request(caller.host(), ready, run.clone(), given, entered, claim), observe)
+        start(caller, loaded, run_request(caller.host(), loaded, run.clone(), given, entered, claim), observe)
     {
         // Another reconciliation of the goal was faster.
         return other_repair(reader, &of.goal)?.ok_or(failure);
@@ -295,8 +299,13 @@ fn other_repair(reader: &StoreReader, goal: &Goal) -> Result<Option<RepairOutcom
 }
 
 /// Returns the warning that the standing approval of a goal ends, if its reconciliation is the one that gives it.
-fn expiry_warning(host: &Host, ready: &LoadedPlan, goal: &Goal, cycle: &ReconciliationRow) -> Option<String> {
-    let found = standing_approval(&ready.workspace, &goal.id, &ready.path, host.now()).ok()?.ok()?;
+fn expiry_warning(
+    host: &Host,
+    loaded: &LoadedPlan,
+    goal: &Goal,
+    cycle: &ReconciliationRow,
+) -> Option<String> {
+    let found = standing_approval(&loaded.workspace, &goal.id, &loaded.path, host.now()).ok()?.ok()?;
     let slot = cycle.slot.unwrap_or(cycle.started_at);
     let this = ApprovedReconciliation {
         slot,
@@ -310,13 +319,13 @@ fn expiry_warning(host: &Host, ready: &LoadedPlan, goal: &Goal, cycle: &Reconcil
 /// Records the end of a reconciliation with all that follows from it.
 fn record_end(
     host: &Host,
-    ready: &LoadedPlan,
+    loaded: &LoadedPlan,
     goal: &Goal,
     run: &RunId,
     verdict: GoalOutcome,
     hold: FileLock,
 ) -> Result<ReconciliationResult, CommandError> {
-    let state = &ready.workspace.state;
+    let state = &loaded.workspace.state;
     let reader = StoreReader::open(state)?;
     let mut before = reader.cycles(&goal.id, EXAMINED_RECONCILIATIONS)?;
     before.retain(|cycle| cycle.run != *run && cycle.ended.is_some());
@@ -342,9 +351,9 @@ fn record_end(
         let ends: Vec<_> = ends.map(|(at, health, _)| (*at, *health)).collect();
         follow_ups(goal, &ends, resumed, notified, &verdict, at)
     };
-    let store = open_store(host, ready)?;
+    let store = open_store(host, loaded)?;
     let mut notices = follows.notices;
-    if let Some(reason) = expiry_warning(host, ready, goal, &cycle) {
+    if let Some(reason) = expiry_warning(host, loaded, goal, &cycle) {
         notices.extend(notifications(goal, GoalEvent::Expiring, &reason, Some(notified), at));
     }
     let end =

@@ -62,8 +62,8 @@ pub fn with_recorded_schedule(goal: &Arc<Goal>, reader: &StoreReader) -> Result<
 }
 
 /// Opens the ledger of a workspace.
-pub fn ledger_of(host: &Host, ready: &LoadedPlan) -> Result<(Store, StoreReader), CommandError> {
-    let store = open_store(host, ready)?;
+pub fn ledger_of(host: &Host, loaded: &LoadedPlan) -> Result<(Store, StoreReader), CommandError> {
+    let store = open_store(host, loaded)?;
     let reader = store.reader()?;
     Ok((store, reader))
 }

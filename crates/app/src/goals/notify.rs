@@ -49,11 +49,11 @@ pub fn send_notifications(caller: &dyn Caller) -> Result<(), CommandError> {
     let store = Store::open(&workspace.state, StoreDurability::Full, caller.host().clock())?;
     for row in open {
         let message = row.body.get("message").cloned().unwrap_or_default();
-        let ready = load_reported_goal(caller, &reader, &message);
-        let told = match ready
-            .and_then(|ready| check_notification_allowed(caller, &ready, &message).map(|()| ready))
+        let loaded = load_reported_goal(caller, &reader, &message);
+        let told = match loaded
+            .and_then(|loaded| check_notification_allowed(caller, &loaded, &message).map(|()| loaded))
         {
-            Ok(ready) => send_notification(caller.host(), &ready, &row),
+            Ok(loaded) => send_notification(caller.host(), &loaded, &row),
             Err(failure) => Err(failure.message),
         };
         if let Err(reason) = &told {
@@ -89,32 +89,33 @@ fn load_reported_goal(
 /// of a run were accepted when it started: only the programs may have changed.
 fn check_notification_allowed(
     caller: &dyn Caller,
-    ready: &LoadedPlan,
+    loaded: &LoadedPlan,
     message: &Value,
 ) -> Result<(), CommandError> {
     let of_run = message.get("runs").and_then(|runs| runs.get(0)).is_some();
-    let seen = if of_run { check_programs_accepted(caller, ready)? } else { check_accepted(caller, ready)? };
+    let seen =
+        if of_run { check_programs_accepted(caller, loaded)? } else { check_accepted(caller, loaded)? };
     let Err(refusal) = seen else { return Ok(()) };
-    let message = format!("{} may not send notifications: {refusal}", ready.path);
+    let message = format!("{} may not send notifications: {refusal}", loaded.path);
     Err(CommandError::new(CliExitCode::Approval, message))
 }
 
-fn send_notification(host: &Host, ready: &LoadedPlan, row: &NotificationRow) -> Result<(), String> {
+fn send_notification(host: &Host, loaded: &LoadedPlan, row: &NotificationRow) -> Result<(), String> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .map_err(|error| error.to_string())?;
-    runtime.block_on(send_goal_notification(host, ready, &row.body, row.at))
+    runtime.block_on(send_goal_notification(host, loaded, &row.body, row.at))
 }
 
 /// Sends a notification about a goal to its recipient, with several attempts, wherever the texts of the goal are loaded.
 pub async fn send_goal_notification(
     host: &Host,
-    ready: &LoadedPlan,
+    loaded: &LoadedPlan,
     body: &Value,
     at: Moment,
 ) -> Result<(), String> {
-    let channel = notification_channel(host, ready, body.get("by").unwrap_or(&Value::Null)).await?;
+    let channel = notification_channel(host, loaded, body.get("by").unwrap_or(&Value::Null)).await?;
     let client = HttpClient::new(&host.vars());
     let notice = notification(body.get("message").unwrap_or(&Value::Null), at);
     let clock = host.clock();
@@ -153,19 +154,19 @@ fn notification(message: &Value, at: Moment) -> GoalNotification {
 /// The channel of a notification, with the secrets of the goal.
 async fn notification_channel(
     host: &Host,
-    ready: &LoadedPlan,
+    loaded: &LoadedPlan,
     by: &Value,
 ) -> Result<NotificationChannel, String> {
-    let declared = ready.plan.parts().secrets.clone();
+    let declared = loaded.plan.parts().secrets.clone();
     let vars = Arc::new(host.vars());
-    let root = ready.workspace.root.clone();
-    let (state, executor) = (&ready.workspace.state, ProcessExecutor::InProcess);
+    let root = loaded.workspace.root.clone();
+    let (state, executor) = (&loaded.workspace.state, ProcessExecutor::InProcess);
     let secrets = PlanSecrets::new(declared, Arc::clone(&vars), &root, state, executor);
     if let Some(argv) = by.get("exec").and_then(Value::as_array) {
         let argv = argv.iter().filter_map(Value::as_str).map(str::to_owned);
         let known = secrets.known().await;
         let mut names: Vec<String> = PASSED_VARIABLES.map(str::to_owned).to_vec();
-        names.extend(ready.config.env_pass.iter().cloned());
+        names.extend(loaded.config.env_pass.iter().cloned());
         return Ok(NotificationChannel::Command(NotificationCommand {
             argv: argv.collect(),
             cwd: root,

@@ -39,7 +39,7 @@ pub struct GoalResumeOutcome {
 
 /// A goal with its ledger, opened for writing.
 struct OperatedLedger {
-    ready: LoadedPlan,
+    loaded: LoadedPlan,
     goal: Arc<Goal>,
     store: Store,
     reader: StoreReader,
@@ -48,13 +48,13 @@ struct OperatedLedger {
 impl OperatedLedger {
     /// Opens the ledger of a goal that a command names by its id or its file, and a browser by its id.
     fn of(caller: &dyn Caller, name: &str, origin: ActOrigin) -> Result<Self, CommandError> {
-        let (ready, goal) = match origin {
+        let (loaded, goal) = match origin {
             ActOrigin::CommandLine => load_by_name(caller, name)?,
             ActOrigin::Browser => load_by_id(caller, name)?,
         };
-        let (store, reader) = ledger_of(caller.host(), &ready)?;
+        let (store, reader) = ledger_of(caller.host(), &loaded)?;
         let goal = with_recorded_schedule(&goal, &reader)?;
-        Ok(Self { ready, goal, store, reader })
+        Ok(Self { loaded, goal, store, reader })
     }
 
     fn ledger(&self) -> StoreLedger<'_> {
@@ -181,7 +181,7 @@ pub fn request_reconciliation(caller: &dyn Caller, id: &str) -> Result<PlanId, C
     }
     let open = OperatedLedger::of(caller, id, ActOrigin::Browser)?;
     let (goal, now) = (open.goal.id.clone(), caller.host().now());
-    if let Some(awaited) = awaited_acceptance(caller, &open.ready)? {
+    if let Some(awaited) = awaited_acceptance(caller, &open.loaded)? {
         return refused(format!("{} {awaited}", open.goal.path), format!("accept it: wf goal accept {goal}"));
     }
     turn(&open.goal, &mut open.ledger(), now)?;

@@ -26,24 +26,24 @@ pub(super) fn run_id(host: &Host, purpose: &str) -> Result<RunId, CommandError> 
 /// Returns the request for a run of a reconciliation.
 pub(super) fn run_request(
     host: &Host,
-    ready: &LoadedPlan,
+    loaded: &LoadedPlan,
     run: RunId,
     params: JsonObject,
     entered: RunAuthorization,
     claim: ReconciliationClaim,
 ) -> RunRequest {
-    let config = ready.options.write_to(serde_json::Value::Null);
-    let tracked = tracked_check_files(host, ready, &params);
+    let config = loaded.options.write_to(serde_json::Value::Null);
+    let tracked = tracked_check_files(host, loaded, &params);
     RunRequest {
         run,
-        plan: ready.plan.clone(),
-        path: ready.path.clone(),
-        sources: ready.sources.iter().cloned().chain([entered.token]).collect(),
+        plan: loaded.plan.clone(),
+        path: loaded.path.clone(),
+        sources: loaded.sources.iter().cloned().chain([entered.token]).collect(),
         params,
         session: None,
         past: None,
         approved: Some(entered.approved),
-        config: match backend_of_goal(ready) {
+        config: match backend_of_goal(loaded) {
             Some(name) => on_backend(config, name),
             None => config,
         },
@@ -54,25 +54,25 @@ pub(super) fn run_request(
 }
 
 /// Returns the name of the backend where the runs of a goal go.
-fn backend_of_goal(ready: &LoadedPlan) -> Option<&str> {
-    ready.goal.as_ref()?.goal.backend.as_ref().map(Name::as_str)
+fn backend_of_goal(loaded: &LoadedPlan) -> Option<&str> {
+    loaded.goal.as_ref()?.goal.backend.as_ref().map(Name::as_str)
 }
 
 /// Starts a run of a reconciliation and works on it to its end, here or on the backend of its goal.
 pub(super) fn start(
     caller: &dyn Caller,
-    ready: &LoadedPlan,
+    loaded: &LoadedPlan,
     request: RunRequest,
     observe: ObserverFactory<'_>,
 ) -> Result<(), CommandError> {
     let backend =
-        backend_of_goal(ready).map(|name| backend_program(caller.host(), ready, name)).transpose()?;
-    let session = open_run_session(caller, ready, false, observe(ready))?;
+        backend_of_goal(loaded).map(|name| backend_program(caller.host(), loaded, name)).transpose()?;
+    let session = open_run_session(caller, loaded, false, observe(loaded))?;
     let done = run_outcome(match &backend {
         Some(backend) => engine::run_on(&session, request, backend),
         None => engine::run(&session, request),
     });
-    prune(caller, &session, ready);
+    prune(caller, &session, loaded);
     done
 }
 
@@ -87,22 +87,22 @@ pub(super) fn resume(
     if row.state != RunState::Running {
         return Ok(());
     }
-    let ready = load::load_recorded(caller, &reader, run)?;
-    reauthorize(caller, &reader, run, &ready)?;
-    let open = || open_run_session(caller, &ready, false, observe(&ready));
-    if let Some(elsewhere) = RecordedBackendRun::read(caller.host(), &reader, run, &ready)? {
+    let loaded = load::load_recorded(caller, &reader, run)?;
+    reauthorize(caller, &reader, run, &loaded)?;
+    let open = || open_run_session(caller, &loaded, false, observe(&loaded));
+    if let Some(elsewhere) = RecordedBackendRun::read(caller.host(), &reader, run, &loaded)? {
         drop(reader);
         let session = open()?;
         return run_outcome(engine::run_on(&session, elsewhere.request, &elsewhere.backend));
     }
-    let past = retried_run(&reader, &row, &ready.plan)?;
-    warn_of_changed_results(caller, &reader, run, &ready)?;
-    let given = secrets_of_run(&reader, run, &ready.plan)?;
+    let past = retried_run(&reader, &row, &loaded.plan)?;
+    warn_of_changed_results(caller, &reader, run, &loaded)?;
+    let given = secrets_of_run(&reader, run, &loaded.plan)?;
     let approved = approval_of_run(&reader, run)?;
     drop(reader);
     let session = open()?;
-    engine::recover(&session, &ready.plan, approved.as_ref(), given)?;
-    run_outcome(engine::resume(&session, run, ready.plan.clone(), past))
+    engine::recover(&session, &loaded.plan, approved.as_ref(), given)?;
+    run_outcome(engine::resume(&session, run, loaded.plan.clone(), past))
 }
 
 /// Records a run that the backend of a deployed goal started, and follows it to its end, or until it waits for people. An
@@ -117,15 +117,15 @@ pub(super) fn follow_started(
     if has_ended(&StoreReader::from_log(&workspace.state)?, &started.run)? {
         return Ok(());
     }
-    let ready = load::load_started(caller, workspace.clone(), started)?;
+    let loaded = load::load_started(caller, workspace.clone(), started)?;
     let StartedRun { run, path, sources, params, approved, config, at } = started.clone();
     let name = backend_of(&config).ok_or_else(|| {
         CommandError::new(CliExitCode::State, "a run of a deployed goal was started on no backend")
     })?;
-    let backend = backend_program(caller.host(), &ready, name)?;
+    let backend = backend_program(caller.host(), &loaded, name)?;
     let request = RunRequest {
         run,
-        plan: Arc::clone(&ready.plan),
+        plan: Arc::clone(&loaded.plan),
         path,
         sources,
         params,
@@ -137,7 +137,7 @@ pub(super) fn follow_started(
         begun: Some(at),
         tracked: None,
     };
-    leave_on_interrupt(caller, &ready, RecordedBackendRun { request, backend }, observe)
+    leave_on_interrupt(caller, &loaded, RecordedBackendRun { request, backend }, observe)
 }
 
 /// Follows a recorded run of a deployed goal, if it has not ended.
@@ -150,9 +150,9 @@ pub(super) fn follow_recorded(
     if has_ended(&reader, run)? {
         return Ok(());
     }
-    let ready = load::load_recorded_as(caller, &reader, run, None)?;
-    match RecordedBackendRun::read(caller.host(), &reader, run, &ready)? {
-        Some(elsewhere) => leave_on_interrupt(caller, &ready, elsewhere, observe),
+    let loaded = load::load_recorded_as(caller, &reader, run, None)?;
+    match RecordedBackendRun::read(caller.host(), &reader, run, &loaded)? {
+        Some(elsewhere) => leave_on_interrupt(caller, &loaded, elsewhere, observe),
         None => Ok(()),
     }
 }
@@ -169,14 +169,14 @@ fn has_ended(reader: &StoreReader, run: &RunId) -> Result<bool, CommandError> {
 /// Follows a run which an interrupt does not cancel.
 fn leave_on_interrupt(
     caller: &dyn Caller,
-    ready: &LoadedPlan,
+    loaded: &LoadedPlan,
     elsewhere: RecordedBackendRun,
     observe: ObserverFactory<'_>,
 ) -> Result<(), CommandError> {
     let backend = BackendProgram { leaves: true, ..elsewhere.backend };
-    let session = open_session(caller, ready, false, observe(ready))?;
+    let session = open_session(caller, loaded, false, observe(loaded))?;
     let done = run_outcome(engine::run_on(&session, elsewhere.request, &backend));
-    prune(caller, &session, ready);
+    prune(caller, &session, loaded);
     done
 }
 

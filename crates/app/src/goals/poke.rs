@@ -26,7 +26,7 @@ pub fn wake_daemon(state: &Path) {
 /// forever: the scheduled time is blocked, and a notification is sent.
 pub fn handle_start_failure(
     caller: &dyn Caller,
-    ready: &LoadedPlan,
+    loaded: &LoadedPlan,
     goal: &Goal,
     begin: ReconciliationRequest,
     failure: CommandError,
@@ -39,11 +39,11 @@ pub fn handle_start_failure(
         return failure;
     };
     let now = caller.host().now();
-    let reason = match awaited_acceptance(caller, ready) {
+    let reason = match awaited_acceptance(caller, loaded) {
         Ok(Some(_)) => failure.message.clone(),
-        _ => format!("{}; wf approve {}", failure.message, ready.path),
+        _ => format!("{}; wf approve {}", failure.message, loaded.path),
     };
-    let notices = block_notifications(caller, ready, goal, slot, &reason);
+    let notices = block_notifications(caller, loaded, goal, slot, &reason);
     let block = SlotBlock { goal: goal.id.clone(), slot, reason, notices, at: now };
     // If that fails, the scheduled time stays due and is tried again.
     let _ = store.block_slot(block, begin.token).wait();
@@ -54,17 +54,17 @@ pub fn handle_start_failure(
 /// it says now is not accepted, and silence would look like success.
 fn block_notifications(
     caller: &dyn Caller,
-    ready: &LoadedPlan,
+    loaded: &LoadedPlan,
     goal: &Goal,
     slot: Moment,
     reason: &str,
 ) -> Vec<Value> {
     let now = caller.host().now();
-    if matches!(check_accepted(caller, ready), Ok(Ok(()))) {
+    if matches!(check_accepted(caller, loaded), Ok(Ok(()))) {
         return notifications(goal, GoalEvent::Blocked, reason, None, now);
     }
     let last = || {
-        let reader = StoreReader::open(&ready.workspace.state).ok()?;
+        let reader = StoreReader::open(&loaded.workspace.state).ok()?;
         let look = reader.cycles(&goal.id, 1).ok()?.pop()?.run;
         let then = load::load_recorded_as(caller, &reader, &look, Some(ReconciliationPart::Look)).ok()?;
         let then = Arc::clone(&then.goal.as_ref()?.goal);

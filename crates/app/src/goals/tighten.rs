@@ -21,20 +21,20 @@ pub fn tighten_goal(
     name: &str,
     origin: ActOrigin,
 ) -> Result<GoalTightenOutcome, CommandError> {
-    let (ready, goal) = match origin {
+    let (loaded, goal) = match origin {
         ActOrigin::CommandLine => load_by_name(caller, name)?,
         ActOrigin::Browser => load_by_id(caller, name)?,
     };
-    let status = AutonomyStatus::of(caller, &ready, &goal, verified_reader(&ready.workspace)?.as_ref())?;
+    let status = AutonomyStatus::of(caller, &loaded, &goal, verified_reader(&loaded.workspace)?.as_ref())?;
     let id = &goal.id;
     if status.approval.is_none() {
         let message =
-            format!("the {}s of {id} need no approval: {} sets `approval: none`", goal.noun(), ready.path);
+            format!("the {}s of {id} need no approval: {} sets `approval: none`", goal.noun(), loaded.path);
         return Err(CommandError::new(CliExitCode::Usage, message).hint(format!(
             "stop them with `wf goal pause {id}`, or require an approval: remove `approval: none`"
         )));
     }
-    let (store, reader) = ledger_of(caller.host(), &ready)?;
+    let (store, reader) = ledger_of(caller.host(), &loaded)?;
     let Some(standing) = status.standing() else {
         return Ok(GoalTightenOutcome { status, reader, is_new: None });
     };
@@ -53,7 +53,7 @@ pub fn tighten_goal(
         let act = WorkspaceAction::ApprovalWithdrawn { goal: id.clone(), nonce, key, db };
         watch::record_quietly(caller, act);
     }
-    wake_daemon(&ready.workspace.state);
+    wake_daemon(&loaded.workspace.state);
     drop(store);
     if let Some(deployed) = OperatedDeployment::find_any(caller, id.as_str())? {
         let backend = deployed.backend().to_owned();

@@ -36,9 +36,9 @@ pub(crate) struct BackendCommand {
 }
 
 /// Returns the program of a backend for a plan, which is refused if it names queues that the backend has not.
-pub fn backend_program(host: &Host, ready: &LoadedPlan, name: &str) -> Result<BackendProgram, CommandError> {
-    let backend = find_backend(&ready.config, name)?;
-    for plan in family(&ready.plan) {
+pub fn backend_program(host: &Host, loaded: &LoadedPlan, name: &str) -> Result<BackendProgram, CommandError> {
+    let backend = find_backend(&loaded.config, name)?;
+    for plan in family(&loaded.plan) {
         let mut queues = plan.steps().iter().filter_map(|step| Some((step, step.runs_on.as_ref()?)));
         if let Some((step, queue)) = queues.find(|(_, queue)| !backend.queues.contains_key(queue.as_str())) {
             let message =
@@ -61,7 +61,7 @@ pub fn backend_program(host: &Host, ready: &LoadedPlan, name: &str) -> Result<Ba
             ));
         }
     }
-    let BackendCommand { program, args, env } = backend_command(host, &ready.config, name, "follow")?;
+    let BackendCommand { program, args, env } = backend_command(host, &loaded.config, name, "follow")?;
     let argv = [program.display().to_string()].into_iter().chain(args).collect();
     Ok(BackendProgram { name: name.to_owned(), argv, env, cancels: false, leaves: false })
 }
@@ -134,19 +134,19 @@ impl RecordedBackendRun {
         host: &Host,
         reader: &StoreReader,
         run: &RunId,
-        ready: &LoadedPlan,
+        loaded: &LoadedPlan,
     ) -> Result<Option<Self>, CommandError> {
         let config = reader.config(run)?;
         let Some(name) = backend_of(&config) else {
             return Ok(None);
         };
-        let backend = backend_program(host, ready, name)?;
+        let backend = backend_program(host, loaded, name)?;
         let row = reader.run(run)?;
         let begun = is_of_deployment(&config).then_some(row.created);
-        let past = retried_run(reader, &row, &ready.plan)?;
+        let past = retried_run(reader, &row, &loaded.plan)?;
         let request = RunRequest {
             run: run.clone(),
-            plan: Arc::clone(&ready.plan),
+            plan: Arc::clone(&loaded.plan),
             path: row.path,
             sources: reader.sources(run)?,
             params: row.params,

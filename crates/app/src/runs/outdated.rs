@@ -13,16 +13,16 @@ pub fn warn_of_changed_results(
     caller: &dyn Caller,
     reader: &StoreReader,
     run: &RunId,
-    ready: &LoadedPlan,
+    loaded: &LoadedPlan,
 ) -> Result<(), CommandError> {
     let ask = RepeatRequest {
         run: Some(run.clone()),
-        earlier_plan: Some(Arc::clone(&ready.plan)),
-        current_plan: Arc::clone(&ready.plan),
+        earlier_plan: Some(Arc::clone(&loaded.plan)),
+        current_plan: Arc::clone(&loaded.plan),
         choice: RepeatChoice::default(),
     };
     let so_far = RepeatedRun::of(reader, ask, &reader.run(run)?.params)?;
-    let outdated = wf_engine::outdated(&ready.workspace.root, reader, &so_far)?;
+    let outdated = wf_engine::outdated(&loaded.workspace.root, reader, &so_far)?;
     for one in &outdated {
         let item = one.item.as_ref().map(|key| format!("[{key}]"));
         let item = item.unwrap_or_default();

@@ -15,7 +15,7 @@ use wf_model::JsonObject;
 /// A run that is ready to start.
 pub struct RunStart {
     /// Its plan.
-    pub ready: LoadedPlan,
+    pub loaded: LoadedPlan,
     /// Its parameters.
     pub params: JsonObject,
     /// The session that it belongs to.
@@ -29,7 +29,7 @@ pub struct RunStart {
 /// A run that was executed to its end, or until it waits.
 pub struct ExecutedRun {
     /// The plan, which its report names.
-    pub ready: LoadedPlan,
+    pub loaded: LoadedPlan,
     /// The session that executed it.
     pub session: AuditedSession,
     /// Its end.
@@ -45,22 +45,22 @@ impl RunStart {
         demand: &ApprovalDemand,
         open: impl FnOnce(&LoadedPlan) -> Result<AuditedSession, CommandError>,
     ) -> Result<Option<ExecutedRun>, CommandError> {
-        let Self { ready, params, session: belongs_to, config, backend } = self;
+        let Self { loaded, params, session: belongs_to, config, backend } = self;
         if backend.is_none() {
-            require_secrets(caller.host(), &ready.plan)?;
-            for warning in missing_programs(caller.host(), &ready.plan) {
+            require_secrets(caller.host(), &loaded.plan)?;
+            for warning in missing_programs(caller.host(), &loaded.plan) {
                 caller.info_line(&format!("warning: {warning}"));
             }
         }
         let run = caller.host().new_run()?;
-        let entered = authorize(caller, &ready, &run, &params, demand)?;
-        let session = open(&ready)?;
-        let tracked = tracked_check_files(caller.host(), &ready, &params);
+        let entered = authorize(caller, &loaded, &run, &params, demand)?;
+        let session = open(&loaded)?;
+        let tracked = tracked_check_files(caller.host(), &loaded, &params);
         let request = RunRequest {
             run,
-            plan: ready.plan.clone(),
-            path: ready.path.clone(),
-            sources: ready.sources.iter().cloned().chain([entered.token]).collect(),
+            plan: loaded.plan.clone(),
+            path: loaded.path.clone(),
+            sources: loaded.sources.iter().cloned().chain([entered.token]).collect(),
             params,
             session: belongs_to,
             past: None,
@@ -74,6 +74,6 @@ impl RunStart {
             Some(backend) => engine::run_on(&session, request, backend),
             None => engine::run(&session, request),
         };
-        Ok(if lost_use_race(&finished) { None } else { Some(ExecutedRun { ready, session, finished }) })
+        Ok(if lost_use_race(&finished) { None } else { Some(ExecutedRun { loaded, session, finished }) })
     }
 }

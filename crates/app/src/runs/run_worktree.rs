@@ -132,12 +132,12 @@ impl RunWorktree {
     pub fn bring_back(
         &self,
         host: &Host,
-        ready: &LoadedPlan,
+        loaded: &LoadedPlan,
         params: &JsonObject,
     ) -> Result<BroughtProducts, CommandError> {
         let own = self.workspace();
         let declared: Vec<_> =
-            ready.plan.steps().iter().map(|step| view::declared_by(step, params)).collect();
+            loaded.plan.steps().iter().map(|step| view::declared_by(step, params)).collect();
         let is_product = |path: &Path| declared.iter().any(|declared| declared(path));
         let Some(repository) = GitRepository::find(&self.home.root, &self.home.state, &host.vars())? else {
             return Ok(BroughtProducts::default());

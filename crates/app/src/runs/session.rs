@@ -35,19 +35,19 @@ const REPOSITORY: &str = ".git";
 /// step runs in a container and there is no container engine.
 pub fn open_run_session(
     caller: &dyn Caller,
-    ready: &LoadedPlan,
+    loaded: &LoadedPlan,
     stays: bool,
     observer: Box<dyn RunObserver + Send>,
 ) -> Result<AuditedSession, CommandError> {
-    require_container_engine(caller.host(), ready)?;
-    open_session(caller, ready, stays, observer)
+    require_container_engine(caller.host(), loaded)?;
+    open_session(caller, loaded, stays, observer)
 }
 
-fn require_container_engine(host: &Host, ready: &LoadedPlan) -> Result<(), CommandError> {
+fn require_container_engine(host: &Host, loaded: &LoadedPlan) -> Result<(), CommandError> {
     if container::find_engine(host.var("PATH")).is_some() {
         return Ok(());
     }
-    for plan in family(&ready.plan) {
+    for plan in family(&loaded.plan) {
         let in_container = |step: &&Step| step.ways().any(|way| way.container.is_some());
         if let Some(step) = plan.steps().iter().find(in_container) {
             let (plan, step) = (plan.id(), &step.id);
@@ -63,53 +63,54 @@ fn require_container_engine(host: &Host, ready: &LoadedPlan) -> Result<(), Comma
 /// Opens what a run needs, with a listener that follows the run.
 pub fn open_session(
     caller: &dyn Caller,
-    ready: &LoadedPlan,
+    loaded: &LoadedPlan,
     stays: bool,
     observer: Box<dyn RunObserver + Send>,
 ) -> Result<AuditedSession, CommandError> {
-    let approvers = SigningRules::of(caller, &ready.workspace)?.approvers;
-    open_session_for(caller, ready, approvers, stays, observer)
+    let approvers = SigningRules::of(caller, &loaded.workspace)?.approvers;
+    open_session_for(caller, loaded, approvers, stays, observer)
 }
 
 /// Opens what a run needs, for a run that was started with these approvers.
 pub fn open_session_for(
     caller: &dyn Caller,
-    ready: &LoadedPlan,
+    loaded: &LoadedPlan,
     approvers: Approvers,
     stays: bool,
     observer: Box<dyn RunObserver + Send>,
 ) -> Result<AuditedSession, CommandError> {
-    StateFolder::new(&ready.workspace.state).may_be_written()?;
+    StateFolder::new(&loaded.workspace.state).may_be_written()?;
     runtime::check_address_space().map_err(|error| {
         CommandError::new(CliExitCode::State, error.to_string())
             .hint("nothing was started, and no approval was used")
     })?;
     // Started first: it gets ready while the database is opened.
-    let hands = keep::start_supervisor(caller.host(), &ready.workspace.state)?;
-    let store = open_store(caller.host(), ready)?;
-    let watch = start_audit(caller, ready)?;
+    let hands = keep::start_supervisor(caller.host(), &loaded.workspace.state)?;
+    let store = open_store(caller.host(), loaded)?;
+    let watch = start_audit(caller, loaded)?;
     let host = Arc::new(caller.host().vars());
     let session = Arc::new(EngineSession {
         store,
         clock: caller.host().clock(),
-        root: ready.workspace.root.clone(),
-        shared: SharedState::new(&host, &ready.config.env_pass).with_limits(limits_of(caller.host(), ready)),
+        root: loaded.workspace.root.clone(),
+        shared: SharedState::new(&host, &loaded.config.env_pass)
+            .with_limits(limits_of(caller.host(), loaded)),
         host,
-        plans: Box::new(SnapshotReader::of(ready)),
-        models: Arc::clone(&ready.config.models),
-        repository: repository_of(caller.host(), &ready.workspace),
-        log_limit: ready.config.logs.max_bytes,
+        plans: Box::new(SnapshotReader::of(loaded)),
+        models: Arc::clone(&loaded.config.models),
+        repository: repository_of(caller.host(), &loaded.workspace),
+        log_limit: loaded.config.logs.max_bytes,
         executor: hands,
         sandboxes: sandbox_factory(
             caller.host(),
-            &ready.config.sandbox,
-            &ready.workspace,
-            control_files(ready)?,
+            &loaded.config.sandbox,
+            &loaded.workspace,
+            control_files(loaded)?,
         ),
         approvers,
-        reuses: !ready.options.no_cache,
+        reuses: !loaded.options.no_cache,
         stays,
-        learns_preferences: ready.config.learns_preferences,
+        learns_preferences: loaded.config.learns_preferences,
         bus: watch.bus.clone(),
         observer: Mutex::new(observer),
     });
@@ -119,32 +120,32 @@ pub fn open_session_for(
 /// Returns the limits on steps that execute at once. They are those of the workspace now, whatever a resumed run was
 /// recorded with, or the revision of a goal says: all runs share them. A run that a step begins has none: that step has a
 /// permit while it waits for the run.
-fn limits_of(host: &Host, ready: &LoadedPlan) -> ParallelLimits {
+fn limits_of(host: &Host, loaded: &LoadedPlan) -> ParallelLimits {
     if host.var("WF_RUN").is_some() {
         return ParallelLimits::default();
     }
-    match read_config(&DiskFiles::new(&ready.workspace.root), CONFIG) {
-        Some((_, checked)) if checked.count(Severity::Error) > 0 => ready.config.limits,
+    match read_config(&DiskFiles::new(&loaded.workspace.root), CONFIG) {
+        Some((_, checked)) if checked.count(Severity::Error) > 0 => loaded.config.limits,
         Some((config, _)) => config.limits,
         None => ParallelLimits::default(),
     }
 }
 
 /// Opens the state of a workspace for writing.
-pub fn open_store(host: &Host, ready: &LoadedPlan) -> Result<Store, CommandError> {
-    let (state, clock) = (&ready.workspace.state, host.clock());
+pub fn open_store(host: &Host, loaded: &LoadedPlan) -> Result<Store, CommandError> {
+    let (state, clock) = (&loaded.workspace.state, host.clock());
     let lease = host.lease()?;
-    Ok(Store::open_with_lease(state, durability(ready), clock, lease)?)
+    Ok(Store::open_with_lease(state, durability(loaded), clock, lease)?)
 }
 
 /// Returns the files of the workspace that control wf: its configuration, what it may take from the
 /// workspace by a known name, the texts of a plan, and the repositories in it.
-fn control_files(ready: &LoadedPlan) -> Result<Vec<String>, CommandError> {
+fn control_files(loaded: &LoadedPlan) -> Result<Vec<String>, CommandError> {
     let known = [CONFIG, APPROVERS, LOCK, GATES, REPOSITORY].into_iter();
     let known = known.chain(FOLDERS).map(str::to_owned);
-    let texts = ready.sources.iter().map(|(name, _)| name.clone());
+    let texts = loaded.sources.iter().map(|(name, _)| name.clone());
     let mut files: Vec<String> = known.chain(texts).collect();
-    files.extend(nested_repositories(ready)?);
+    files.extend(nested_repositories(loaded)?);
     files.retain(|file| Path::new(file).is_relative());
     files.sort();
     files.dedup();
@@ -153,14 +154,14 @@ fn control_files(ready: &LoadedPlan) -> Result<Vec<String>, CommandError> {
 
 /// Returns the repositories below the workspace, where a step may write a folder that could contain
 /// one. A repository that a step creates later is its own.
-fn nested_repositories(ready: &LoadedPlan) -> Result<Vec<String>, CommandError> {
-    let plans = family(&ready.plan).into_iter();
+fn nested_repositories(loaded: &LoadedPlan) -> Result<Vec<String>, CommandError> {
+    let plans = family(&loaded.plan).into_iter();
     let mut ways = plans.flat_map(|plan| plan.steps()).flat_map(Step::ways);
     if !ways.any(|way| way.permissions().any(|allow| !allow.write.is_empty())) {
         return Ok(Vec::new());
     }
-    let apart = ExcludedFiles::new([ready.workspace.state.as_path()]);
-    let files = WorkspaceManifest::of_workspace(&ready.workspace.root, &apart);
+    let apart = ExcludedFiles::new([loaded.workspace.state.as_path()]);
+    let files = WorkspaceManifest::of_workspace(&loaded.workspace.root, &apart);
     let files = files.map_err(|unable| CommandError::new(CliExitCode::Usage, unable.reason))?;
     let found = files.named(OsStr::new(REPOSITORY)).into_iter();
     let found = found.map(|path| {
@@ -215,8 +216,8 @@ fn repository_of(host: &Host, workspace: &Workspace) -> Option<Arc<dyn Workspace
 }
 
 /// Returns the durability of the record of a run: as the run was started with, else as configured.
-fn durability(ready: &LoadedPlan) -> StoreDurability {
-    ready.options.durability.unwrap_or(match ready.config.durability {
+fn durability(loaded: &LoadedPlan) -> StoreDurability {
+    loaded.options.durability.unwrap_or(match loaded.config.durability {
         config::DurabilitySetting::Full => StoreDurability::Full,
         config::DurabilitySetting::Normal => StoreDurability::Normal,
     })
@@ -233,12 +234,12 @@ pub fn lost_use_race(finished: &Result<FinishedRun, EngineError>) -> bool {
 
 /// Deletes the runs that the configuration retains no longer. The outcome of the run stands, even
 /// if this fails.
-pub fn prune(caller: &dyn Caller, session: &AuditedSession, ready: &LoadedPlan) {
-    let Some(keep) = ready.config.retention.limits() else {
+pub fn prune(caller: &dyn Caller, session: &AuditedSession, loaded: &LoadedPlan) {
+    let Some(keep) = loaded.config.retention.limits() else {
         return;
     };
     let now = caller.host().now();
-    if !ready.config.retention.is_written && session.store.folder().has_way_back(now) {
+    if !loaded.config.retention.is_written && session.store.folder().has_way_back(now) {
         return;
     }
     let due = session.store.reader().and_then(|reader| {
@@ -256,7 +257,7 @@ pub fn prune(caller: &dyn Caller, session: &AuditedSession, ready: &LoadedPlan) 
             let runs = pruned.runs as u64;
             let db = pruned.place.map(|place| LogAnchor { seq: place.seq, hash: place.hash });
             session.publish(BusMessage::act(caller.host().now(), WorkspaceAction::Pruned { runs, db }));
-            let pruned = wf_audit::prune(&ready.workspace.state, keep, caller.host().now());
+            let pruned = wf_audit::prune(&loaded.workspace.state, keep, caller.host().now());
             if let Err(error) = pruned {
                 report_prune_failure(caller, &error);
             }

@@ -25,11 +25,11 @@ pub fn suggestion_start(
     let workspace = caller.host().workspace();
     let files = DiskFiles::new(&workspace.root);
     let options = RunOptions::at_present(caller.host(), None);
-    let ready = load_plan(caller, &files, workspace, record.suggestion.path, options)?;
-    let params = resolve_params(&ready.plan.parts().params, &record.suggestion.params)?;
-    let session = active_session(&ready.workspace.state, None)?;
-    let config = ready.options.write_to(json!({ SUGGESTION: number }));
-    Ok(RunStart { ready, params, session, config, backend: None })
+    let loaded = load_plan(caller, &files, workspace, record.suggestion.path, options)?;
+    let params = resolve_params(&loaded.plan.parts().params, &record.suggestion.params)?;
+    let session = active_session(&loaded.workspace.state, None)?;
+    let config = loaded.options.write_to(json!({ SUGGESTION: number }));
+    Ok(RunStart { loaded, params, session, config, backend: None })
 }
 
 /// Starts the plan of a suggestion, at the request of a browser, in a process of its own. Returns the run.

@@ -25,13 +25,13 @@ pub fn undo_start(
     let offer = offer(&row)?;
     let refused = |refusal| StoreError::Undo(run.clone(), refusal);
     offer.decide(&reader.undos(run)?, now).map_err(refused)?;
-    let ready = load_recorded_plan_at(caller, reader, run, &offer.path)?;
+    let loaded = load_recorded_plan_at(caller, reader, run, &offer.path)?;
     let session = match &row.session {
-        Some(name) => active_session(&ready.workspace.state, Some(name))?,
+        Some(name) => active_session(&loaded.workspace.state, Some(name))?,
         None => None,
     };
-    let config = ready.options.write_to(json!({ UNDO_OF: run }));
-    Ok(RunStart { params: offer.params.clone(), session, config, ready, backend: None })
+    let config = loaded.options.write_to(json!({ UNDO_OF: run }));
+    Ok(RunStart { params: offer.params.clone(), session, config, loaded, backend: None })
 }
 
 /// Starts the run that undoes another one, at the request of a browser, in a process of its own. What it waits for are

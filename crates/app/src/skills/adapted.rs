@@ -14,7 +14,7 @@ use wf_skill::import::{FieldOutcome, SkillConversion};
 pub fn adaptation_text(
     fetched: &FetchedSkill,
     done: &SkillConversion,
-    studied: &InspectedSkill,
+    inspected: &InspectedSkill,
     is_dry: bool,
 ) -> String {
     let mut text = format!(
@@ -33,12 +33,12 @@ pub fn adaptation_text(
         done.left_out.iter().map(|out| format!("{}: {}", untrusted(&out.path), out.reason)),
     );
     text += &manual_changes(done);
-    let found = tell::findings(studied);
+    let found = tell::findings(inspected);
     if !found.is_empty() {
         let _ = write!(text, "\n{}\n{found}", paint(BOLD, "inspection"));
     }
     text.push('\n');
-    text + &next(done, studied, is_dry)
+    text + &next(done, inspected, is_dry)
 }
 
 fn fields(done: &SkillConversion) -> String {
@@ -82,14 +82,14 @@ fn list(title: &str, all: impl Iterator<Item = String>) -> String {
     format!("\n{}\n{lines}", paint(BOLD, title))
 }
 
-fn next(done: &SkillConversion, studied: &InspectedSkill, is_dry: bool) -> String {
+fn next(done: &SkillConversion, inspected: &InspectedSkill, is_dry: bool) -> String {
     let name = &done.name;
     let mut text = if is_dry {
         return format!("dry run, nothing was written to {SKILLS}/{name}\n");
     } else {
         format!("imported {SKILLS}/{name}; it cannot be used until it is locked\n")
     };
-    if studied.is_dangerous() {
+    if inspected.is_dangerous() {
         text += "it cannot be locked while it contains a danger: change the skill first\n";
     }
     text + &format!("review it, then lock it: wf skill lock {name}\n")

@@ -44,12 +44,12 @@ pub struct InstallTerms {
 
 impl InstallTerms {
     /// The terms that a skill needs. Accepting a danger that was not found is an error.
-    pub fn of(studied: &InspectedSkill, accepted: &[AcceptedDanger]) -> Result<Self, CommandError> {
-        let files = locked_files(&studied.bundle);
-        let mut terms = Self { granted: undeclared_needs(studied), ..Self::default() };
+    pub fn of(inspected: &InspectedSkill, accepted: &[AcceptedDanger]) -> Result<Self, CommandError> {
+        let files = locked_files(&inspected.bundle);
+        let mut terms = Self { granted: undeclared_needs(inspected), ..Self::default() };
         for one in accepted {
             let is_it = |issue: &&InspectionIssue| issue.rule == one.rule && issue.file == one.file;
-            let found = studied.findings_of(IssueClass::Danger).find(is_it);
+            let found = inspected.findings_of(IssueClass::Danger).find(is_it);
             let (Some(_), Some(file)) = (found, files.get(&one.file)) else {
                 let (code, file) = (one.rule.code(), one.file.escape_debug());
                 let message = format!("nothing to accept: `{code}` finds no danger in {file}");
@@ -68,9 +68,9 @@ impl InstallTerms {
     }
 
     /// True if a danger is left that is not accepted.
-    pub fn has_unaccepted_danger(&self, studied: &InspectedSkill) -> bool {
-        let files = locked_files(&studied.bundle);
-        studied.findings_of(IssueClass::Danger).any(|issue| {
+    pub fn has_unaccepted_danger(&self, inspected: &InspectedSkill) -> bool {
+        let files = locked_files(&inspected.bundle);
+        inspected.findings_of(IssueClass::Danger).any(|issue| {
             let of = self.exceptions.get(issue.rule.code());
             let accepted = of.and_then(|of| of.get(&issue.file));
             accepted.is_none() || accepted != files.get(&issue.file)
@@ -106,9 +106,9 @@ impl InstallTerms {
 }
 
 /// The undeclared needs of the files of a skill, by file.
-fn undeclared_needs(studied: &InspectedSkill) -> BTreeMap<String, BTreeSet<String>> {
+fn undeclared_needs(inspected: &InspectedSkill) -> BTreeMap<String, BTreeSet<String>> {
     let mut all: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-    for issue in studied.findings_of(IssueClass::Need) {
+    for issue in inspected.findings_of(IssueClass::Need) {
         let need = match (issue.rule, issue.subject.as_str()) {
             (Rule::EnvUndeclared, name) => format!("env {name}"),
             (Rule::NetUndeclared, what) => format!("net {what}"),

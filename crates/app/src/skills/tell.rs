@@ -19,14 +19,14 @@ use wf_skill::inspect::{InspectionIssue, IssueClass, IssueRecord, Rule, language
 use wf_skill::lock::{LockedSkill, SkillFileChange, changes};
 
 /// The findings in a skill, line by line: dangers first, then its needs, then the rest.
-pub fn findings(studied: &InspectedSkill) -> String {
+pub fn findings(inspected: &InspectedSkill) -> String {
     let classes = [IssueClass::Danger, IssueClass::Need, IssueClass::Quality];
-    let all = classes.into_iter().flat_map(|class| studied.findings_of(class));
-    all.map(|issue| finding(studied, issue)).collect()
+    let all = classes.into_iter().flat_map(|class| inspected.findings_of(class));
+    all.map(|issue| finding(inspected, issue)).collect()
 }
 
-fn finding(studied: &InspectedSkill, issue: &InspectionIssue) -> String {
-    let told = finding_text(studied, issue);
+fn finding(inspected: &InspectedSkill, issue: &InspectionIssue) -> String {
+    let told = finding_text(inspected, issue);
     let style = match issue.class {
         IssueClass::Danger => BAD,
         IssueClass::Need => WARN,
@@ -37,8 +37,8 @@ fn finding(studied: &InspectedSkill, issue: &InspectionIssue) -> String {
     format!("{mark} {place}: {}\n  {}\n", untrusted(&told.message), paint(DIM, &told.help))
 }
 
-fn finding_text(studied: &InspectedSkill, issue: &InspectionIssue) -> IssueRecord {
-    IssueRecord::of(issue, studied.bundle.text(&issue.file).unwrap_or_default())
+fn finding_text(inspected: &InspectedSkill, issue: &InspectionIssue) -> IssueRecord {
+    IssueRecord::of(issue, inspected.bundle.text(&issue.file).unwrap_or_default())
 }
 
 /// The results of trying the scripts, line by line.
@@ -59,21 +59,21 @@ pub fn trials_text(all: &[ScriptTrial]) -> String {
 }
 
 /// A skill in a few lines: the rights of its scripts, its description, the number of its files.
-pub fn summary(studied: &InspectedSkill) -> String {
-    let mut text = format!("{}\n", paint(BOLD, &format!("the skill {}", studied.name)));
-    for (path, script) in &studied.declared.scripts {
+pub fn summary(inspected: &InspectedSkill) -> String {
+    let mut text = format!("{}\n", paint(BOLD, &format!("the skill {}", inspected.name)));
+    for (path, script) in &inspected.declared.scripts {
         text += &rights(path, script);
     }
-    if studied.declared.scripts.is_empty() {
+    if inspected.declared.scripts.is_empty() {
         text += "  declares no scripts: the step that runs one declares its permissions\n";
     }
-    if let Some(said) = studied.report.get("description").and_then(Value::as_str) {
+    if let Some(said) = inspected.report.get("description").and_then(Value::as_str) {
         let _ = writeln!(text, "  {}", untrusted(said));
     }
-    let files = &studied.bundle.files;
+    let files = &inspected.bundle.files;
     let size: usize = files.values().map(|file| file.bytes.len()).sum();
     let size = wf_base::units::size(size as u64);
-    let _ = writeln!(text, "  {}, {size}, {}", plural(files.len(), "file"), studied.bundle.digest());
+    let _ = writeln!(text, "  {}, {size}, {}", plural(files.len(), "file"), inspected.bundle.digest());
     text
 }
 
@@ -114,10 +114,10 @@ fn rights(path: &str, script: &ScriptDeclaration) -> String {
 }
 
 /// The private paths that scripts may read or that they name, and the files there.
-pub fn private_paths(studied: &InspectedSkill) -> Vec<String> {
-    let declared = studied.declared.scripts.values().flat_map(|one| &one.read);
+pub fn private_paths(inspected: &InspectedSkill) -> Vec<String> {
+    let declared = inspected.declared.scripts.values().flat_map(|one| &one.read);
     let declared = declared.filter_map(|path| private(path));
-    let named = studied.issues.iter();
+    let named = inspected.issues.iter();
     let named = named.filter(|issue| issue.rule == Rule::PrivatePlace);
     let named = named.filter_map(|issue| private(&issue.subject));
     let all: BTreeSet<String> = declared
@@ -131,13 +131,13 @@ pub fn private_paths(studied: &InspectedSkill) -> Vec<String> {
 }
 
 /// SKILL.md and every script, in full; other files by size.
-pub fn full_text(studied: &InspectedSkill) -> String {
+pub fn full_text(inspected: &InspectedSkill) -> String {
     let mut text = String::new();
-    for (path, file) in &studied.bundle.files {
+    for (path, file) in &inspected.bundle.files {
         let mark = if file.is_executable { " (executable)" } else { "" };
         let _ = writeln!(text, "\n{}{mark}", paint(BOLD, &untrusted(path)));
         let is_read = path == "SKILL.md" || file.is_executable || language(path, &file.bytes).is_some();
-        if let Some(content) = studied.bundle.text(path).filter(|_| is_read) {
+        if let Some(content) = inspected.bundle.text(path).filter(|_| is_read) {
             for line in content.lines() {
                 let _ = writeln!(text, "  {}", untrusted(line));
             }
@@ -154,16 +154,16 @@ pub fn differences(
     host: &Host,
     workspace: &Workspace,
     before: &LockedSkill,
-    studied: &InspectedSkill,
+    inspected: &InspectedSkill,
 ) -> String {
-    let all = changes(&before.files, &studied.bundle);
+    let all = changes(&before.files, &inspected.bundle);
     if all.is_empty() {
         return String::new();
     }
     let mut text = format!("\n{}\n", paint(BOLD, "since it was last locked"));
     for change in &all {
         let _ = writeln!(text, "  {}", untrusted(&change.to_string()));
-        text.push_str(&lines(host, workspace, before, studied, change));
+        text.push_str(&lines(host, workspace, before, inspected, change));
     }
     text
 }
@@ -172,13 +172,13 @@ fn lines(
     host: &Host,
     workspace: &Workspace,
     before: &LockedSkill,
-    studied: &InspectedSkill,
+    inspected: &InspectedSkill,
     change: &SkillFileChange,
 ) -> String {
     let path = format!("{}/{}", before.folder, change.path);
     let known = before.files.get(&change.path);
     let old = known.and_then(|file| past_text(host, workspace, &path, file.digest));
-    match (old, studied.bundle.text(&change.path)) {
+    match (old, inspected.bundle.text(&change.path)) {
         (Some(old), Some(new)) if old != new => changed_lines(&old, new),
         _ => String::new(),
     }
@@ -186,19 +186,19 @@ fn lines(
 
 /// One document about the changes to a skill.
 pub fn document(
-    studied: &InspectedSkill,
+    inspected: &InspectedSkill,
     locked: Option<&LockedSkill>,
     all: &[ScriptTrial],
     approvals: &SkillApprovalState,
 ) -> Value {
     json!({
-        "skill": studied.name,
+        "skill": inspected.name,
         "installed": locked.is_some(),
         "folder": locked.map(|locked| locked.folder.clone()),
         "source": locked.map(|locked| locked.source.clone()),
         "commit": locked.and_then(|locked| locked.commit.clone()),
-        "digest": studied.bundle.digest().to_string(),
-        "report": studied.report,
+        "digest": inspected.bundle.digest().to_string(),
+        "report": inspected.report,
         "granted": locked.map(|locked| &locked.granted),
         "exceptions": locked.map(|locked| &locked.exceptions),
         "tried": all,

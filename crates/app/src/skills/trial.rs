@@ -52,7 +52,7 @@ impl ScriptTrial {
 pub fn try_scripts(
     host: &Host,
     workspace: &Workspace,
-    studied: &InspectedSkill,
+    inspected: &InspectedSkill,
     folder: &Path,
 ) -> Result<Vec<ScriptTrial>, CommandError> {
     let vars = host.vars();
@@ -67,7 +67,7 @@ pub fn try_scripts(
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let mut all = Vec::new();
-    for (path, file) in &studied.bundle.files {
+    for (path, file) in &inspected.bundle.files {
         if let Some(language) = language(path, &file.bytes) {
             let text = String::from_utf8_lossy(&file.bytes).into_owned();
             all.extend(runtime.block_on(site.syntax(path, language, text)));
@@ -75,7 +75,7 @@ pub fn try_scripts(
     }
     // Unreadable scripts are not executed.
     let is_readable = !all.iter().any(ScriptTrial::failed);
-    for (path, script) in studied.metadata.scripts.iter() {
+    for (path, script) in inspected.metadata.scripts.iter() {
         let path = path.value.as_str();
         all.push(match wf_lang::dry_run(path, script) {
             Some(call) if is_readable => runtime.block_on(site.dry_run(path, &call)),

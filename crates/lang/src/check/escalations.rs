@@ -47,28 +47,28 @@ pub(super) fn led_to(gate: &GateSpec) -> BTreeSet<&str> {
     names
 }
 
-pub(super) fn block_exists(gate: &GateSpec, known: &KnownEscalations<'_>, notes: &mut FileDiagnostics) {
+pub(super) fn block_exists(gate: &GateSpec, known: &KnownEscalations<'_>, diagnostics: &mut FileDiagnostics) {
     if let Some(name) = &gate.on_block
         && !known.has(name.value.as_str())
     {
         let message = format!("unknown escalation `{}`", name.value);
         let mistake = Diagnostic::new(Code::UnknownEscalation, name.span, message);
         let help = "declare it under `escalation`";
-        notes.misspelt(mistake, name.value.as_str(), known.names(), help);
+        diagnostics.misspelt(mistake, name.value.as_str(), known.names(), help);
     }
 }
 
 pub(super) fn fallbacks_exist(
     map: &OrderedEntries<Name, EscalationSpec>,
     known: &KnownEscalations<'_>,
-    notes: &mut FileDiagnostics,
+    diagnostics: &mut FileDiagnostics,
 ) {
     for name in map.iter().filter_map(|(_, one)| one.fallback.as_ref()) {
         if !known.has(name.value.as_str()) {
             let message = format!("unknown escalation `{}`", name.value);
             let mistake = Diagnostic::new(Code::UnknownEscalation, name.span, message);
             let help = "declare it under `escalation`";
-            notes.misspelt(mistake, name.value.as_str(), known.names(), help);
+            diagnostics.misspelt(mistake, name.value.as_str(), known.names(), help);
         }
     }
 }
@@ -78,13 +78,13 @@ pub(super) fn start_nothing(
     owner: &str,
     map: &OrderedEntries<Name, EscalationSpec>,
     help: &str,
-    notes: &mut FileDiagnostics,
+    diagnostics: &mut FileDiagnostics,
 ) {
     for (name, one) in map.iter().filter(|(_, one)| one.action.value == EscalationAction::SpawnTask) {
         // Without a plan it is a mistake already.
         let Some(plan) = &one.plan else { continue };
         let message = format!("the escalation `{}` of {owner} cannot start {}", name.value, plan.value);
-        notes.note(Diagnostic::new(Code::TaskNotStarted, one.action.span, message).with_help(help));
+        diagnostics.note(Diagnostic::new(Code::TaskNotStarted, one.action.span, message).with_help(help));
     }
 }
 
@@ -96,7 +96,7 @@ pub(super) const OF_PLAN: &str =
 pub(super) fn start_in_time(
     gate: &GateSpec,
     of_plan: &OrderedEntries<Name, EscalationSpec>,
-    notes: &mut FileDiagnostics,
+    diagnostics: &mut FileDiagnostics,
 ) {
     if !matches!(gate.on.value, GateTrigger::BeforeRun | GateTrigger::OnInput) {
         return;
@@ -112,14 +112,14 @@ pub(super) fn start_in_time(
                 gate.id.value, name.value
             );
             let mistake = Diagnostic::new(Code::TaskNotStarted, one.action.span, message);
-            notes.note(mistake.with_help("give that gate an escalation with `action: report`"));
+            diagnostics.note(mistake.with_help("give that gate an escalation with `action: report`"));
         }
         next = one.fallback.as_ref();
     }
 }
 
 /// Notes each circle of fallbacks once, at the first fallback that closes it.
-pub(super) fn no_circles(map: &OrderedEntries<Name, EscalationSpec>, notes: &mut FileDiagnostics) {
+pub(super) fn no_circles(map: &OrderedEntries<Name, EscalationSpec>, diagnostics: &mut FileDiagnostics) {
     let next = |name: &str| {
         let (_, found) = map.iter().find(|(other, _)| other.value.as_str() == name)?;
         found.fallback.as_ref()
@@ -136,7 +136,7 @@ pub(super) fn no_circles(map: &OrderedEntries<Name, EscalationSpec>, notes: &mut
                 let circle = path.get(at..).unwrap_or_default();
                 let names: Vec<_> = circle.iter().chain([&name]).map(|one| format!("`{one}`")).collect();
                 let message = format!("escalations fall back on each other in a cycle: {}", names.join(", "));
-                notes.note(Diagnostic::new(Code::EscalationCycle, to.span, message));
+                diagnostics.note(Diagnostic::new(Code::EscalationCycle, to.span, message));
                 break;
             }
             path.push(name);
@@ -149,25 +149,25 @@ pub(super) fn no_circles(map: &OrderedEntries<Name, EscalationSpec>, notes: &mut
 pub(super) fn unused(
     map: &OrderedEntries<Name, EscalationSpec>,
     led: &BTreeSet<&str>,
-    notes: &mut FileDiagnostics,
+    diagnostics: &mut FileDiagnostics,
 ) {
     for (name, _) in map.iter() {
         if !led.contains(name.value.as_str()) {
             let message = format!("the escalation `{}` is never used", name.value);
             let mistake = Diagnostic::new(Code::UnusedEscalation, name.span, message);
-            notes.note(mistake.with_help("use it as the `on_block` of a gate, or remove it"));
+            diagnostics.note(mistake.with_help("use it as the `on_block` of a gate, or remove it"));
         }
     }
 }
 
 /// Text never becomes code: the script of a gate contains no template.
-pub(super) fn script(gate: &GateSpec, source: &SourceText, notes: &mut FileDiagnostics) {
+pub(super) fn script(gate: &GateSpec, source: &SourceText, diagnostics: &mut FileDiagnostics) {
     let Some(script) = &gate.run else { return };
     for (at, _) in templates_in_script(&script.value) {
         let span = part(source, script, at);
         let message = "templates are not expanded in scripts (injection risk)";
         let mistake = Diagnostic::new(Code::TemplateInScript, span, message);
-        notes.note(mistake.with_help(
+        diagnostics.note(mistake.with_help(
             "read \"$WF_GATE_VALUE\" or \"$WF_GATE_CONTEXT\", or a parameter from \
              \"$WF_PARAM_NAME\"",
         ));

@@ -7,7 +7,7 @@ use crate::ast::GateSpec;
 use wf_base::diag::{Code, Diagnostic};
 
 /// Checks that a gate has the name of its file, and leads to escalations that exist.
-pub(super) fn check(loaded: &LoadedSpec, file: usize, gate: &GateSpec, notes: &mut FileDiagnostics) {
+pub(super) fn check(loaded: &LoadedSpec, file: usize, gate: &GateSpec, diagnostics: &mut FileDiagnostics) {
     let Some(source) = loaded.sources.get(file) else {
         return;
     };
@@ -19,22 +19,22 @@ pub(super) fn check(loaded: &LoadedSpec, file: usize, gate: &GateSpec, notes: &m
             gate.id.value
         );
         let mistake = Diagnostic::new(Code::GateMisnamed, gate.id.span, message);
-        notes.note(mistake.with_help(format!("write `id: {stem}`, or rename the file")));
+        diagnostics.note(mistake.with_help(format!("write `id: {stem}`, or rename the file")));
     }
-    escalations::no_circles(&gate.escalation, notes);
-    escalations::start_nothing("a gate", &gate.escalation, escalations::OF_PLAN, notes);
+    escalations::no_circles(&gate.escalation, diagnostics);
+    escalations::start_nothing("a gate", &gate.escalation, escalations::OF_PLAN, diagnostics);
     if loaded.is_whole(file) {
         let led = escalations::led_to(gate);
-        escalations::unused(&gate.escalation, &led, notes);
+        escalations::unused(&gate.escalation, &led, diagnostics);
     }
     // A plan that names the gate may have the escalation; its own check reports it if not.
     if file == 0 {
-        elsewhere(gate, notes);
+        elsewhere(gate, diagnostics);
     }
-    escalations::script(gate, source, notes);
+    escalations::script(gate, source, diagnostics);
 }
 
-fn elsewhere(gate: &GateSpec, notes: &mut FileDiagnostics) {
+fn elsewhere(gate: &GateSpec, diagnostics: &mut FileDiagnostics) {
     let known = KnownEscalations::of([&gate.escalation]);
     let fallbacks = gate.escalation.iter();
     let fallbacks = fallbacks.filter_map(|(_, one)| one.fallback.as_ref());
@@ -46,7 +46,7 @@ fn elsewhere(gate: &GateSpec, notes: &mut FileDiagnostics) {
             );
             let mistake = Diagnostic::new(Code::EscalationElsewhere, name.span, message);
             let help = "declare it under `escalation` here";
-            notes.misspelt(mistake, name.value.as_str(), known.names(), help);
+            diagnostics.misspelt(mistake, name.value.as_str(), known.names(), help);
         }
     }
 }

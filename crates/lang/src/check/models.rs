@@ -22,33 +22,33 @@ pub fn models(loaded: &mut LoadedSpec, known: impl FnOnce() -> Option<Arc<ModelT
     let Some(known) = known() else { return };
     let mut found: Vec<(usize, Diagnostic)> = Vec::new();
     for (file, plan) in loaded.plans.iter().enumerate() {
-        let mut notes = FileDiagnostics::default();
+        let mut diagnostics = FileDiagnostics::default();
         let planner = plan.iter().filter_map(planner_role);
         let roles = planner.chain(plan.iter().flat_map(judge_roles));
         let roles = roles.chain(plan.iter().flat_map(envelopes).flat_map(|envelope| &envelope.roles));
         for role in roles.filter(|role| !known.roles.contains_key(&role.value)) {
-            unknown_role(role, &known, &mut notes);
+            unknown_role(role, &known, &mut diagnostics);
         }
         let usual = plan.as_ref().and_then(usual_planner);
         if let Some(role) = usual.filter(|role| !known.roles.contains_key(&role.value)) {
-            unknown_role(&role, &known, &mut notes);
+            unknown_role(&role, &known, &mut diagnostics);
         }
         let servers = plan.iter().flat_map(envelopes).flat_map(|envelope| &envelope.mcp);
         for server in servers.filter(|server| !known.servers.contains_key(&server.value)) {
-            unknown_server(server, &known, &mut notes);
+            unknown_server(server, &known, &mut diagnostics);
         }
         for agent in plan.iter().flat_map(agents) {
             if let Some(name) = agent.model.as_ref().filter(|name| !known.models.contains_key(&name.value)) {
-                unknown_model(name, &known, &mut notes);
+                unknown_model(name, &known, &mut diagnostics);
             }
             if let Some(role) = agent.role.as_ref().filter(|role| !known.roles.contains_key(&role.value)) {
-                unknown_role(role, &known, &mut notes);
+                unknown_role(role, &known, &mut diagnostics);
             }
             for server in agent.mcp.iter().filter(|server| !known.servers.contains_key(&server.value)) {
-                unknown_server(server, &known, &mut notes);
+                unknown_server(server, &known, &mut diagnostics);
             }
         }
-        let wrong = notes.into_diagnostics().into_iter();
+        let wrong = diagnostics.into_diagnostics().into_iter();
         found.extend(wrong.map(|mistake| (file, mistake)));
     }
     loaded.diagnostics.extend(found);
@@ -92,32 +92,32 @@ fn judge_roles(plan: &PlanSpec) -> impl Iterator<Item = &Spanned<Name>> {
     checks.filter_map(|check| Some(&check.judge.as_ref()?.role))
 }
 
-fn unknown_model(name: &Spanned<Name>, known: &ModelTable, notes: &mut FileDiagnostics) {
+fn unknown_model(name: &Spanned<Name>, known: &ModelTable, diagnostics: &mut FileDiagnostics) {
     let message = format!("wf.yaml defines no model `{}`", name.value);
     let mistake = Diagnostic::new(Code::UnknownModel, name.span, message);
     if known.roles.contains_key(&name.value) {
-        return notes.note(mistake.with_help(format!("it is a role: write `role: {}`", name.value)));
+        return diagnostics.note(mistake.with_help(format!("it is a role: write `role: {}`", name.value)));
     }
     let help = format!("add it to wf.yaml: `models: {{{}: {{api: …, model: …}}}}`", name.value);
-    notes.misspelt(mistake, name.value.as_str(), known.models.keys().map(Name::as_str), &help);
+    diagnostics.misspelt(mistake, name.value.as_str(), known.models.keys().map(Name::as_str), &help);
 }
 
-fn unknown_role(role: &Spanned<Name>, known: &ModelTable, notes: &mut FileDiagnostics) {
+fn unknown_role(role: &Spanned<Name>, known: &ModelTable, diagnostics: &mut FileDiagnostics) {
     let message = format!("wf.yaml gives no model to the role `{}`", role.value);
     let mistake = Diagnostic::new(Code::UnknownModel, role.span, message);
     if known.models.contains_key(&role.value) {
-        return notes.note(mistake.with_help(format!("it is a model: write `model: {}`", role.value)));
+        return diagnostics.note(mistake.with_help(format!("it is a model: write `model: {}`", role.value)));
     }
     let model = known.models.keys().next().map_or("MODEL", Name::as_str);
     let help = format!("add it to wf.yaml: `roles: {{{}: {model}}}`", role.value);
-    notes.misspelt(mistake, role.value.as_str(), known.roles.keys().map(Name::as_str), &help);
+    diagnostics.misspelt(mistake, role.value.as_str(), known.roles.keys().map(Name::as_str), &help);
 }
 
-fn unknown_server(server: &Spanned<Name>, known: &ModelTable, notes: &mut FileDiagnostics) {
+fn unknown_server(server: &Spanned<Name>, known: &ModelTable, diagnostics: &mut FileDiagnostics) {
     let message = format!("wf.yaml defines no MCP server `{}`", server.value);
     let mistake = Diagnostic::new(Code::UnknownServer, server.span, message);
     let help = format!("add it to wf.yaml: `mcp: {{{}: {{command: […], tools: […]}}}}`", server.value);
-    notes.misspelt(mistake, server.value.as_str(), known.servers.keys().map(Name::as_str), &help);
+    diagnostics.misspelt(mistake, server.value.as_str(), known.servers.keys().map(Name::as_str), &help);
 }
 
 #[cfg(test)]

@@ -11,29 +11,29 @@ pub fn people(loaded: &mut LoadedSpec, names: &[String], required: u32) {
     for (file, plan) in loaded.plans.iter().enumerate() {
         let of_plans = plan.iter().flat_map(of_plan);
         let gate = loaded.gates.get(&file).into_iter().flat_map(of_gate);
-        let mut notes = FileDiagnostics::default();
+        let mut diagnostics = FileDiagnostics::default();
         for some in of_plans.chain(gate) {
             for name in some.iter().filter(|name| !names.contains(&name.value)) {
-                unknown(name, names, &mut notes);
+                unknown(name, names, &mut diagnostics);
             }
-            too_few(some, required, &mut notes);
+            too_few(some, required, &mut diagnostics);
         }
-        let wrong = notes.into_diagnostics().into_iter();
+        let wrong = diagnostics.into_diagnostics().into_iter();
         found.extend(wrong.map(|mistake| (file, mistake)));
     }
     loaded.diagnostics.extend(found);
     loaded.sort();
 }
 
-fn unknown(name: &Spanned<String>, names: &[String], notes: &mut FileDiagnostics) {
+fn unknown(name: &Spanned<String>, names: &[String], diagnostics: &mut FileDiagnostics) {
     let message = format!("`{}` is not listed as an approver of this workspace", name.value);
     let mistake = Diagnostic::new(Code::UnknownApprover, name.span, message);
     let known = names.iter().map(String::as_str);
-    notes.misspelt(mistake, &name.value, known, "add them to approvers.yaml");
+    diagnostics.misspelt(mistake, &name.value, known, "add them to approvers.yaml");
 }
 
 /// Notes lists with fewer approvers than must agree.
-fn too_few(some: &[Spanned<String>], required: u32, notes: &mut FileDiagnostics) {
+fn too_few(some: &[Spanned<String>], required: u32, diagnostics: &mut FileDiagnostics) {
     let Some(first) = some.first() else { return };
     if some.len() < required as usize {
         let may = some.len();
@@ -42,7 +42,7 @@ fn too_few(some: &[Spanned<String>], required: u32, notes: &mut FileDiagnostics)
                                approve here"
         );
         let mistake = Diagnostic::new(Code::ValueWrong, first.span, message);
-        notes.note(mistake.with_help("list more approvers, or none: then all approvers may approve"));
+        diagnostics.note(mistake.with_help("list more approvers, or none: then all approvers may approve"));
     }
 }
 

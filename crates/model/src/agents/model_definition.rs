@@ -72,10 +72,10 @@ pub enum ModelChoice {
 }
 
 impl RecordView for ModelChoice {
-    fn view(&self, sheet: &mut SummaryBuilder) {
+    fn view(&self, summary: &mut SummaryBuilder) {
         match self {
-            Self::Model(name) => lines!(sheet in Work { plain "model" = name }),
-            Self::Role(name) => lines!(sheet in Work { plain "role" = name }),
+            Self::Model(name) => lines!(summary in Work { plain "model" = name }),
+            Self::Role(name) => lines!(summary in Work { plain "role" = name }),
         }
     }
 }

@@ -21,8 +21,8 @@ pub struct ApprovalStep {
 }
 
 /// A decision made by approvers.
-pub(crate) fn show_approval(decision: &ApprovalStep, sheet: &mut SummaryBuilder) {
-    lines!(sheet in Decision { guard "approve" = "it waits for an approval", below "approve" = decision });
+pub(crate) fn show_approval(decision: &ApprovalStep, summary: &mut SummaryBuilder) {
+    lines!(summary in Decision { guard "approve" = "it waits for an approval", below "approve" = decision });
 }
 
 view! { decision: ApprovalStep in Decision {
@@ -61,14 +61,14 @@ pub enum AnswerChoices {
 
 /// The answer that is asked for.
 impl RecordView for AnswerKind {
-    fn view(&self, sheet: &mut SummaryBuilder) {
+    fn view(&self, summary: &mut SummaryBuilder) {
         let source = match self {
             Self::Choose(AnswerChoices::List(words)) => words.join(", "),
             _ => self.template().map(|text| text.source().to_owned()).unwrap_or_default(),
         };
-        lines!(sheet in Decision { plain (self.as_str()) = source });
+        lines!(summary in Decision { plain (self.as_str()) = source });
         if let Self::Edit { max_length, .. } = self {
-            lines!(sheet in Decision { most "max_length" = max_length });
+            lines!(summary in Decision { most "max_length" = max_length });
         }
     }
 }

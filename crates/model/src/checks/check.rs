@@ -55,11 +55,11 @@ pub struct Check {
 }
 
 /// Checks, each below its phase and its name.
-pub(crate) fn show_checks(checks: &[Check], sheet: &mut SummaryBuilder) {
+pub(crate) fn show_checks(checks: &[Check], summary: &mut SummaryBuilder) {
     for check in checks {
         let key = format!("{}.{}", check.phase.as_str(), check.name);
-        lines!(sheet in Proof { guard (&key) = "a check that must pass" });
-        sheet.below(&key, |sheet| check.view(sheet));
+        lines!(summary in Proof { guard (&key) = "a check that must pass" });
+        summary.below(&key, |summary| check.view(summary));
     }
 }
 
@@ -86,10 +86,10 @@ fn certainty_text(mode: CheckCertainty) -> (&'static str, f64) {
     }
 }
 
-fn show_expected(check: &Check, sheet: &mut SummaryBuilder) {
+fn show_expected(check: &Check, summary: &mut SummaryBuilder) {
     match check.probe {
-        Some(_) => show_expectations(&check.expect, sheet),
-        None => lines!(sheet in Proof { below "expect" = &check.expect }),
+        Some(_) => show_expectations(&check.expect, summary),
+        None => lines!(summary in Proof { below "expect" = &check.expect }),
     }
 }
 
@@ -184,17 +184,17 @@ pub enum CheckProbe {
 }
 
 impl RecordView for CheckProbe {
-    fn view(&self, sheet: &mut SummaryBuilder) {
+    fn view(&self, summary: &mut SummaryBuilder) {
         match self {
-            Self::Run(script) => script.view(sheet),
-            Self::Exec(words) => show_argv(words, sheet),
+            Self::Run(script) => script.view(summary),
+            Self::Exec(words) => show_argv(words, summary),
         }
     }
 }
 
 /// A program and its arguments.
-pub(crate) fn show_argv(words: &[Template], sheet: &mut SummaryBuilder) {
-    lines!(sheet in Work { plain "exec" = shell_words(words.iter().map(Template::source)) });
+pub(crate) fn show_argv(words: &[Template], summary: &mut SummaryBuilder) {
+    lines!(summary in Work { plain "exec" = shell_words(words.iter().map(Template::source)) });
 }
 
 /// The expected result of a check. Every expectation that is given must be met; if none names the
@@ -262,8 +262,8 @@ view! { tests: TestExpectation in Proof {
 } }
 
 /// The expectations of what a process does.
-pub(crate) fn show_expectations(expect: &Expectation, sheet: &mut SummaryBuilder) {
-    lines!(sheet in Proof {
+pub(crate) fn show_expectations(expect: &Expectation, summary: &mut SummaryBuilder) {
+    lines!(summary in Proof {
         guard "expect.exit_code" = expect.exit_code.unwrap_or(0).to_string(); expect.exit_code.is_none(),
         below "expect" = expect,
     });
@@ -323,9 +323,9 @@ pub struct JsonExpectation {
 }
 
 /// Comparisons, each of what a JSON path selects.
-pub(crate) fn show_json_expectations(comparisons: &[JsonExpectation], sheet: &mut SummaryBuilder) {
+pub(crate) fn show_json_expectations(comparisons: &[JsonExpectation], summary: &mut SummaryBuilder) {
     for comparison in comparisons {
-        sheet.below(&format!("json[{}]", comparison.path), |sheet| comparison.view(sheet));
+        summary.below(&format!("json[{}]", comparison.path), |summary| comparison.view(summary));
     }
 }
 

@@ -24,12 +24,12 @@ pub struct Escalation {
 }
 
 /// The escalations that blocks lead to.
-pub(crate) fn show_escalations(own: &[Escalation], sheet: &mut SummaryBuilder) {
-    sheet.below("escalation", |sheet| {
+pub(crate) fn show_escalations(own: &[Escalation], summary: &mut SummaryBuilder) {
+    summary.below("escalation", |summary| {
         for escalation in own {
             let (name, action) = (&escalation.name, escalation.action.as_str());
-            lines!(sheet in Decision { plain (name) = action });
-            sheet.below(name, |sheet| escalation.view(sheet));
+            lines!(summary in Decision { plain (name) = action });
+            summary.below(name, |summary| escalation.view(summary));
         }
     });
 }

@@ -41,13 +41,13 @@ pub struct Gate {
 }
 
 /// Names the gates that apply; each is shown once, in a part of its own.
-pub(crate) fn show_gate_names(gates: &[Arc<Gate>], sheet: &mut SummaryBuilder) {
+pub(crate) fn show_gate_names(gates: &[Arc<Gate>], summary: &mut SummaryBuilder) {
     let ids: Vec<String> = gates.iter().map(|gate| gate.id.to_string()).collect();
-    lines!(sheet in Decision { guard "gates" = &ids });
+    lines!(summary in Decision { guard "gates" = &ids });
 }
 
 /// A gate in full.
-pub(crate) fn show_gate(gate: &Gate, sheet: &mut SummaryBuilder) {
+pub(crate) fn show_gate(gate: &Gate, summary: &mut SummaryBuilder) {
     let Gate {
         id: _, // The part that all its lines stand in.
         title,
@@ -60,7 +60,7 @@ pub(crate) fn show_gate(gate: &Gate, sheet: &mut SummaryBuilder) {
         escalations: own,
         approval,
     } = gate;
-    lines!(sheet in Decision {
+    lines!(summary in Decision {
         plain "title" in About = title,
         plain "file" = path.as_deref().unwrap_or("in the plan"),
         plain "on" = on.as_str(),
@@ -72,14 +72,14 @@ pub(crate) fn show_gate(gate: &Gate, sheet: &mut SummaryBuilder) {
         plain "extract" = extract,
     });
     match provider {
-        GateProvider::Predicate(rule) => rule.view(sheet),
-        GateProvider::Script(program) => program.view(sheet),
-        GateProvider::Guardrail(detector) => sheet.below("config", |sheet| detector.view(sheet)),
-        GateProvider::Llm(model) => model.view(sheet),
+        GateProvider::Predicate(rule) => rule.view(summary),
+        GateProvider::Script(program) => program.view(summary),
+        GateProvider::Guardrail(detector) => summary.below("config", |summary| detector.view(summary)),
+        GateProvider::Llm(model) => model.view(summary),
     }
-    lines!(sheet in Decision { plain "on_block" = on_block });
-    show_escalations(own, sheet);
-    sheet.below("approval", |sheet| approval.view(sheet));
+    lines!(summary in Decision { plain "on_block" = on_block });
+    show_escalations(own, summary);
+    summary.below("approval", |summary| approval.view(summary));
 }
 
 keywords! {
@@ -177,7 +177,7 @@ pub enum GatePredicate {
 
 /// A rule, named by `check` and completed by `config`.
 impl RecordView for GatePredicate {
-    fn view(&self, sheet: &mut SummaryBuilder) {
+    fn view(&self, summary: &mut SummaryBuilder) {
         let name = match self {
             Self::NumericRange { .. } => "numeric_range",
             Self::StringMatch { .. } => "string_match",
@@ -186,10 +186,10 @@ impl RecordView for GatePredicate {
             Self::ApprovalAlways => "approval_always",
             Self::JsonPath(_) => "json_path",
         };
-        lines!(sheet in Decision { plain "check" = name });
-        sheet.below("config", |sheet| match self {
+        lines!(summary in Decision { plain "check" = name });
+        summary.below("config", |summary| match self {
             Self::NumericRange { block_outside, auto_approve, require_approval, clamp } => {
-                lines!(sheet in Decision {
+                lines!(summary in Decision {
                     guard "block_outside" = block_outside.as_ref().map(span_text),
                     grant "auto_approve" = auto_approve.as_ref().map(span_text),
                     guard "require_approval" = require_approval.as_ref().map(span_text),
@@ -197,18 +197,18 @@ impl RecordView for GatePredicate {
                 });
             }
             Self::StringMatch { allowed, approval } => {
-                lines!(sheet in Decision {
+                lines!(summary in Decision {
                     grant "allowed_values" = allowed,
                     grant "approval_values" = approval,
                 });
             }
-            Self::Regex(pattern) => lines!(sheet in Decision { plain "pattern" = pattern.to_string() }),
+            Self::Regex(pattern) => lines!(summary in Decision { plain "pattern" = pattern.to_string() }),
             Self::FileValid { permitted, max_size_bytes } => {
                 let size = max_size_bytes.map(|size| (exact_bytes(size), weight(size)));
-                lines!(sheet in Decision { plain "permitted" = permitted, most "max_size" = size });
+                lines!(summary in Decision { plain "permitted" = permitted, most "max_size" = size });
             }
             Self::ApprovalAlways => {}
-            Self::JsonPath(comparisons) => show_json_expectations(comparisons, sheet),
+            Self::JsonPath(comparisons) => show_json_expectations(comparisons, summary),
         });
     }
 }

@@ -51,11 +51,11 @@ impl RetryPolicy {
 }
 
 /// The retries of a step. Without any, nothing else about them matters.
-pub(crate) fn show_retries(retry: &RetryPolicy, sheet: &mut SummaryBuilder) {
+pub(crate) fn show_retries(retry: &RetryPolicy, summary: &mut SummaryBuilder) {
     if retry.max == 0 {
-        return lines!(sheet in Effort { most "retry.max" = &retry.max; true });
+        return lines!(summary in Effort { most "retry.max" = &retry.max; true });
     }
-    sheet.below("retry", |sheet| retry.view(sheet));
+    summary.below("retry", |summary| retry.view(summary));
 }
 
 view! { retry: RetryPolicy in Effort {
@@ -114,7 +114,7 @@ pub struct FailureClassRule {
 }
 
 /// The rules for the class of a failure, and so for its retry.
-pub(crate) fn show_failure_rules(rules: &[FailureClassRule], sheet: &mut SummaryBuilder) {
+pub(crate) fn show_failure_rules(rules: &[FailureClassRule], summary: &mut SummaryBuilder) {
     for (at, rule) in rules.iter().enumerate() {
         let FailureClassRule { exit_code, signal, output, class } = rule;
         let mut ifs = Vec::new();
@@ -125,7 +125,7 @@ pub(crate) fn show_failure_rules(rules: &[FailureClassRule], sheet: &mut Summary
         ifs.extend(output.iter().map(|output| format!("output matching {}", output.as_str())));
         let text = format!("{} if {}", class.as_str(), ifs.join(" and "));
         let key = format!("classify[{}]", at + 1);
-        lines!(sheet in Effort { plain (&key) = text });
+        lines!(summary in Effort { plain (&key) = text });
     }
 }
 

@@ -102,9 +102,9 @@ fn in_worktree(work: &AgentWork) -> bool {
     work.workspace != AgentWorkspace::default()
 }
 
-fn show_untrusted_paths(paths: &[String], sheet: &mut SummaryBuilder) {
+fn show_untrusted_paths(paths: &[String], summary: &mut SummaryBuilder) {
     for path in paths {
-        lines!(sheet in Reach { guard "untrusted" = path });
+        lines!(summary in Reach { guard "untrusted" = path });
     }
 }
 

@@ -25,12 +25,12 @@ pub struct PlanParam {
 }
 
 /// The parameters of a plan.
-pub(crate) fn show_params(params: &[PlanParam], sheet: &mut SummaryBuilder) {
+pub(crate) fn show_params(params: &[PlanParam], summary: &mut SummaryBuilder) {
     for PlanParam { name, schema, default, taint, description } in params {
         let key = format!("params.{name}");
-        lines!(sheet in Data { plain (&key) = schema });
-        sheet.below(&key, |sheet| {
-            lines!(sheet in Data {
+        lines!(summary in Data { plain (&key) = schema });
+        summary.below(&key, |summary| {
+            lines!(summary in Data {
                 plain "default" = default,
                 plain "taint" = taint.as_str(); *taint == TaintLevel::Owner,
                 plain "description" in About = description,

@@ -30,7 +30,7 @@ pub enum PlannerSource {
 }
 
 /// The planner, which may add unreviewed alternatives. A planner, or a change of it, grants more.
-pub(crate) fn show_planner(parts: &PlanParts, sheet: &mut SummaryBuilder) {
+pub(crate) fn show_planner(parts: &PlanParts, summary: &mut SummaryBuilder) {
     let (planner, on_stuck) = (&parts.planner, parts.on_stuck);
     if let Some(Planner { source, timeout }) = planner {
         let program = match source {
@@ -38,7 +38,7 @@ pub(crate) fn show_planner(parts: &PlanParts, sheet: &mut SummaryBuilder) {
             PlannerSource::Role(role) => format!("the model with the role `{role}`"),
         };
         let asked = format!("{program} adds alternatives to steps that no approver has reviewed");
-        lines!(sheet in Effort {
+        lines!(summary in Effort {
             grant "planner" in Reach = &vec![asked],
             plain "planner.timeout" = format_duration(*timeout),
         });
@@ -46,7 +46,7 @@ pub(crate) fn show_planner(parts: &PlanParts, sheet: &mut SummaryBuilder) {
     // With `escalate`, a planner is asked, too, and people come after it.
     let consults = planner.is_some() && on_stuck != OnStuck::Abandon;
     let level = f64::from(u8::from(consults));
-    lines!(sheet in Reach { most "on_stuck" = (on_stuck.as_str(), level); on_stuck == OnStuck::Abandon });
+    lines!(summary in Reach { most "on_stuck" = (on_stuck.as_str(), level); on_stuck == OnStuck::Abandon });
 }
 
 keywords! {

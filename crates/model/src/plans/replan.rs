@@ -60,12 +60,12 @@ fn strictness_text(is_strict: bool) -> (&'static str, f64) {
 
 /// The limits of replanning after a failure, and the tolerance for acceptance. Without replanning,
 /// only a full pass is accepted, so that an added tolerance is a weaker proof.
-pub(crate) fn show_replan(parts: &PlanParts, sheet: &mut SummaryBuilder) {
+pub(crate) fn show_replan(parts: &PlanParts, summary: &mut SummaryBuilder) {
     match &parts.replan {
         Some(replan) => {
-            lines!(sheet in Effort { grant "replan" = "a failed run is re-planned", below "replan" = replan });
+            lines!(summary in Effort { grant "replan" = "a failed run is re-planned", below "replan" = replan });
         }
-        None => lines!(sheet in Proof { most "replan.strict" = strictness_text(true); true }),
+        None => lines!(summary in Proof { most "replan.strict" = strictness_text(true); true }),
     }
 }
 

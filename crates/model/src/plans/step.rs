@@ -133,12 +133,12 @@ pub struct Step {
 }
 
 /// A step of a plan. The briefing of an agent is its work, and shown as that.
-pub(crate) fn show_step(step: &Step, plan: &Plan, sheet: &mut SummaryBuilder) {
+pub(crate) fn show_step(step: &Step, plan: &Plan, summary: &mut SummaryBuilder) {
     let prose = step.briefing.as_deref().filter(|_| !matches!(step.work, StepWork::Agent(_)));
-    show_about(step.title.as_deref(), prose, sheet);
+    show_about(step.title.as_deref(), prose, summary);
     let needs = step.depends_on.iter().map(|ix| plan.step(*ix).id.to_string());
-    lines!(sheet in Graph { guard "depends_on" = &needs.collect::<Vec<_>>() });
-    step.view(sheet);
+    lines!(summary in Graph { guard "depends_on" = &needs.collect::<Vec<_>>() });
+    step.view(summary);
 }
 
 // The id is the part that all lines stand in, and each alternative stands in a part of its own.
@@ -328,7 +328,7 @@ pub enum StepRepetition {
 }
 
 impl RecordView for StepRepetition {
-    fn view(&self, sheet: &mut SummaryBuilder) {
+    fn view(&self, summary: &mut SummaryBuilder) {
         let (key, text) = match self {
             Self::Once => return,
             Self::Each(list) => ("for_each", list.source().to_owned()),
@@ -338,16 +338,16 @@ impl RecordView for StepRepetition {
                 ("matrix", Value::from(items).to_string())
             }
         };
-        lines!(sheet in Graph { plain (key) = text });
+        lines!(summary in Graph { plain (key) = text });
     }
 }
 
-fn show_outputs(step: &Step, sheet: &mut SummaryBuilder) {
+fn show_outputs(step: &Step, summary: &mut SummaryBuilder) {
     for RequiredOutput { name, schema } in &step.outputs {
         let key = format!("outputs.{name}");
-        lines!(sheet in Data { guard (&key) = schema });
+        lines!(summary in Data { guard (&key) = schema });
         let taint = step.external.contains(name).then_some("external");
-        sheet.below(&key, |sheet| lines!(sheet in Data { plain "taint" = taint }));
+        summary.below(&key, |summary| lines!(summary in Data { plain "taint" = taint }));
     }
 }
 
@@ -361,9 +361,9 @@ pub struct StepCache {
 }
 
 impl RecordView for StepCache {
-    fn view(&self, sheet: &mut SummaryBuilder) {
+    fn view(&self, summary: &mut SummaryBuilder) {
         let Self { inputs, outputs } = self;
-        lines!(sheet in Data {
+        lines!(summary in Data {
             grant "cache" = "its result may be reused while its inputs are unchanged",
             guard "cache.inputs" = inputs,
             grant "cache.outputs" = outputs,

@@ -37,17 +37,17 @@ pub enum StepWork {
 }
 
 impl RecordView for StepWork {
-    fn view(&self, sheet: &mut SummaryBuilder) {
+    fn view(&self, summary: &mut SummaryBuilder) {
         match self {
-            Self::Run(own) => own.view(sheet),
-            Self::Exec(own) => show_argv(own, sheet),
-            Self::Skill(call) => sheet.below("skill", |sheet| call.view(sheet)),
-            Self::Agent(own) => sheet.below("agent", |sheet| own.view(sheet)),
-            Self::Http(request) => sheet.below("http", |sheet| request.view(sheet)),
-            Self::Uses(nested) => show_use(nested, sheet),
-            Self::Generated(made) => made.view(sheet),
-            Self::Wait(what) => sheet.below("wait", |sheet| what.view(sheet)),
-            Self::Approve(decision) => show_approval(decision, sheet),
+            Self::Run(own) => own.view(summary),
+            Self::Exec(own) => show_argv(own, summary),
+            Self::Skill(call) => summary.below("skill", |summary| call.view(summary)),
+            Self::Agent(own) => summary.below("agent", |summary| own.view(summary)),
+            Self::Http(request) => summary.below("http", |summary| request.view(summary)),
+            Self::Uses(nested) => show_use(nested, summary),
+            Self::Generated(made) => made.view(summary),
+            Self::Wait(what) => summary.below("wait", |summary| what.view(summary)),
+            Self::Approve(decision) => show_approval(decision, summary),
         }
     }
 }
@@ -158,12 +158,12 @@ pub enum WaitCondition {
 }
 
 impl RecordView for WaitCondition {
-    fn view(&self, sheet: &mut SummaryBuilder) {
+    fn view(&self, summary: &mut SummaryBuilder) {
         let (key, text) = match self {
             Self::For(time) => ("duration", exact_duration(*time)),
             Self::Until(moment) => ("until", moment.to_string()),
             Self::File(path) => ("file", path.source().to_owned()),
         };
-        lines!(sheet in Work { plain (key) = text });
+        lines!(summary in Work { plain (key) = text });
     }
 }

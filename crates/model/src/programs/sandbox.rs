@@ -21,9 +21,9 @@ pub struct SandboxPermissions {
 }
 
 /// The permissions of a process in a sandbox.
-pub(crate) fn show_permissions(allow: &SandboxPermissions, all_programs: &str, sheet: &mut SummaryBuilder) {
+pub(crate) fn show_permissions(allow: &SandboxPermissions, all_programs: &str, summary: &mut SummaryBuilder) {
     let SandboxPermissions { read, write, net, env, exec } = allow;
-    lines!(sheet in Reach {
+    lines!(summary in Reach {
         grant "read" = read,
         grant "write" = write,
         grant "env" = env,

@@ -45,12 +45,12 @@ pub struct SkillArg {
     pub position: Option<u32>,
 }
 
-fn show_arguments(args: &[SkillArg], sheet: &mut SummaryBuilder) {
+fn show_arguments(args: &[SkillArg], summary: &mut SummaryBuilder) {
     for SkillArg { name, schema, value, position } in args {
         let key = format!("args.{name}");
-        lines!(sheet in Data { plain (&key) = value });
-        sheet.below(&key, |sheet| {
-            lines!(sheet in Work { plain "position" = position, guard "schema" in Proof = schema });
+        lines!(summary in Data { plain (&key) = value });
+        summary.below(&key, |summary| {
+            lines!(summary in Work { plain "position" = position, guard "schema" in Proof = schema });
         });
     }
 }

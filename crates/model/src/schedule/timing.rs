@@ -81,10 +81,10 @@ fn moment_text(at: Option<Moment>) -> String {
     at.map_or_else(|| "none".into(), |at| at.to_string())
 }
 
-fn show_schedule(rules: &[TimingRule], sheet: &mut SummaryBuilder) {
-    lines!(sheet in Graph { plain "schedule" = &rules.iter().map(rule_text).collect::<Vec<_>>() });
+fn show_schedule(rules: &[TimingRule], summary: &mut SummaryBuilder) {
+    lines!(summary in Graph { plain "schedule" = &rules.iter().map(rule_text).collect::<Vec<_>>() });
     if let Some(TimingRule::Cron { dst, .. } | TimingRule::At { dst, .. }) = rules.first() {
-        sheet.below("dst", |sheet| dst.view(sheet));
+        summary.below("dst", |summary| dst.view(summary));
     }
 }
 

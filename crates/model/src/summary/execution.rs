@@ -6,19 +6,19 @@ use crate::plans::work::StepWork;
 use crate::programs::sandbox::show_permissions;
 
 /// The differences in one of a step's alternatives.
-pub(crate) fn show_alternative(other: &Alternative, sheet: &mut SummaryBuilder) {
-    show_execution(&other.step, sheet);
-    show_retries(&other.step.retry, sheet);
+pub(crate) fn show_alternative(other: &Alternative, summary: &mut SummaryBuilder) {
+    show_execution(&other.step, summary);
+    show_retries(&other.step.retry, summary);
 }
 
 /// The keys of a step that its alternatives may have, too, apart from `retry`.
-pub(crate) fn show_execution(step: &Step, sheet: &mut SummaryBuilder) {
-    lines!(sheet in Work { plain "tool" = &step.tool, plain "target" = &step.target });
-    step.work.view(sheet);
-    lines!(sheet in Work { plain "env" = &step.env, plain "cwd" = &step.cwd });
-    lines!(sheet in Reach { grant "secrets" = &secret_names(step) });
-    show_confinement(step, sheet);
-    lines!(sheet in Effort { most "timeout" = time_limit(step.timeout); step.timeout.is_none() });
+pub(crate) fn show_execution(step: &Step, summary: &mut SummaryBuilder) {
+    lines!(summary in Work { plain "tool" = &step.tool, plain "target" = &step.target });
+    step.work.view(summary);
+    lines!(summary in Work { plain "env" = &step.env, plain "cwd" = &step.cwd });
+    lines!(summary in Reach { grant "secrets" = &secret_names(step) });
+    show_confinement(step, summary);
+    lines!(summary in Effort { most "timeout" = time_limit(step.timeout); step.timeout.is_none() });
 }
 
 /// The secrets that the work of a step and its variables read, by name.
@@ -37,7 +37,7 @@ fn secret_names(step: &Step) -> Vec<String> {
 
 /// The boundary of the work: its container, its sandbox or none. What `allow` and `limits` say is shown whatever the work
 /// is.
-fn show_confinement(step: &Step, sheet: &mut SummaryBuilder) {
+fn show_confinement(step: &Step, summary: &mut SummaryBuilder) {
     let sandbox = match (&step.container, &step.allow, &step.work) {
         (Some(_), ..) => Some((
             "a container: it sees only its image and the workspace, which it may change, and any host",
@@ -60,9 +60,9 @@ fn show_confinement(step: &Step, sheet: &mut SummaryBuilder) {
             | StepWork::Approve(_),
         ) => None,
     };
-    lines!(sheet in Work { plain "container" = &step.container, most "sandbox" in Reach = sandbox });
+    lines!(summary in Work { plain "container" = &step.container, most "sandbox" in Reach = sandbox });
     if let Some(allow) = &step.allow {
-        sheet.below("allow", |sheet| show_permissions(allow, "every program it can read", sheet));
+        summary.below("allow", |summary| show_permissions(allow, "every program it can read", summary));
     }
-    sheet.below("limits", |sheet| step.limits.view(sheet));
+    summary.below("limits", |summary| step.limits.view(summary));
 }

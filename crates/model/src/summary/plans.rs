@@ -54,97 +54,97 @@ impl ShownPlans {
 
 /// Returns the lines of a plan and of every plan that it uses, each once. `path` is its file.
 pub fn of_plan(plan: &Plan, path: &str) -> Vec<SummaryLine> {
-    let mut sheet = SummaryBuilder::default();
-    path.clone_into(&mut sheet.used.root);
-    show_plan(plan, &mut sheet);
-    while let Some((plan, name)) = sheet.used.queue.pop_front() {
-        sheet.set_plan(&name);
-        show_plan(&plan, &mut sheet);
+    let mut summary = SummaryBuilder::default();
+    path.clone_into(&mut summary.used.root);
+    show_plan(plan, &mut summary);
+    while let Some((plan, name)) = summary.used.queue.pop_front() {
+        summary.set_plan(&name);
+        show_plan(&plan, &mut summary);
     }
-    sheet.lines()
+    summary.lines()
 }
 
 /// Returns the lines of the schedule on which a goal starts its plan, and of the consequences.
 pub fn of_goal(goal: &Goal) -> Vec<SummaryLine> {
-    let mut sheet = SummaryBuilder::of_part("goal");
-    goal.view(&mut sheet);
-    sheet.lines()
+    let mut summary = SummaryBuilder::of_part("goal");
+    goal.view(&mut summary);
+    summary.lines()
 }
 
-fn show_plan(plan: &Plan, sheet: &mut SummaryBuilder) {
+fn show_plan(plan: &Plan, summary: &mut SummaryBuilder) {
     let parts = plan.parts();
-    lines!(sheet in About {
+    lines!(summary in About {
         plain "id" = &parts.id,
         plain "type" = parts.work_type.map(WorkItemType::as_str),
         plain "interaction_mode" in Effort = parts.interaction_mode.map(InteractionMode::as_str),
         plain "resume" in Effort = Some(parts.resume).filter(|mode| *mode != ResumeMode::default()).map(ResumeMode::as_str),
     });
-    show_about(parts.title.as_deref(), Some(&parts.briefing), sheet);
+    show_about(parts.title.as_deref(), Some(&parts.briefing), summary);
     let order: Vec<&str> = plan.order().into_iter().map(|ix| plan.step(ix).id.as_str()).collect();
-    lines!(sheet in Graph { plain "intent" in Effort = &parts.intent, plain "order" = order.join(", ") });
-    parts.view(sheet);
-    show_steps(plan, sheet);
-    show_new_gates(plan, sheet);
+    lines!(summary in Graph { plain "intent" in Effort = &parts.intent, plain "order" = order.join(", ") });
+    parts.view(summary);
+    show_steps(plan, summary);
+    show_new_gates(plan, summary);
 }
 
 /// Text for readers: it is shown, and decides nothing.
-pub(crate) fn show_about(title: Option<&str>, prose: Option<&str>, sheet: &mut SummaryBuilder) {
+pub(crate) fn show_about(title: Option<&str>, prose: Option<&str>, summary: &mut SummaryBuilder) {
     let prose = prose.filter(|prose| !prose.trim().is_empty());
-    lines!(sheet in About { plain "title" = title, plain "prose" = prose });
+    lines!(summary in About { plain "title" = title, plain "prose" = prose });
 }
 
 /// The use of another plan.
-pub(crate) fn show_use(nested: &NestedPlan, sheet: &mut SummaryBuilder) {
+pub(crate) fn show_use(nested: &NestedPlan, summary: &mut SummaryBuilder) {
     let NestedPlan { plan, path, with } = nested;
-    let name = sheet.used.name(plan, path);
-    lines!(sheet in Work { plain "uses" = name, plain "with" in Data = with });
+    let name = summary.used.name(plan, path);
+    lines!(summary in Work { plain "uses" = name, plain "with" in Data = with });
 }
 
 /// The plans that may be started.
-pub(crate) fn show_child_plans(plans: &[ChildPlan], sheet: &mut SummaryBuilder) {
-    let names: Vec<String> = plans.iter().map(|child| sheet.used.name(&child.plan, &child.path)).collect();
-    lines!(sheet in Reach { grant "plans" = &names });
+pub(crate) fn show_child_plans(plans: &[ChildPlan], summary: &mut SummaryBuilder) {
+    let names: Vec<String> = plans.iter().map(|child| summary.used.name(&child.plan, &child.path)).collect();
+    lines!(summary in Reach { grant "plans" = &names });
 }
 
 /// The steps of a plan, and their alternatives.
-fn show_steps(plan: &Plan, sheet: &mut SummaryBuilder) {
-    let trust = sheet.used.taints.of(plan);
+fn show_steps(plan: &Plan, summary: &mut SummaryBuilder) {
+    let trust = summary.used.taints.of(plan);
     for (at, own) in plan.steps().iter().enumerate() {
         let part = if at < plan.parts().main { "steps" } else { "finally" };
-        sheet.set_part(&format!("{part}.{}", own.id));
-        step::show_step(own, plan, sheet);
+        summary.set_part(&format!("{part}.{}", own.id));
+        step::show_step(own, plan, summary);
         if let Some(value) = trust.steps.get(own.id.as_str()) {
-            show_taint(own, value, sheet);
+            show_taint(own, value, summary);
         }
         for other in &own.alternatives {
-            sheet.set_part(&format!("{part}.{}.alternatives.{}", own.id, other.id));
-            show_alternative(other, sheet);
+            summary.set_part(&format!("{part}.{}.alternatives.{}", own.id, other.id));
+            show_alternative(other, summary);
         }
     }
 }
 
 /// The gates of a plan and of its steps that were not shown before.
-fn show_new_gates(plan: &Plan, sheet: &mut SummaryBuilder) {
+fn show_new_gates(plan: &Plan, summary: &mut SummaryBuilder) {
     let of_steps = plan.steps().iter().flat_map(|step| &step.gates);
     for own in plan.parts().gates.iter().chain(of_steps) {
-        if sheet.used.is_new(own) {
-            sheet.set_part(&format!("gates.{}", own.id));
-            gate::show_gate(own, sheet);
+        if summary.used.is_new(own) {
+            summary.set_part(&format!("gates.{}", own.id));
+            gate::show_gate(own, summary);
         }
     }
 }
 
 /// The trust in what a step outputs, where it is less than full.
-fn show_taint(step: &Step, value: &StepTaint, sheet: &mut SummaryBuilder) {
+fn show_taint(step: &Step, value: &StepTaint, summary: &mut SummaryBuilder) {
     let outputs = step.outputs.iter().map(|output| value.output(output.name.as_str()));
     let files = (!step.artifacts.is_empty()).then_some(&value.outputs_taint);
     let given = MixedTaint::mix_all(outputs.chain(files).chain(value.outputs.values()));
     let text = given.from.map(|from| format!("{}: its outputs come from {from}", given.taint.as_str()));
-    lines!(sheet in Data { plain "taint" = text });
+    lines!(summary in Data { plain "taint" = text });
 }
 
 /// The secrets of a plan.
-pub(crate) fn show_secrets(secrets: &[SecretDeclaration], sheet: &mut SummaryBuilder) {
+pub(crate) fn show_secrets(secrets: &[SecretDeclaration], summary: &mut SummaryBuilder) {
     for SecretDeclaration { name, source, masked } in secrets {
         let key = format!("secrets.{name}");
         let from = match source {
@@ -161,16 +161,16 @@ pub(crate) fn show_secrets(secrets: &[SecretDeclaration], sheet: &mut SummaryBui
         } else {
             ("no: it can appear in logs and records", 1.0)
         };
-        lines!(sheet in Reach { grant (&key) = from });
-        sheet.below(&key, |sheet| lines!(sheet in Reach { most "mask" = mask; *masked }));
+        lines!(summary in Reach { grant (&key) = from });
+        summary.below(&key, |summary| lines!(summary in Reach { most "mask" = mask; *masked }));
     }
 }
 
 /// The outputs of a plan.
-pub(crate) fn show_plan_outputs(outputs: &[PlanOutput], sheet: &mut SummaryBuilder) {
+pub(crate) fn show_plan_outputs(outputs: &[PlanOutput], summary: &mut SummaryBuilder) {
     for PlanOutput { name, schema, value } in outputs {
         let key = format!("outputs.{name}");
-        lines!(sheet in Data { plain (&key) = schema });
-        sheet.below(&key, |sheet| lines!(sheet in Data { plain "value" = value }));
+        lines!(summary in Data { plain (&key) = schema });
+        summary.below(&key, |summary| lines!(summary in Data { plain "value" = value }));
     }
 }

@@ -13,19 +13,19 @@ use super::SummaryBuilder;
 /// A record whose keys are shown to approvers.
 pub(crate) trait RecordView {
     /// Adds the lines of its keys.
-    fn view(&self, sheet: &mut SummaryBuilder);
+    fn view(&self, summary: &mut SummaryBuilder);
 }
 
 impl<T: RecordView> RecordView for Box<T> {
-    fn view(&self, sheet: &mut SummaryBuilder) {
-        self.as_ref().view(sheet);
+    fn view(&self, summary: &mut SummaryBuilder) {
+        self.as_ref().view(summary);
     }
 }
 
 impl<T: RecordView> RecordView for Option<T> {
-    fn view(&self, sheet: &mut SummaryBuilder) {
+    fn view(&self, summary: &mut SummaryBuilder) {
         if let Some(record) = self {
-            record.view(sheet);
+            record.view(summary);
         }
     }
 }
@@ -39,13 +39,13 @@ macro_rules! view {
         ),* $(,)?
     } $(aside $($aside:ident),+)?) => {
         impl $crate::summary::RecordView for $type {
-            fn view(&self, sheet: &mut $crate::summary::SummaryBuilder) {
+            fn view(&self, summary: &mut $crate::summary::SummaryBuilder) {
                 let $record = self;
                 let $type { $($field,)* $($($aside: _,)+)? } = $record;
                 // The text of an entry may be made of something else.
                 let _ = ($($field,)*);
                 $(line!(
-                    $risk sheet $record $field, line!(@kind $($own)? $subject),
+                    $risk summary $record $field, line!(@kind $($own)? $subject),
                     [$($key,)? stringify!($field)][0], line!(@text $field $($text)?), false $(|| $default)?
                 );)*
             }
@@ -55,11 +55,11 @@ macro_rules! view {
 
 /// Adds lines to a sheet, from a table like that of a record. A key that is no literal stands in parentheses.
 macro_rules! lines {
-    ($sheet:ident in $subject:ident {
+    ($summary:ident in $subject:ident {
         $($risk:ident $key:tt $(in $own:ident)? = $text:expr $(; $default:expr)?),* $(,)?
     }) => {
         {$(line!(
-            $risk $sheet $sheet $sheet, line!(@kind $($own)? $subject), $key, $text, false $(|| $default)?
+            $risk $summary $summary $summary, line!(@kind $($own)? $subject), $key, $text, false $(|| $default)?
         );)*}
     };
 }
@@ -74,16 +74,16 @@ macro_rules! line {
     (@risk guard) => { |_| $crate::summary::RiskDirection::Guard };
     (@risk most) => { $crate::summary::RiskDirection::AtMost };
     (@risk least) => { $crate::summary::RiskDirection::AtLeast };
-    (below $sheet:ident $record:ident $field:ident, $kind:expr, $key:expr, $inner:expr, $default:expr) => {
-        $sheet.below($key, |sheet| $crate::summary::RecordView::view($inner, sheet))
+    (below $summary:ident $record:ident $field:ident, $kind:expr, $key:expr, $inner:expr, $default:expr) => {
+        $summary.below($key, |summary| $crate::summary::RecordView::view($inner, summary))
     };
-    (own $sheet:ident $record:ident $field:ident, $kind:expr, $key:expr, $add:expr, $default:expr) => {
-        $add($field, $sheet)
+    (own $summary:ident $record:ident $field:ident, $kind:expr, $key:expr, $add:expr, $default:expr) => {
+        $add($field, $summary)
     };
-    (whole $sheet:ident $record:ident $field:ident, $kind:expr, $key:expr, $add:expr, $default:expr) => {
-        $add($record, $sheet)
+    (whole $summary:ident $record:ident $field:ident, $kind:expr, $key:expr, $add:expr, $default:expr) => {
+        $add($record, $summary)
     };
-    ($risk:ident $sheet:ident $record:ident $field:ident, $kind:expr, $key:expr, $text:expr, $default:expr) => {
-        $sheet.add($kind, line!(@risk $risk), $key, $text, $default)
+    ($risk:ident $summary:ident $record:ident $field:ident, $kind:expr, $key:expr, $text:expr, $default:expr) => {
+        $summary.add($kind, line!(@risk $risk), $key, $text, $default)
     };
 }

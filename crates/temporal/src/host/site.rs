@@ -197,8 +197,8 @@ impl Sites {
         // Its folder is emptied when a worker starts, so what it has need not outlive a loss of power.
         let durability = Some(StoreDurability::Normal);
         let begun = RunOptions { is_continuation: true, durability, ..RunOptions::recorded(&spec.config) };
-        let ready = load::load_plan(&caller, &files(&spec), workspace, spec.path.clone(), begun)?;
-        let session = self.open_session(&caller, &ready, &spec).await?;
+        let loaded = load::load_plan(&caller, &files(&spec), workspace, spec.path.clone(), begun)?;
+        let session = self.open_session(&caller, &loaded, &spec).await?;
         let state: CarriedState = match &spec.state {
             Some(state) => self.objects.get_json(state).await?,
             None => CarriedState::default(),
@@ -207,13 +207,13 @@ impl Sites {
         let past = match &state.past.repeated {
             Some(old) => {
                 let reader = session.store.log_reader()?;
-                Some(repeated_run(&reader, old, &ready.plan, &spec.config, &spec.params)?)
+                Some(repeated_run(&reader, old, &loaded.plan, &spec.config, &spec.params)?)
             }
             None => None,
         };
         let request = RunRequest {
             run: order.outermost.clone(),
-            plan: Arc::clone(&ready.plan),
+            plan: Arc::clone(&loaded.plan),
             path: spec.path,
             sources: spec.sources,
             params: spec.params,

@@ -74,20 +74,20 @@ pub fn run(ui: &Ui, args: &SkillImportArgs) -> Result<CliExitCode, CommandError>
         let source = fetched.source.escape_debug();
         CommandError::new(CliExitCode::Invalid, format!("cannot import {source}: {bad}")).hint(bad.help)
     })?;
-    let studied = inspect_skill(&done.name, bundle);
+    let inspected = inspect_skill(&done.name, bundle);
     if args.dry_run {
         require_free_name(&workspace, &done.name)?;
     } else {
         consent::statement_name(&done.name)?;
         let hold = SkillFolderLock::acquire(ui, &workspace)?;
         require_free_name(&workspace, &done.name)?;
-        hold.stage(&done.name, &studied.bundle)?.install()?;
+        hold.stage(&done.name, &inspected.bundle)?.install()?;
     }
     if args.json {
-        let document = document(args, &fetched, &done, &studied);
+        let document = document(args, &fetched, &done, &inspected);
         return ui.print_json(&format!("{document}\n")).map(|()| CliExitCode::Ok);
     }
-    ui.print(&adapted::adaptation_text(&fetched, &done, &studied, args.dry_run))?;
+    ui.print(&adapted::adaptation_text(&fetched, &done, &inspected, args.dry_run))?;
     Ok(CliExitCode::Ok)
 }
 
@@ -109,7 +109,7 @@ fn document(
     args: &SkillImportArgs,
     fetched: &FetchedSkill,
     done: &SkillConversion,
-    studied: &InspectedSkill,
+    inspected: &InspectedSkill,
 ) -> Value {
     json!({
         "v": 1,
@@ -119,8 +119,8 @@ fn document(
         "folder": format!("{SKILLS}/{}", done.name),
         "locked": false,
         "next": format!("wf skill lock {}", done.name),
-        "refuses_lock": studied.is_dangerous(),
+        "refuses_lock": inspected.is_dangerous(),
         "transformation": done,
-        "report": studied.report,
+        "report": inspected.report,
     })
 }

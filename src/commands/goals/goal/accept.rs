@@ -43,10 +43,10 @@ pub fn run(ui: &Ui, args: &GoalAcceptArgs) -> Result<CliExitCode, CommandError> 
     let mut awaited = Vec::new();
     for path in paths {
         let files = GoalSource::Disk.files(&workspace);
-        let (ready, goal) =
+        let (loaded, goal) =
             load::load_goal(ui, &*files, workspace.clone(), &path, ReconciliationPart::Repair)?;
-        if awaited_acceptance(ui, &ready)?.is_some() {
-            awaited.push(ready);
+        if awaited_acceptance(ui, &loaded)?.is_some() {
+            awaited.push(loaded);
         } else if !args.all {
             ui.print_info_line(&format!("{} is already accepted", goal.id));
         }
@@ -62,7 +62,7 @@ pub fn run(ui: &Ui, args: &GoalAcceptArgs) -> Result<CliExitCode, CommandError> 
     match awaited.len() {
         0 if args.all => ui.print_info_line("no goal waits for acceptance"),
         0 => {}
-        1 => awaited.into_iter().try_for_each(|ready| accept_goal(ui, ready, &signing))?,
+        1 => awaited.into_iter().try_for_each(|loaded| accept_goal(ui, loaded, &signing))?,
         _ => accept_goals(ui, awaited, &signing)?,
     }
     wake_daemon(&workspace.state);
@@ -73,9 +73,9 @@ pub fn run(ui: &Ui, args: &GoalAcceptArgs) -> Result<CliExitCode, CommandError> 
 pub(super) fn by_run(ui: &Ui, path: &str) -> Result<(), CommandError> {
     let workspace = ui.host.workspace();
     let files = GoalSource::Disk.files(&workspace);
-    let (ready, _) = load::load_goal(ui, &*files, workspace.clone(), path, ReconciliationPart::Repair)?;
-    if awaited_acceptance(ui, &ready)?.is_some() {
-        accept_goal(ui, ready, &SigningOptions { is_confirmed: true, ..SigningOptions::default() })?;
+    let (loaded, _) = load::load_goal(ui, &*files, workspace.clone(), path, ReconciliationPart::Repair)?;
+    if awaited_acceptance(ui, &loaded)?.is_some() {
+        accept_goal(ui, loaded, &SigningOptions { is_confirmed: true, ..SigningOptions::default() })?;
     }
     Ok(())
 }

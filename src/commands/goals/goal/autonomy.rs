@@ -32,9 +32,10 @@ pub fn run(ui: &Ui, args: &GoalAutonomyArgs) -> Result<CliExitCode, CommandError
     let mut goals: Vec<Value> = Vec::new();
     let mut text = String::new();
     for path in paths {
-        let (ready, goal) = load::load_goal(ui, &*files, workspace.clone(), &path, ReconciliationPart::Look)?;
+        let (loaded, goal) =
+            load::load_goal(ui, &*files, workspace.clone(), &path, ReconciliationPart::Look)?;
         let reader = verified_reader(&workspace)?;
-        let leash = AutonomyStatus::of(ui, &ready, &goal, reader.as_ref())?;
+        let leash = AutonomyStatus::of(ui, &loaded, &goal, reader.as_ref())?;
         goals.push(leash.json(now));
         text += &autonomy_text(&leash, now);
     }

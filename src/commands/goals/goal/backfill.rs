@@ -47,7 +47,7 @@ pub struct GoalBackfillArgs {
 /// Runs the missed reconciliations.
 pub fn run(ui: &Ui, args: &GoalBackfillArgs) -> Result<CliExitCode, CommandError> {
     let workspace = ui.host.workspace();
-    let (ready, goal) = load_by_name(ui, &args.goal)?;
+    let (loaded, goal) = load_by_name(ui, &args.goal)?;
     let slots = slots(&ui.host, &goal, args)?;
     if args.dry_run {
         if args.json {
@@ -58,7 +58,7 @@ pub fn run(ui: &Ui, args: &GoalBackfillArgs) -> Result<CliExitCode, CommandError
         ui.print(&lines)?;
         return Ok(CliExitCode::Ok);
     }
-    let (store, reader) = ledger_of(&ui.host, &ready)?;
+    let (store, reader) = ledger_of(&ui.host, &loaded)?;
     check_not_deployed(&reader, &goal.id)?;
     let now = ui.host.now();
     let mut ledger = wf_app::goals::StoreLedger { store: &store, reader: &reader, token: None };
@@ -89,7 +89,7 @@ pub fn run(ui: &Ui, args: &GoalBackfillArgs) -> Result<CliExitCode, CommandError
     // The leader may start them now: each scheduled time starts once, by the faster of the two.
     drop(lead);
     let mut ended = Vec::new();
-    let exit = work(ui, &goal, &ready, known.as_ref(), &slots, &mut ended)?;
+    let exit = work(ui, &goal, &loaded, known.as_ref(), &slots, &mut ended)?;
     if args.json {
         ui.print_json(&document(&slots, &ended))?;
     }
@@ -143,7 +143,7 @@ fn slots(host: &Host, goal: &Goal, args: &GoalBackfillArgs) -> Result<Vec<Moment
 fn work(
     ui: &Ui,
     goal: &std::sync::Arc<Goal>,
-    ready: &load::LoadedPlan,
+    loaded: &load::LoadedPlan,
     known: Option<&GoalLedgerState>,
     slots: &[Moment],
     done: &mut Vec<(Moment, ReconciliationHealth)>,
@@ -153,12 +153,12 @@ fn work(
         open.into_iter().any(|open| open.slot == *slot && open.cause == ReconciliationCause::Backfill)
     };
     let silent = OutputArgs::default();
-    let observe = |ready: &load::LoadedPlan| observer(ui, ready, &silent);
+    let observe = |loaded: &load::LoadedPlan| observer(ui, loaded, &silent);
     let mut exit = CliExitCode::Ok;
     for slot in slots.iter().filter(|slot| waits(slot)) {
         let ask =
             ReconciliationRequest { slot: Some(*slot), cause: ReconciliationCause::Backfill, token: None };
-        match start_reconciliation(ui, ready, goal, ask, &observe) {
+        match start_reconciliation(ui, loaded, goal, ask, &observe) {
             Ok(ended) => {
                 if !ended.verdict.health.is_good() {
                     exit = CliExitCode::RunFailed;

@@ -72,7 +72,7 @@ pub fn deploy(ui: &Ui, args: &GoalDeployArgs) -> Result<CliExitCode, CommandErro
 /// Records what happened to a deployed goal.
 pub fn sync(ui: &Ui, args: &GoalSyncArgs) -> Result<CliExitCode, CommandError> {
     let extent = if args.follow { SyncExtent::Future } else { SyncExtent::Present };
-    let done = sync_goal(ui, &args.goal, extent, &|ready| shown(ui, ready))?;
+    let done = sync_goal(ui, &args.goal, extent, &|loaded| shown(ui, loaded))?;
     let records = plural(usize::try_from(done.count).unwrap_or(usize::MAX), "new record");
     ui.print_info_line(&format!("{} on {} · {records}", done.goal, done.backend));
     Ok(print_end(ui, &done))
@@ -85,7 +85,7 @@ pub fn recall(ui: &Ui, args: &GoalRecallArgs) -> Result<CliExitCode, CommandErro
         ui.print_info_line(&format!("{goal} is back, and its backend was not told"));
         return Ok(CliExitCode::Ok);
     }
-    let done = recall_goal(ui, &args.goal, args.cancel, &|ready| shown(ui, ready))?;
+    let done = recall_goal(ui, &args.goal, args.cancel, &|loaded| shown(ui, loaded))?;
     Ok(print_end(ui, &done))
 }
 
@@ -106,6 +106,6 @@ fn print_end(ui: &Ui, done: &GoalSyncOutcome) -> CliExitCode {
     }
 }
 
-fn shown(ui: &Ui, ready: &LoadedPlan) -> Box<dyn wf_core::observe::RunObserver + Send> {
-    observer(ui, ready, &OutputArgs::default())
+fn shown(ui: &Ui, loaded: &LoadedPlan) -> Box<dyn wf_core::observe::RunObserver + Send> {
+    observer(ui, loaded, &OutputArgs::default())
 }

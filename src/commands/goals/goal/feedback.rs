@@ -60,13 +60,13 @@ impl From<FeedbackArg> for RepairOpinion {
 /// Records the feedback of a user.
 pub fn run(ui: &Ui, args: &GoalFeedbackArgs) -> Result<CliExitCode, CommandError> {
     let workspace = ui.host.workspace();
-    let (ready, goal) = load_by_name(ui, &args.goal)?;
+    let (loaded, goal) = load_by_name(ui, &args.goal)?;
     let Some(reader) = allow_no_state(StoreReader::open(&workspace.state))? else {
         return Err(usage(args, no_repair(&goal)));
     };
     let repairs = reader.repairs(&goal.id, usize::MAX)?;
     let repair = find_repair(&reader, args, &goal, &repairs)?;
-    let (store, _) = ledger_of(&ui.host, &ready)?;
+    let (store, _) = ledger_of(&ui.host, &loaded)?;
     let who = author(&ui.host);
     let opinion = RepairOpinion::from(args.opinion);
     let said = RepairFeedback {

@@ -64,7 +64,7 @@ fn moment(text: &str) -> Result<Moment, String> {
 /// Runs a reconciliation.
 pub fn run(ui: &Ui, args: &GoalRunArgs) -> Result<CliExitCode, CommandError> {
     let telling = OutputArgs { json: args.json, ..OutputArgs::default() };
-    let observe = |ready: &LoadedPlan| observer(ui, ready, &telling);
+    let observe = |loaded: &LoadedPlan| observer(ui, loaded, &telling);
     let workspace = ui.host.workspace();
     let ended = if let Some(run) = &args.cycle {
         let reader = StoreReader::open(&workspace.state)?;
@@ -124,21 +124,21 @@ fn cycle(
     if lies_there && args.slot.is_none() && ui.terminal.is_interactive {
         accept::by_run(ui, &path)?;
     }
-    let (ready, goal) = load::load_goal(ui, &*files, workspace.clone(), &path, ReconciliationPart::Look)?;
+    let (loaded, goal) = load::load_goal(ui, &*files, workspace.clone(), &path, ReconciliationPart::Look)?;
     let ask = ReconciliationRequest {
         slot: args.slot,
         cause: args.slot.map_or(ReconciliationCause::Person, |_| cause(args.cause)),
         token: args.token,
     };
     let waits = match args.slot.filter(|_| lies_there) {
-        Some(_) => awaited_acceptance(ui, &ready)?,
+        Some(_) => awaited_acceptance(ui, &loaded)?,
         None => None,
     };
     let begun = match waits {
         Some(waits) => Err(CommandError::new(CliExitCode::Approval, format!("{path} {waits}"))),
-        None => start_reconciliation(ui, &ready, &goal, ask, observe),
+        None => start_reconciliation(ui, &loaded, &goal, ask, observe),
     };
-    begun.map_err(|failure| goals::handle_start_failure(ui, &ready, &goal, ask, failure))
+    begun.map_err(|failure| goals::handle_start_failure(ui, &loaded, &goal, ask, failure))
 }
 
 fn cause(said: Option<CauseArg>) -> ReconciliationCause {

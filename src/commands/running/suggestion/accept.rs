@@ -17,7 +17,7 @@ pub struct SuggestionAcceptArgs {
     #[command(flatten)]
     approval: ApprovalArgs,
     #[command(flatten)]
-    telling: OutputArgs,
+    output: OutputArgs,
 }
 
 /// Starts the plan of a suggestion.
@@ -28,7 +28,7 @@ pub(super) fn run(ui: &Ui, args: &SuggestionAcceptArgs) -> Result<CliExitCode, C
         drop(reader);
         let announcement = format!("accepts suggestion {}\n", args.number);
         let cassette = CassetteArgs::default();
-        let exit = start_run(ui, start, &announcement, &args.approval, &args.telling, &cassette)?;
+        let exit = start_run(ui, start, &announcement, &args.approval, &args.output, &cassette)?;
         if let Some(exit) = exit {
             return Ok(exit);
         }

@@ -42,7 +42,7 @@ pub struct RunAuthorization {
 
 /// A run that is about to start.
 struct AuthorizationRequest<'a> {
-    ready: &'a LoadedPlan,
+    loaded: &'a LoadedPlan,
     run: &'a RunId,
     params: &'a JsonObject,
     pins: Vec<PinnedFile>,
@@ -54,32 +54,32 @@ struct AuthorizationRequest<'a> {
 /// wherever it is demanded, other approvers must have signed. Silas 5.1.2, 5.2.1 step 0, INV-01.
 pub fn authorize(
     caller: &dyn Caller,
-    ready: &LoadedPlan,
+    loaded: &LoadedPlan,
     run: &RunId,
     params: &JsonObject,
     demand: &ApprovalDemand,
 ) -> Result<RunAuthorization, CommandError> {
-    let mut rules = SigningRules::of(caller, &ready.workspace)?;
+    let mut rules = SigningRules::of(caller, &loaded.workspace)?;
     let in_advance = is_in_advance(&rules, demand);
     let (pins, products) = if in_advance {
         let bound = approved_tree(
             caller.host(),
-            ready,
+            loaded,
             params,
-            &token_at(caller.host(), ready, demand.file.as_ref()),
+            &token_at(caller.host(), loaded, demand.file.as_ref()),
         )?;
         (bound.files, bound.products)
     } else {
-        (run_pins(ready, params)?, Vec::new())
+        (run_pins(loaded, params)?, Vec::new())
     };
-    let start = AuthorizationRequest { ready, run, params, pins, products };
-    check_skills(caller, ready, &start.pins, false)?;
+    let start = AuthorizationRequest { loaded, run, params, pins, products };
+    check_skills(caller, loaded, &start.pins, false)?;
     if in_advance {
         return authorize_by_token(caller, &start, &rules, demand);
     }
     let signer = owner_signer(caller, &mut rules, &demand.signing)?;
     let bound = |(name, value): (&String, &serde_json::Value)| (name.clone(), ParamBound::Is(value.clone()));
-    let (plan, purpose) = (plan_ref(ready, &start.pins), format!("nonce {run}"));
+    let (plan, purpose) = (plan_ref(loaded, &start.pins), format!("nonce {run}"));
     let validity = rules.approvers.validity;
     let draft = draft_statement(caller.host(), &purpose, ApprovalScope::FullPlan, plan, validity)?;
     let statement = ApprovalStatement {
@@ -98,12 +98,12 @@ pub fn authorize(
 /// Checks that a run may start where an approval in advance is needed, and starts nothing.
 pub fn check_approved_in_advance(
     caller: &dyn Caller,
-    ready: &LoadedPlan,
+    loaded: &LoadedPlan,
     params: &JsonObject,
     demand: &ApprovalDemand,
 ) -> Result<(), CommandError> {
-    if is_in_advance(&SigningRules::of(caller, &ready.workspace)?, demand) {
-        authorize(caller, ready, &RunId::from_bytes([0; 16]), params, demand)?;
+    if is_in_advance(&SigningRules::of(caller, &loaded.workspace)?, demand) {
+        authorize(caller, loaded, &RunId::from_bytes([0; 16]), params, demand)?;
     }
     Ok(())
 }
@@ -121,13 +121,13 @@ fn authorize_by_token(
     rules: &SigningRules,
     demand: &ApprovalDemand,
 ) -> Result<RunAuthorization, CommandError> {
-    let ready = start.ready;
-    let path = token_at(caller.host(), ready, demand.file.as_ref());
-    let token = read_token(&ready.workspace, &path)
-        .map_err(|refusal| refuse_run(caller, &ready.workspace, &ready.path, &refusal))?;
+    let loaded = start.loaded;
+    let path = token_at(caller.host(), loaded, demand.file.as_ref());
+    let token = read_token(&loaded.workspace, &path)
+        .map_err(|refusal| refuse_run(caller, &loaded.workspace, &loaded.path, &refusal))?;
     let signers: Vec<Sha256Digest> = token.signers().flatten().collect();
     let initiator = rules.initiator(&signers);
-    let used = use_count(&ready.workspace, &token)?;
+    let used = use_count(&loaded.workspace, &token)?;
     verify_token(caller, start, &token, &rules.approvers, initiator, used)
 }
 
@@ -139,11 +139,11 @@ fn verify_token(
     initiator: Option<Sha256Digest>,
     used: u32,
 ) -> Result<RunAuthorization, CommandError> {
-    let ready = start.ready;
+    let loaded = start.loaded;
     let subject = ApprovalContext {
         scope: ApprovalScope::FullPlan,
-        plan: ready.plan.id(),
-        path: &ready.path,
+        plan: loaded.plan.id(),
+        path: &loaded.path,
         files: &start.pins,
         params: start.params,
         run: Some(start.run),
@@ -153,7 +153,7 @@ fn verify_token(
         now: caller.host().now(),
     };
     let (ValidApproval { by }, consumption) = verify(token, &subject, approvers, used)
-        .map_err(|refusal| refuse_run(caller, &ready.workspace, &ready.path, &refusal))?;
+        .map_err(|refusal| refuse_run(caller, &loaded.workspace, &loaded.path, &refusal))?;
     let statement = token.statement();
     // A user who runs what they signed for at the same moment has also approved what it produces:
     // only what was reviewed in advance stays pinned while it runs.
@@ -161,7 +161,7 @@ fn verify_token(
     let (pins, skills) = if in_advance {
         (start.pins.clone(), Vec::new())
     } else {
-        (Vec::new(), skill_pins(ready, &start.pins))
+        (Vec::new(), skill_pins(loaded, &start.pins))
     };
     let approved = RunApproval {
         policy: approvers.policy.into(),
@@ -178,13 +178,13 @@ fn verify_token(
         products: start.products.clone(),
         skills,
     };
-    let path = token_path(std::path::Path::new(&ready.path));
+    let path = token_path(std::path::Path::new(&loaded.path));
     Ok(RunAuthorization { approved, token: (path.display().to_string(), token.text()) })
 }
 
 /// The files of the skills whose scripts a plan runs.
-fn skill_pins(ready: &LoadedPlan, pins: &[PinnedFile]) -> Vec<PinnedFile> {
-    let folders = pinned::skills(&ready.plan);
+fn skill_pins(loaded: &LoadedPlan, pins: &[PinnedFile]) -> Vec<PinnedFile> {
+    let folders = pinned::skills(&loaded.plan);
     let is_one = |pin: &&PinnedFile| folders.iter().any(|folder| Path::new(&pin.path).starts_with(folder));
     pins.iter().filter(is_one).cloned().collect()
 }

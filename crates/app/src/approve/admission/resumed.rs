@@ -23,16 +23,16 @@ pub fn reauthorize(
     caller: &dyn Caller,
     reader: &StoreReader,
     run: &RunId,
-    ready: &LoadedPlan,
+    loaded: &LoadedPlan,
 ) -> Result<(), CommandError> {
     let Some(recorded) = initial_approval(reader, run)? else {
         return Ok(());
     };
     let approved = &recorded.approved;
     let pinned = [&*approved.pinned_files, &*approved.skills].concat();
-    check_skills(caller, ready, &pinned, true)?;
-    let rules = SigningRules::of(caller, &ready.workspace)?;
-    match reverify_approval(caller.host(), reader, run, ready, &recorded, &rules)? {
+    check_skills(caller, loaded, &pinned, true)?;
+    let rules = SigningRules::of(caller, &loaded.workspace)?;
+    match reverify_approval(caller.host(), reader, run, loaded, &recorded, &rules)? {
         Ok(()) => Ok(()),
         // Under this policy a user who resumes a run approves it; the key may be of another machine.
         Err(ApprovalRefusal::Unlisted(_) | ApprovalRefusal::Missing(_))
@@ -40,7 +40,7 @@ pub fn reauthorize(
         {
             Ok(())
         }
-        Err(refusal) => Err(refuse_run(caller, &ready.workspace, &ready.path, &refusal)),
+        Err(refusal) => Err(refuse_run(caller, &loaded.workspace, &loaded.path, &refusal)),
     }
 }
 
@@ -64,13 +64,13 @@ fn reverify_approval(
     host: &Host,
     reader: &StoreReader,
     run: &RunId,
-    ready: &LoadedPlan,
+    loaded: &LoadedPlan,
     recorded: &InitialApproval,
     rules: &SigningRules,
 ) -> Result<Result<(), ApprovalRefusal>, CommandError> {
     let InitialApproval { at, approved } = recorded;
     let params = reader.run(run)?.params;
-    let path = token_path(Path::new(&ready.path)).display().to_string();
+    let path = token_path(Path::new(&loaded.path)).display().to_string();
     let texts = reader.sources(run)?;
     let Some((_, text)) = texts.into_iter().find(|(name, _)| *name == path) else {
         return Ok(Err(ApprovalRefusal::Missing(path)));
@@ -83,8 +83,8 @@ fn reverify_approval(
     // Of a run that signed for itself only the texts are compared: the files that it executes may
     // be its own products.
     let files = if approved.is_in_advance() {
-        let files = current_tree(host, ready, &params, approved)?.files;
-        with_config(&files, approved_config(config_of(&files), ready, token.statement()))
+        let files = current_tree(host, loaded, &params, approved)?.files;
+        with_config(&files, approved_config(config_of(&files), loaded, token.statement()))
     } else {
         token.statement().files.clone()
     };
@@ -92,11 +92,11 @@ fn reverify_approval(
     if token.statement().run.is_some() {
         approvers.required = 1;
     }
-    let spawned = spawned_goal(ready, &files).filter(|_| token.statement().spawn_policy.is_some());
+    let spawned = spawned_goal(loaded, &files).filter(|_| token.statement().spawn_policy.is_some());
     let subject = ApprovalContext {
         scope: token.statement().scope,
-        plan: ready.plan.id(),
-        path: &ready.path,
+        plan: loaded.plan.id(),
+        path: &loaded.path,
         files: &files,
         params: &params,
         run: Some(run),

@@ -30,33 +30,33 @@ use wf_sign::approval::{
 /// everything, and uses none up. Silas 3.6, 5.2.3.
 pub fn authorize_goal(
     caller: &dyn Caller,
-    ready: &LoadedPlan,
+    loaded: &LoadedPlan,
     part: ReconciliationPart,
     run: &RunId,
     params: &JsonObject,
 ) -> Result<RunAuthorization, CommandError> {
-    let Some(of) = &ready.goal else {
+    let Some(of) = &loaded.goal else {
         return Err(CommandError::new(CliExitCode::Bug, "not a goal"));
     };
-    let rules = SigningRules::of(caller, &ready.workspace)?;
+    let rules = SigningRules::of(caller, &loaded.workspace)?;
     let reviewed = rules.approvers.policy == ReviewPolicy::Reviewed;
     let repairs = part == ReconciliationPart::Repair && of.goal.approval == GoalApproval::Standing;
     if !(reviewed || repairs) {
-        return authorize(caller, ready, run, params, &ApprovalDemand::default());
+        return authorize(caller, loaded, run, params, &ApprovalDemand::default());
     }
-    let carried = CarriedApproval::read(caller, ready, part, params)?;
-    let workspace = &ready.workspace;
+    let carried = CarriedApproval::read(caller, loaded, part, params)?;
+    let workspace = &loaded.workspace;
     let token = ApprovalToken::parse(&carried.token.1)
-        .map_err(|refusal| refuse_run(caller, workspace, &ready.path, &refusal))?;
+        .map_err(|refusal| refuse_run(caller, workspace, &loaded.path, &refusal))?;
     if part == ReconciliationPart::Repair
         && let Some(at) = withdrawal_time(workspace, &of.goal.id, token.statement(), caller.host().now())?
     {
         let refusal = ApprovalRefusal::Withdrawn(at);
-        return Err(refuse_run(caller, workspace, &ready.path, &refusal));
+        return Err(refuse_run(caller, workspace, &loaded.path, &refusal));
     }
     let approved = carried
         .authorize(part, run, params, carried.used, caller.host().now())
-        .map_err(|refusal| refuse_run(caller, workspace, &ready.path, &refusal))?;
+        .map_err(|refusal| refuse_run(caller, workspace, &loaded.path, &refusal))?;
     Ok(RunAuthorization { approved, token: carried.token })
 }
 
@@ -85,29 +85,29 @@ impl CarriedApproval {
     /// Reads the approval of a goal, for one part of its reconciliations.
     pub fn read(
         caller: &dyn Caller,
-        ready: &LoadedPlan,
+        loaded: &LoadedPlan,
         part: ReconciliationPart,
         params: &JsonObject,
     ) -> Result<Self, CommandError> {
-        let workspace = &ready.workspace;
+        let workspace = &loaded.workspace;
         let rules = SigningRules::of(caller, workspace)?;
-        let path = token_at(caller.host(), ready, None);
-        let ApprovedTree { files, products } = approved_tree(caller.host(), ready, params, &path)?;
-        check_skills(caller, ready, &files, false)?;
+        let path = token_at(caller.host(), loaded, None);
+        let ApprovedTree { files, products } = approved_tree(caller.host(), loaded, params, &path)?;
+        check_skills(caller, loaded, &files, false)?;
         let token = read_token(workspace, &path)
-            .map_err(|refusal| refuse_run(caller, workspace, &ready.path, &refusal))?;
+            .map_err(|refusal| refuse_run(caller, workspace, &loaded.path, &refusal))?;
         let config = config_of(&files).cloned();
-        let pins = with_config(&files, approved_config(config.as_ref(), ready, token.statement()));
+        let pins = with_config(&files, approved_config(config.as_ref(), loaded, token.statement()));
         let signers: Vec<Sha256Digest> = token.signers().flatten().collect();
         let used = if part == ReconciliationPart::Look { 0 } else { use_count(workspace, &token)? };
         Ok(Self {
-            token: (token_path(Path::new(&ready.path)).display().to_string(), token.text()),
+            token: (token_path(Path::new(&loaded.path)).display().to_string(), token.text()),
             used,
-            plan: ready.plan.id().clone(),
-            path: ready.path.clone(),
+            plan: loaded.plan.id().clone(),
+            path: loaded.path.clone(),
             initiator: rules.initiator(&signers),
             approvers: rules.approvers,
-            spawned: spawned_goal(ready, &pins),
+            spawned: spawned_goal(loaded, &pins),
             pins,
             config,
             products,

@@ -184,9 +184,9 @@ impl DeployableGoal {
             ends: ended.map(|(at, health, _)| (at, health)).collect(),
             resumed: reader.resumed(&goal.id)?,
         };
-        let part = |ready: &LoadedPlan| {
-            let part = self.part(caller, ready, &name);
-            part.map_err(|failure| standing_approval_hint(failure, &ready.path))
+        let part = |loaded: &LoadedPlan| {
+            let part = self.part(caller, loaded, &name);
+            part.map_err(|failure| standing_approval_hint(failure, &loaded.path))
         };
         let look = part(&self.look)?;
         let repair = self.repair.as_ref().map(part).transpose()?;
@@ -210,21 +210,21 @@ impl DeployableGoal {
     fn part(
         &self,
         caller: &dyn Caller,
-        ready: &LoadedPlan,
+        loaded: &LoadedPlan,
         deployment: &str,
     ) -> Result<DeployedPart, CommandError> {
-        let (workspace, now) = (&ready.workspace, caller.host().now());
-        let part = ready.options.part.unwrap_or(ReconciliationPart::Look);
-        let params = reconciliation_params(&ready.plan, &self.goal, None, &[])?;
-        let approval = CarriedApproval::read(caller, ready, part, &params)?;
-        let refused = |refusal: ApprovalRefusal| refuse_run(caller, workspace, &ready.path, &refusal);
+        let (workspace, now) = (&loaded.workspace, caller.host().now());
+        let part = loaded.options.part.unwrap_or(ReconciliationPart::Look);
+        let params = reconciliation_params(&loaded.plan, &self.goal, None, &[])?;
+        let approval = CarriedApproval::read(caller, loaded, part, &params)?;
+        let refused = |refusal: ApprovalRefusal| refuse_run(caller, workspace, &loaded.path, &refusal);
         let token = ApprovalToken::parse(&approval.token.1).map_err(refused)?;
         if let Some(at) = withdrawal_time(workspace, &self.goal.id, token.statement(), now)? {
             return Err(refused(ApprovalRefusal::Withdrawn(at)));
         }
         let run = RunId::from_bytes([0; 16]);
         approval.authorize(part, &run, &params, approval.used, now).map_err(refused)?;
-        let config = of_deployment(ready.options.write_to(Value::Null), self.backend.name(), deployment);
+        let config = of_deployment(loaded.options.write_to(Value::Null), self.backend.name(), deployment);
         Ok(DeployedPart { config, approval })
     }
 }

@@ -35,9 +35,9 @@ impl Sites {
         Checkout::create(&workspace.root, &errand.tree, self.queue.clone(), &self.objects).await?;
         let begun = RunOptions { is_continuation: true, ..RunOptions::recorded(&deployment.look.config) };
         let files = text_files(&deployment.sources);
-        let ready = load::load_plan(&caller, &files, workspace, deployment.path, begun)?;
+        let loaded = load::load_plan(&caller, &files, workspace, deployment.path, begun)?;
         let at = errand.notice.pointer("/message/at").and_then(|at| Moment::parse(at.as_str()?).ok());
-        let sent = send_goal_notification(&caller.0, &ready, &errand.notice, at.unwrap_or_default()).await;
+        let sent = send_goal_notification(&caller.0, &loaded, &errand.notice, at.unwrap_or_default()).await;
         sent.map_err(WorkerError::Run)
     }
 }

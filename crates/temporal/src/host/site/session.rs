@@ -20,7 +20,7 @@ impl Sites {
     pub(super) async fn open_session(
         &self,
         caller: &WorkerCaller,
-        ready: &LoadedPlan,
+        loaded: &LoadedPlan,
         spec: &RunSpec,
     ) -> Result<AuditedSession, WorkerError> {
         let conversations = match &spec.conversations {
@@ -28,13 +28,13 @@ impl Sites {
             None => EarlierConversations::default(),
         };
         let observer = Box::new(CombinedObserver::default());
-        let session = open_session_for(caller, ready, spec.approvers.clone(), true, observer)?;
+        let session = open_session_for(caller, loaded, spec.approvers.clone(), true, observer)?;
         // The run goes on elsewhere if this worker dies, and with it the right to work for it.
         session.executor.bind();
         session.use_remote_workspace(RemoteWorkspace {
             conversations,
             state_folder: spec.state_folder.clone(),
-            is_repository: spec.is_repository && has_worktrees(&ready.plan),
+            is_repository: spec.is_repository && has_worktrees(&loaded.plan),
         });
         // Without it, the attempts fail that need it, with the reason.
         if let Err(unable) = session.make_repository().await {

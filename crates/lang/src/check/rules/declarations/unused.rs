@@ -7,23 +7,23 @@ use wf_model::expr::{ExprReference, Template};
 
 /// Checks that declarations are used: parameters by an expression or as a variable in a script,
 /// secrets by an expression or a goal's notification. Parameters of every goal need no use.
-pub(crate) fn check(scene: &RuleContext<'_>, notes: &mut FileDiagnostics) {
-    let goal = scene.loaded.goals.get(&scene.file);
-    let declared = goal.map_or(&scene.plan.params, |goal| &goal.params);
-    let nothing = declared.is_empty() && scene.plan.secrets.is_empty();
-    if nothing || scene.may_hide_uses() {
+pub(crate) fn check(context: &RuleContext<'_>, diagnostics: &mut FileDiagnostics) {
+    let goal = context.loaded.goals.get(&context.file);
+    let declared = goal.map_or(&context.plan.params, |goal| &goal.params);
+    let nothing = declared.is_empty() && context.plan.secrets.is_empty();
+    if nothing || context.may_hide_uses() {
         return;
     }
     let mut params = BTreeSet::new();
     let mut secrets = BTreeSet::new();
-    for read in &scene.reads {
+    for read in &context.reads {
         match &read.reference.name {
             ExprReference::Param(name) => drop(params.insert(name.as_str())),
             ExprReference::Secret(name) => drop(secrets.insert(name.as_str())),
             _ => {}
         }
     }
-    let texts = texts(scene);
+    let texts = texts(context);
     let variables = after("WF_PARAM_", &texts);
     // A template in a script is a mistake of its own, and counts as a use.
     let (misplaced, misplaced_secrets) = (after("params.", &texts), after("secrets.", &texts));
@@ -35,20 +35,20 @@ pub(crate) fn check(scene: &RuleContext<'_>, notes: &mut FileDiagnostics) {
         if !params.contains(id) && !in_script {
             let message = format!("parameter `{id}` is never used");
             let mistake = Diagnostic::new(Code::UnusedParam, name.span, message);
-            notes.note(mistake.with_help(format!(
+            diagnostics.note(mistake.with_help(format!(
                 "read it as `{{{{ params.{id} }}}}`, or in a script as \"$WF_PARAM_{}\"; otherwise \
                  remove it",
                 id.to_uppercase()
             )));
         }
     }
-    for (name, _) in scene.plan.secrets.iter() {
+    for (name, _) in context.plan.secrets.iter() {
         let id = name.value.as_str();
         let is_read = secrets.contains(id) || of_notifications.contains(id);
         if !is_read && !misplaced_secrets.contains(id) {
             let message = format!("secret `{}` is never used", name.value);
             let mistake = Diagnostic::new(Code::UnusedSecret, name.span, message);
-            notes.note(mistake.with_help("read it in the `env` of a step, or remove it"));
+            diagnostics.note(mistake.with_help("read it in the `env` of a step, or remove it"));
         }
     }
 }
@@ -65,27 +65,27 @@ fn after(mark: &str, texts: &[&str]) -> BTreeSet<String> {
 }
 
 /// Returns the scripts, arguments and variables of a plan, which can name a parameter's variable.
-fn texts<'a>(scene: &RuleContext<'a>) -> Vec<&'a str> {
+fn texts<'a>(context: &RuleContext<'a>) -> Vec<&'a str> {
     let mut texts: Vec<&str> = Vec::new();
-    let plan_env = scene.plan.env.iter();
+    let plan_env = context.plan.env.iter();
     texts.extend(plan_env.map(|(_, value)| value.source()));
-    for step in scene.ways() {
+    for step in context.ways() {
         texts.extend(step.run.iter().map(|script| script.value.as_str()));
         texts.extend(step.briefing.as_deref().filter(|_| step.agent.is_some()));
         let argv = step.exec.iter().flat_map(|argv| &argv.value);
         texts.extend(argv.map(|argument| argument.source()));
         texts.extend(step.env.iter().map(|(_, value)| value.source()));
     }
-    let named = scene.plan.all_gates();
-    let gates = named.filter_map(|named| scene.loaded.gate(scene.file, named));
-    for (_, gate) in gates.chain(scene.loaded.system_gates()) {
+    let named = context.plan.all_gates();
+    let gates = named.filter_map(|named| context.loaded.gate(context.file, named));
+    for (_, gate) in gates.chain(context.loaded.system_gates()) {
         texts.extend(gate.run.iter().map(|script| script.value.as_str()));
         let argv = gate.exec.iter().flat_map(|argv| &argv.value);
         texts.extend(argv.map(Template::source));
         texts.extend(gate.extract.iter().map(|path| path.value.0.as_str()));
     }
-    let checks = scene.steps.iter().flat_map(|step| step.checks());
-    for check in checks.chain(scene.plan.checks()) {
+    let checks = context.steps.iter().flat_map(|step| step.checks());
+    for check in checks.chain(context.plan.checks()) {
         texts.extend(check.run.iter().map(|script| script.value.as_str()));
         let argv = check.exec.iter().flat_map(|argv| &argv.value);
         texts.extend(argv.map(Template::source));

@@ -6,16 +6,16 @@ use crate::check::{FileDiagnostics, RuleContext};
 use wf_base::diag::{Code, Diagnostic};
 
 /// Checks that no plan waits for a lock that the step using it holds until that plan has ended.
-pub(crate) fn check(scene: &RuleContext<'_>, notes: &mut FileDiagnostics) {
-    for step in &scene.steps {
+pub(crate) fn check(context: &RuleContext<'_>, diagnostics: &mut FileDiagnostics) {
+    for step in &context.steps {
         let Some(lock) = step.concurrency.as_ref().map(|own| &own.0.lock) else {
             continue;
         };
-        if let Some(waiter) = waiter(scene.loaded, scene.file, step, lock.value.as_str()) {
+        if let Some(waiter) = waiter(context.loaded, context.file, step, lock.value.as_str()) {
             let message = format!("step `{}` would deadlock with itself", step.id.value);
             let mistake = Diagnostic::new(Code::LockNested, lock.span, message);
             let mistake = mistake.with_label(format!("held here, but needed by {waiter}"));
-            notes.note(mistake.with_help("keep the lock in only one of the two places"));
+            diagnostics.note(mistake.with_help("keep the lock in only one of the two places"));
         }
     }
 }

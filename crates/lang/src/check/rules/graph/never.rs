@@ -11,27 +11,27 @@ use wf_model::expr::{Expr, ExprReference};
 const FINAL: [&str; 4] = ["succeeded", "failed", "skipped", "cancelled"];
 
 /// Checks that a `when` can be true, and that no step waits for one whose `when` cannot.
-pub(crate) fn check(scene: &RuleContext<'_>, notes: &mut FileDiagnostics) {
-    let enums = enums(scene);
+pub(crate) fn check(context: &RuleContext<'_>, diagnostics: &mut FileDiagnostics) {
+    let enums = enums(context);
     let domain = |name: &ExprReference| match name {
         ExprReference::Param(name) => enums.get(name.as_str()).cloned(),
         ExprReference::StepStatus(_) => Some(FINAL.map(Value::from).to_vec()),
         _ => None,
     };
     let mut never: BTreeMap<usize, Span> = BTreeMap::new();
-    for (at, step) in scene.steps.iter().enumerate() {
+    for (at, step) in context.steps.iter().enumerate() {
         if let Some(when) = &step.when
             && when.never_true(&domain)
         {
             never.insert(at, when.span);
-            notes.note(never_true(when, &enums, scene));
+            diagnostics.note(never_true(when, &enums, context));
         }
     }
-    unreachable(scene, &never, notes);
+    unreachable(context, &never, diagnostics);
 }
 
 /// Returns the values of parameters with few values.
-fn enums<'a>(scene: &RuleContext<'a>) -> BTreeMap<&'a str, Vec<Value>> {
+fn enums<'a>(context: &RuleContext<'a>) -> BTreeMap<&'a str, Vec<Value>> {
     let few = |schema: &Value| {
         if let Some(Value::Array(values)) = schema.get("enum") {
             return Some(values.clone());
@@ -39,14 +39,14 @@ fn enums<'a>(scene: &RuleContext<'a>) -> BTreeMap<&'a str, Vec<Value>> {
         let is_boolean = schema.get("type") == Some(&json!("boolean"));
         is_boolean.then(|| vec![json!(true), json!(false)])
     };
-    let params = scene.plan.params.iter();
+    let params = context.plan.params.iter();
     params.filter_map(|(name, param)| Some((name.value.as_str(), few(param.schema.text())?))).collect()
 }
 
 fn never_true(
     when: &Spanned<Expr>,
     enums: &BTreeMap<&str, Vec<Value>>,
-    scene: &RuleContext<'_>,
+    context: &RuleContext<'_>,
 ) -> Diagnostic {
     let mistake = Diagnostic::new(Code::NeverTrue, when.span, "this is never true");
     let choice = when.refs().iter().find_map(|read| match &read.name {
@@ -56,7 +56,7 @@ fn never_true(
     let asks_state = when.refs().iter().any(|read| matches!(read.name, ExprReference::StepStatus(_)));
     if let Some((name, values)) = choice {
         let values: Vec<String> = values.iter().map(Value::to_string).collect();
-        let declared = scene.plan.params.iter().find(|(param, _)| param.value.as_str() == *name);
+        let declared = context.plan.params.iter().find(|(param, _)| param.value.as_str() == *name);
         let span = declared.map_or(when.span, |(param, _)| param.span);
         mistake.with_related(span, format!("the values of `{name}` are {}", values.join(", ")))
     } else if asks_state {
@@ -68,14 +68,14 @@ fn never_true(
 
 /// Notes steps that are always skipped since a dependency is, unless their `when` reads the state
 /// of steps.
-fn unreachable(scene: &RuleContext<'_>, never: &BTreeMap<usize, Span>, notes: &mut FileDiagnostics) {
+fn unreachable(context: &RuleContext<'_>, never: &BTreeMap<usize, Span>, diagnostics: &mut FileDiagnostics) {
     let mut cut: BTreeMap<usize, usize> = BTreeMap::new();
-    for at in scene.graph.order() {
-        let step = scene.step(at);
+    for at in context.graph.order() {
+        let step = context.step(at);
         if never.contains_key(&at) || step.when.as_ref().is_some_and(|when| when.asks_status()) {
             continue;
         }
-        let cause = scene.graph.needs(at).iter().find_map(|needed| {
+        let cause = context.graph.needs(at).iter().find_map(|needed| {
             let own = never.contains_key(needed).then_some(*needed);
             own.or_else(|| cut.get(needed).copied())
         });
@@ -84,13 +84,13 @@ fn unreachable(scene: &RuleContext<'_>, never: &BTreeMap<usize, Span>, notes: &m
         }
     }
     for (at, cause) in cut {
-        let (step, cause_id) = (scene.step(at), scene.id(cause));
+        let (step, cause_id) = (context.step(at), context.id(cause));
         let message = format!("step `{}` can never run", step.id.value);
         let mut mistake = Diagnostic::new(Code::Unreachable, step.id.span, message)
             .with_help(format!("it depends on `{cause_id}`, which never runs"));
         if let Some(span) = never.get(&cause) {
             mistake = mistake.with_related(*span, "this is never true");
         }
-        notes.note(mistake);
+        diagnostics.note(mistake);
     }
 }

@@ -5,31 +5,31 @@ use wf_model::expr::ExprReference;
 /// Checks that a step reads only from steps that have ended when it starts: a main step from its
 /// dependencies, a `finally` step from main steps and the `finally` steps before it. A check of a
 /// step runs after its work, and reads its outputs.
-pub(crate) fn check(scene: &RuleContext<'_>, notes: &mut FileDiagnostics) {
+pub(crate) fn check(context: &RuleContext<'_>, diagnostics: &mut FileDiagnostics) {
     let mut reads = Vec::new();
     let mut questions = Vec::new();
-    for read in &scene.reads {
-        let target = read.reference.name.step().and_then(|id| scene.find(id));
+    for read in &context.reads {
+        let target = read.reference.name.step().and_then(|id| context.find(id));
         let Some(target) = target else { continue };
         match read.step {
-            None if read.site == ExprSite::PlanEnv => notes.note(in_plan_env(read)),
+            None if read.site == ExprSite::PlanEnv => diagnostics.note(in_plan_env(read)),
             None => {}
             Some(at) if at == target && reads_own_result(read) => {}
-            Some(at) if at == target => notes.note(reads_itself(read)),
-            Some(at) if target > at && scene.is_finally(target) => {
-                notes.note(reads_later_step(read, target, scene));
+            Some(at) if at == target => diagnostics.note(reads_itself(read)),
+            Some(at) if target > at && context.is_finally(target) => {
+                diagnostics.note(reads_later_step(read, target, context));
             }
-            Some(at) if scene.is_finally(at) => {}
+            Some(at) if context.is_finally(at) => {}
             Some(at) => {
                 reads.push((read, at, target));
                 questions.push((at, target));
             }
         }
     }
-    let answers = scene.graph.reaches(&questions);
+    let answers = context.graph.reaches(&questions);
     for ((read, at, target), is_upstream) in reads.into_iter().zip(answers) {
         if !is_upstream {
-            notes.note(reads_unordered_step(read, at, target, scene));
+            diagnostics.note(reads_unordered_step(read, at, target, context));
         }
     }
 }
@@ -53,18 +53,18 @@ fn reads_itself(read: &ExprRead<'_>) -> Diagnostic {
         .with_help("its results exist only after it has finished; its checks may read its outputs")
 }
 
-fn reads_later_step(read: &ExprRead<'_>, target: usize, scene: &RuleContext<'_>) -> Diagnostic {
-    let message = format!("the `finally` step `{}` runs after this one", scene.id(target));
-    mistake(read, message).with_related(scene.step(target).id.span, "it is declared here")
+fn reads_later_step(read: &ExprRead<'_>, target: usize, context: &RuleContext<'_>) -> Diagnostic {
+    let message = format!("the `finally` step `{}` runs after this one", context.id(target));
+    mistake(read, message).with_related(context.step(target).id.span, "it is declared here")
 }
 
 fn reads_unordered_step(
     read: &ExprRead<'_>,
     at: usize,
     target: usize,
-    scene: &RuleContext<'_>,
+    context: &RuleContext<'_>,
 ) -> Diagnostic {
-    let (step, target) = (scene.id(at), scene.id(target));
+    let (step, target) = (context.id(at), context.id(target));
     let message = format!("step `{step}` reads from `{target}`, but does not depend on it");
     mistake(read, message).with_help(format!("add `{target}` to `depends_on` of step `{step}`"))
 }

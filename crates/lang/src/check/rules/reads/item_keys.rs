@@ -13,20 +13,20 @@ const OPEN: [&str; 8] =
     ["$ref", "$dynamicRef", "allOf", "anyOf", "oneOf", "if", "patternProperties", "dependentSchemas"];
 
 /// Checks that the items of a list have the keys by which a step names them, as far as the file tells.
-pub(crate) fn check(scene: &RuleContext<'_>, notes: &mut FileDiagnostics) {
-    for step in &scene.steps {
+pub(crate) fn check(context: &RuleContext<'_>, diagnostics: &mut FileDiagnostics) {
+    for step in &context.steps {
         let (Some(each), Some(key)) = (&step.for_each, &step.key) else { continue };
         match &each.value {
             ForEachSpec::List(items) => {
                 if let Err(error) = key.value.keys(items) {
                     let mistake = Diagnostic::new(Code::ValueWrong, key.span, error.to_string());
-                    notes.note(mistake.with_related(each.span, "the items").with_help(error.remedy()));
+                    diagnostics.note(mistake.with_related(each.span, "the items").with_help(error.remedy()));
                 }
             }
             ForEachSpec::Computed(list) => {
-                let schema = list.lookup().and_then(|list| item_schema(scene, list));
+                let schema = list.lookup().and_then(|list| item_schema(context, list));
                 if let Some(schema) = schema {
-                    of_schema(schema, key, notes);
+                    of_schema(schema, key, diagnostics);
                 }
             }
         }
@@ -34,17 +34,17 @@ pub(crate) fn check(scene: &RuleContext<'_>, notes: &mut FileDiagnostics) {
 }
 
 /// Returns the schema of the items of a list that a parameter or an output has, if it has one for all.
-fn item_schema<'a>(scene: &RuleContext<'a>, list: &SpannedReference) -> Option<&'a Value> {
+fn item_schema<'a>(context: &RuleContext<'a>, list: &SpannedReference) -> Option<&'a Value> {
     let of_list = |schema: &'a Value, path: &[LookupKey]| any_item_of(part_of(schema, path)?);
     match &list.name {
         ExprReference::Param(name) => {
-            let mut params = scene.plan.params.iter();
+            let mut params = context.plan.params.iter();
             let (_, param) = params.find(|(own, _)| own.value.as_str() == name)?;
             of_list(param.schema.text(), &list.path)
         }
         ExprReference::Output { step, output } => {
-            let step = scene.step(scene.find(step)?);
-            let schema = output_schema(scene, step, output)?;
+            let step = context.step(context.find(step)?);
+            let schema = output_schema(context, step, output)?;
             let is_repeated = step.for_each.is_some() || step.matrix.is_some();
             match &*list.path {
                 path if !is_repeated => of_list(schema, path),
@@ -59,23 +59,23 @@ fn item_schema<'a>(scene: &RuleContext<'a>, list: &SpannedReference) -> Option<&
 }
 
 /// Returns the schema of an output of a step, or of the plan that it uses.
-fn output_schema<'a>(scene: &RuleContext<'a>, step: &'a StepSpec, name: &str) -> Option<&'a Value> {
+fn output_schema<'a>(context: &RuleContext<'a>, step: &'a StepSpec, name: &str) -> Option<&'a Value> {
     let mut own = step.outputs.iter();
     if let Some((_, own)) = own.find(|(own, _)| own.value.as_str() == name) {
         return Some(own.schema.text());
     }
-    let (_, used) = scene.used(step)?;
+    let (_, used) = context.used(step)?;
     let mut outputs = used.outputs.iter();
     let (_, output) = outputs.find(|(own, _)| own.value.as_str() == name)?;
     Some(output.value.schema.text())
 }
 
 /// Compares a key with the schema of the items.
-fn of_schema(item: &Value, key: &Spanned<ItemKeyPath>, notes: &mut FileDiagnostics) {
+fn of_schema(item: &Value, key: &Spanned<ItemKeyPath>, diagnostics: &mut FileDiagnostics) {
     let (mut schema, mut name) = (item, "item".to_owned());
     for part in key.value.path() {
         let Some(inner) = part_of(schema, std::slice::from_ref(part)) else {
-            return no_part(schema, &name, &Spanned::new(part.clone(), key.span), notes);
+            return no_part(schema, &name, &Spanned::new(part.clone(), key.span), diagnostics);
         };
         schema = inner;
         name = format!("{name}{part}");
@@ -89,11 +89,11 @@ fn of_schema(item: &Value, key: &Spanned<ItemKeyPath>, notes: &mut FileDiagnosti
     let message =
         format!("`{name}` is {kind} by the schema of the list, and a key is text, a number or a boolean");
     let help = "name a property of text, a number or a boolean that every item has";
-    notes.note(Diagnostic::new(Code::ValueWrong, key.span, message).with_help(help));
+    diagnostics.note(Diagnostic::new(Code::ValueWrong, key.span, message).with_help(help));
 }
 
 /// Notes that a schema does not have the next part of a key.
-fn no_part(schema: &Value, name: &str, part: &Spanned<LookupKey>, notes: &mut FileDiagnostics) {
+fn no_part(schema: &Value, name: &str, part: &Spanned<LookupKey>, diagnostics: &mut FileDiagnostics) {
     let Some(fields) = schema.as_object() else { return };
     let LookupKey::Field(field) = &part.value else { return };
     if OPEN.iter().any(|word| fields.contains_key(*word)) {
@@ -104,7 +104,7 @@ fn no_part(schema: &Value, name: &str, part: &Spanned<LookupKey>, notes: &mut Fi
         let message =
             format!("`{name}` is of the type `{kind}` by the schema of the list, and has no `{field}`");
         let help = format!("write `key: {name}`, or declare the property");
-        return notes.note(Diagnostic::new(Code::ValueWrong, part.span, message).with_help(help));
+        return diagnostics.note(Diagnostic::new(Code::ValueWrong, part.span, message).with_help(help));
     }
     let names = schema["properties"].as_object().into_iter().flatten().map(|(name, _)| name.as_str());
     let path = format!("{name}{}", part.value);
@@ -118,5 +118,10 @@ fn no_part(schema: &Value, name: &str, part: &Spanned<LookupKey>, notes: &mut Fi
         }
         _ => return,
     };
-    notes.misspelt(Diagnostic::new(code, part.span, message), field, names, "declare it under `properties`");
+    diagnostics.misspelt(
+        Diagnostic::new(code, part.span, message),
+        field,
+        names,
+        "declare it under `properties`",
+    );
 }

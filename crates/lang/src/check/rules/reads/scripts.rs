@@ -5,16 +5,16 @@ use wf_base::source::Spanned;
 use wf_model::expr::{ExprReference, ScriptReference, templates_in_script};
 
 /// Checks that a script contains no template: text never becomes code.
-pub(crate) fn check(scene: &RuleContext<'_>, notes: &mut FileDiagnostics) {
-    for step in scene.ways() {
+pub(crate) fn check(context: &RuleContext<'_>, diagnostics: &mut FileDiagnostics) {
+    for step in context.ways() {
         if let Some(script) = &step.run {
-            check_script(script, step_help, scene, notes);
+            check_script(script, step_help, context, diagnostics);
         }
     }
-    let checks = scene.steps.iter().flat_map(|step| step.checks());
-    for check in checks.chain(scene.plan.checks()) {
+    let checks = context.steps.iter().flat_map(|step| step.checks());
+    for check in checks.chain(context.plan.checks()) {
         if let Some(script) = &check.run {
-            check_script(script, check_help, scene, notes);
+            check_script(script, check_help, context, diagnostics);
         }
     }
 }
@@ -22,14 +22,14 @@ pub(crate) fn check(scene: &RuleContext<'_>, notes: &mut FileDiagnostics) {
 fn check_script(
     script: &Spanned<String>,
     help: fn(&ExprReference) -> String,
-    scene: &RuleContext<'_>,
-    notes: &mut FileDiagnostics,
+    context: &RuleContext<'_>,
+    diagnostics: &mut FileDiagnostics,
 ) {
     for (at, name) in templates_in_script(&script.value) {
-        let span = part(scene.source, script, at);
+        let span = part(context.source, script, at);
         let message = "templates are not expanded in scripts (injection risk)";
         let mistake = Diagnostic::new(Code::TemplateInScript, span, message);
-        notes.note(mistake.with_help(match &name {
+        diagnostics.note(mistake.with_help(match &name {
             ScriptReference::Own(name) => help(name),
             ScriptReference::Foreign(inner) => foreign_template_help(inner),
         }));

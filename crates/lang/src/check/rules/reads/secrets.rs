@@ -4,8 +4,8 @@ use wf_model::expr::ExprReference;
 
 /// Checks that a secret is read only in places seen by the work alone: in the `env` of a step, and
 /// in the headers and the body of a request.
-pub(crate) fn check(scene: &RuleContext<'_>, notes: &mut FileDiagnostics) {
-    for read in &scene.reads {
+pub(crate) fn check(context: &RuleContext<'_>, diagnostics: &mut FileDiagnostics) {
+    for read in &context.reads {
         let ExprReference::Secret(name) = &read.reference.name else {
             continue;
         };
@@ -33,6 +33,6 @@ pub(crate) fn check(scene: &RuleContext<'_>, notes: &mut FileDiagnostics) {
             ExprSite::Url => "send it in a header or in the body".to_owned(),
             _ => format!("only the `env` of a step may contain it: `{name}: \"{{{{ secrets.{name} }}}}\"`"),
         };
-        notes.note(mistake.with_help(help));
+        diagnostics.note(mistake.with_help(help));
     }
 }

@@ -8,32 +8,32 @@ use wf_model::expr::{ScriptReference, templates_in_script};
 use wf_model::{AgentSkill, AgentTool};
 
 /// Checks that an agent can use its tools, and that its briefing contains no template: it is passed on as it is.
-pub(crate) fn check(scene: &RuleContext<'_>, notes: &mut FileDiagnostics) {
-    for step in scene.ways() {
+pub(crate) fn check(context: &RuleContext<'_>, diagnostics: &mut FileDiagnostics) {
+    for step in context.ways() {
         if let Some(agent) = step.agent.as_deref() {
-            check_writing_tools(step, agent, notes);
-            check_closed_tools(agent, notes);
-            check_templates(step, agent, notes);
-            check_child_plans(scene, step, notes);
-            check_skills(scene, agent, notes);
+            check_writing_tools(step, agent, diagnostics);
+            check_closed_tools(agent, diagnostics);
+            check_templates(step, agent, diagnostics);
+            check_child_plans(context, step, diagnostics);
+            check_skills(context, agent, diagnostics);
         }
     }
 }
 
 /// Notes tools that write in a step that may write nothing.
-fn check_writing_tools(step: &StepSpec, agent: &Spanned<AgentSpec>, notes: &mut FileDiagnostics) {
+fn check_writing_tools(step: &StepSpec, agent: &Spanned<AgentSpec>, diagnostics: &mut FileDiagnostics) {
     let may_write = step.allow.as_ref().is_some_and(|allow| !allow.write.is_empty());
     let mut tools = agent.value.tools.iter();
     let writing = tools.find(|tool| matches!(tool.value, AgentTool::Write | AgentTool::Edit));
     if let Some(tool) = writing.filter(|_| !may_write) {
         let message = format!("the tool `{}` can write no file: the step may not write any", tool.value);
         let mistake = Diagnostic::new(Code::KeyMissing, tool.span, message);
-        notes.note(mistake.with_help("list the files next to `agent`: `allow: {write: [PATH]}`"));
+        diagnostics.note(mistake.with_help("list the files next to `agent`: `allow: {write: [PATH]}`"));
     }
 }
 
 /// Notes rules for tools that the agent does not have. The tools of a program are its own; of some, they are known.
-fn check_closed_tools(agent: &Spanned<AgentSpec>, notes: &mut FileDiagnostics) {
+fn check_closed_tools(agent: &Spanned<AgentSpec>, diagnostics: &mut FileDiagnostics) {
     let engine = agent.value.engine.unwrap_or_default();
     for (tool, _) in &*agent.value.when_untrusted {
         let name = tool.value.as_str();
@@ -43,7 +43,7 @@ fn check_closed_tools(agent: &Spanned<AgentSpec>, notes: &mut FileDiagnostics) {
                 if !is_tool_name(name) {
                     let message = format!("{name:?} is not the name of a tool");
                     let mistake = Diagnostic::new(Code::ValueWrong, tool.span, message);
-                    notes.note(mistake.with_help("use at most 64 letters, digits, `_`, `-` and `.`"));
+                    diagnostics.note(mistake.with_help("use at most 64 letters, digits, `_`, `-` and `.`"));
                 }
                 continue;
             }
@@ -51,14 +51,14 @@ fn check_closed_tools(agent: &Spanned<AgentSpec>, notes: &mut FileDiagnostics) {
         };
         if !known.contains(&name) {
             let mistake = Diagnostic::new(Code::ValueWrong, tool.span, format!("there is no tool `{name}`"));
-            notes.note(match nearest(name, known.iter().copied()) {
+            diagnostics.note(match nearest(name, known.iter().copied()) {
                 Some(near) => mistake.with_suggestion(Some(near)),
                 None => mistake.with_help(format!("the tools are {}", known.join(", "))),
             });
         } else if !engine.is_client() && agent.value.tools.iter().all(|own| own.value.as_str() != name) {
             let message = format!("the agent does not have the tool `{name}`");
             let mistake = Diagnostic::new(Code::ValueWrong, tool.span, message);
-            notes.note(mistake.with_help("remove the rule, or add the tool to `tools`"));
+            diagnostics.note(mistake.with_help("remove the rule, or add the tool to `tools`"));
         }
     }
 }
@@ -70,23 +70,24 @@ fn is_tool_name(text: &str) -> bool {
 }
 
 /// Notes a plan that the agent could not tell from another one: it knows them by their ids.
-fn check_child_plans(scene: &RuleContext<'_>, step: &StepSpec, notes: &mut FileDiagnostics) {
+fn check_child_plans(context: &RuleContext<'_>, step: &StepSpec, diagnostics: &mut FileDiagnostics) {
     let mut known: Vec<(&PlanId, usize)> = Vec::new();
-    for (path, file, plan) in scene.all_used(step) {
+    for (path, file, plan) in context.all_used(step) {
         let Some(id) = plan.id.as_ref().map(|id| &id.value) else {
             continue;
         };
         if known.iter().any(|(other, from)| *other == id && *from != file) {
             let message = format!("another plan of `dispatch` has the id `{id}`, too");
             let mistake = Diagnostic::new(Code::DuplicateId, path.span, message);
-            notes.note(mistake.with_help("give one of the plans another `id`: the model knows them by it"));
+            diagnostics
+                .note(mistake.with_help("give one of the plans another `id`: the model knows them by it"));
         }
         known.push((id, file));
     }
 }
 
 /// Notes the first template in a briefing. Double braces of other languages are left alone.
-fn check_templates(step: &StepSpec, agent: &Spanned<AgentSpec>, notes: &mut FileDiagnostics) {
+fn check_templates(step: &StepSpec, agent: &Spanned<AgentSpec>, diagnostics: &mut FileDiagnostics) {
     let briefing = step.briefing.as_deref().unwrap_or("");
     let mut names = templates_in_script(briefing).into_iter().filter_map(|(_, name)| match name {
         ScriptReference::Own(name) => Some(name),
@@ -100,14 +101,14 @@ fn check_templates(step: &StepSpec, agent: &Spanned<AgentSpec>, notes: &mut File
         let help = format!(
             "write `with: {{NAME: \"{{{{ {name} }}}}\"}}` inside `agent`: the model gets it by its name"
         );
-        notes.note(mistake.with_help(help));
+        diagnostics.note(mistake.with_help(help));
     }
 }
 
 /// Notes a tool without a script, and texts that are too long together.
-fn check_skills(scene: &RuleContext<'_>, agent: &Spanned<AgentSpec>, notes: &mut FileDiagnostics) {
+fn check_skills(context: &RuleContext<'_>, agent: &Spanned<AgentSpec>, diagnostics: &mut FileDiagnostics) {
     let named = agent.value.skills.as_deref().unwrap_or_default();
-    let known: Option<Vec<_>> = named.iter().map(|name| scene.loaded.skill(&name.value)).collect();
+    let known: Option<Vec<_>> = named.iter().map(|name| context.loaded.skill(&name.value)).collect();
     // One that is not found has a mistake already.
     let Some(known) = known else { return };
     let tool = agent.value.tools.iter().find(|tool| tool.value == AgentTool::Skill);
@@ -117,10 +118,11 @@ fn check_skills(scene: &RuleContext<'_>, agent: &Spanned<AgentSpec>, notes: &mut
             _ => "the tool `skill` runs scripts, and the skills of the agent declare none",
         };
         let mistake = Diagnostic::new(Code::KeyMissing, tool.span, message);
-        notes.note(mistake.with_help("list a skill that declares scripts: `skills: [NAME]` inside `agent`"));
+        diagnostics
+            .note(mistake.with_help("list a skill that declares scripts: `skills: [NAME]` inside `agent`"));
     }
     let texts = known.iter().filter_map(|(file, skill)| {
-        let source = scene.loaded.sources.get(*file)?;
+        let source = context.loaded.sources.get(*file)?;
         Some(source.slice(skill.skill.body).trim().chars().count())
     });
     let (chars, most) = (texts.sum::<usize>(), AgentSkill::MAX_CHARS);
@@ -129,7 +131,7 @@ fn check_skills(scene: &RuleContext<'_>, agent: &Spanned<AgentSpec>, notes: &mut
             "the skills of the agent have {chars} characters together, and at most {most} are allowed"
         );
         let mistake = Diagnostic::new(Code::ValueWrong, first.span, message);
-        notes.note(mistake.with_help(
+        diagnostics.note(mistake.with_help(
             "list fewer skills, or move parts of their SKILL.md to `references/`: the agent can read those",
         ));
     }

@@ -7,52 +7,52 @@ use wf_model::expr::{ExprReference, Template};
 
 /// Checks that the files of a step, and its working directory, are in the workspace, and that each
 /// item of a repeated step has its own files.
-pub(crate) fn check(scene: &RuleContext<'_>, notes: &mut FileDiagnostics) {
-    for step in scene.ways() {
+pub(crate) fn check(context: &RuleContext<'_>, diagnostics: &mut FileDiagnostics) {
+    for step in context.ways() {
         let fixed = step.cwd.as_ref().filter(|cwd| cwd.value.refs().is_empty());
         if let Some(cwd) = fixed
             && let Err(reason) = WorkspacePath::parse(cwd.value.source())
         {
-            notes.note(Diagnostic::new(Code::ValueWrong, cwd.span, reason));
+            diagnostics.note(Diagnostic::new(Code::ValueWrong, cwd.span, reason));
         }
     }
-    for step in &scene.steps {
+    for step in &context.steps {
         for glob in &step.artifacts {
-            of_glob(step, glob, "record", notes);
+            of_glob(step, glob, "record", diagnostics);
         }
         for glob in &step.writes {
-            of_text(glob, notes);
+            of_text(glob, diagnostics);
         }
         let Some(cache) = &step.cache else { continue };
         if let Some((key, help)) = without_result(step) {
             let message = format!("a step with `{key}` cannot be cached");
-            notes.note(Diagnostic::new(Code::ValueWrong, cache.span, message).with_help(help));
+            diagnostics.note(Diagnostic::new(Code::ValueWrong, cache.span, message).with_help(help));
             continue;
         }
         for glob in &cache.inputs {
-            of_text(glob, notes);
+            of_text(glob, diagnostics);
         }
         for glob in &cache.outputs {
-            of_glob(step, glob, "restore", notes);
+            of_glob(step, glob, "restore", diagnostics);
         }
     }
 }
 
 /// Checks a glob of a step's files. The value of an expression in it is checked when it is known.
-fn of_glob(step: &StepSpec, glob: &Spanned<Template>, verb: &str, notes: &mut FileDiagnostics) {
+fn of_glob(step: &StepSpec, glob: &Spanned<Template>, verb: &str, diagnostics: &mut FileDiagnostics) {
     let repeated = step.for_each.is_some() || step.matrix.is_some();
     if repeated && !of_item(glob) {
-        notes.note(shared(step, glob, verb));
+        diagnostics.note(shared(step, glob, verb));
     }
-    of_text(glob, notes);
+    of_text(glob, diagnostics);
 }
 
 /// A glob as it is written.
-fn of_text(glob: &Spanned<Template>, notes: &mut FileDiagnostics) {
+fn of_text(glob: &Spanned<Template>, diagnostics: &mut FileDiagnostics) {
     if glob.value.refs().is_empty()
         && let Err(reason) = PathGlob::parse(glob.value.source())
     {
-        notes.note(Diagnostic::new(Code::ValueWrong, glob.span, reason));
+        diagnostics.note(Diagnostic::new(Code::ValueWrong, glob.span, reason));
     }
 }
 

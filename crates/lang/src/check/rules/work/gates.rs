@@ -9,27 +9,27 @@ use wf_model::GateTrigger;
 
 /// Checks that gates are where their triggers apply, have unique names, and lead to escalations
 /// that exist; and that every escalation of the plan is used.
-pub(crate) fn check(scene: &RuleContext<'_>, notes: &mut FileDiagnostics) {
-    places(scene, notes);
-    distinct(scene, notes);
-    escalate(scene, notes);
-    for gate in inline(scene) {
-        escalations::script(gate, scene.source, notes);
+pub(crate) fn check(context: &RuleContext<'_>, diagnostics: &mut FileDiagnostics) {
+    places(context, diagnostics);
+    distinct(context, diagnostics);
+    escalate(context, diagnostics);
+    for gate in inline(context) {
+        escalations::script(gate, context.source, diagnostics);
     }
 }
 
-fn inline<'a>(scene: &RuleContext<'a>) -> impl Iterator<Item = &'a GateSpec> {
-    scene.plan.all_gates().filter_map(|named| match named {
+fn inline<'a>(context: &RuleContext<'a>) -> impl Iterator<Item = &'a GateSpec> {
+    context.plan.all_gates().filter_map(|named| match named {
         GateRef::Inline(gate) => Some(&**gate),
         GateRef::Named(_) => None,
     })
 }
 
 /// Checks that no gate of a step has a trigger of the run, or of agents where there is none.
-fn places(scene: &RuleContext<'_>, notes: &mut FileDiagnostics) {
-    for step in &scene.steps {
+fn places(context: &RuleContext<'_>, diagnostics: &mut FileDiagnostics) {
+    for step in &context.steps {
         for named in &step.gates {
-            let Some((_, gate)) = scene.loaded.gate(scene.file, named) else {
+            let Some((_, gate)) = context.loaded.gate(context.file, named) else {
                 continue;
             };
             let (id, on) = (&gate.id.value, gate.on.value.as_str());
@@ -45,7 +45,7 @@ fn places(scene: &RuleContext<'_>, notes: &mut FileDiagnostics) {
                     "gate `{id}` cannot clamp here: only the words of an `exec` can be rewritten, and this step has none"
                 );
                 let help = "use `exec` in this step, or clamp the parameter with `on: on_input` in the `gates` of the plan";
-                notes.note(Diagnostic::new(Code::ClampForbidden, at, message).with_help(help));
+                diagnostics.note(Diagnostic::new(Code::ClampForbidden, at, message).with_help(help));
             }
             let (applies, help) = match gate.on.value {
                 trigger if trigger.is_of_run() => {
@@ -60,20 +60,20 @@ fn places(scene: &RuleContext<'_>, notes: &mut FileDiagnostics) {
                 _ => continue,
             };
             let message = format!("gate `{id}` is triggered by `{on}`, which applies {applies}");
-            notes.note(Diagnostic::new(Code::GateMisplaced, at, message).with_help(help));
+            diagnostics.note(Diagnostic::new(Code::GateMisplaced, at, message).with_help(help));
         }
     }
 }
 
 /// Checks that the names of gates with the same trigger are unique, and those of all gates inside
 /// the plan.
-fn distinct(scene: &RuleContext<'_>, notes: &mut FileDiagnostics) {
+fn distinct(context: &RuleContext<'_>, diagnostics: &mut FileDiagnostics) {
     let system: BTreeSet<&str> =
-        scene.loaded.system_gates().map(|(_, gate)| gate.id.value.as_str()).collect();
+        context.loaded.system_gates().map(|(_, gate)| gate.id.value.as_str()).collect();
     let mut of_plan = BTreeMap::new();
     let mut anywhere: BTreeMap<&str, (bool, Span)> = BTreeMap::new();
-    let lists = scene.steps.iter().map(|step| (false, &step.gates));
-    for (is_plan, list) in std::iter::once((true, &scene.plan.gates)).chain(lists) {
+    let lists = context.steps.iter().map(|step| (false, &step.gates));
+    for (is_plan, list) in std::iter::once((true, &context.plan.gates)).chain(lists) {
         let mut here = BTreeMap::new();
         for named in list {
             let id = named.id();
@@ -84,11 +84,11 @@ fn distinct(scene: &RuleContext<'_>, notes: &mut FileDiagnostics) {
             if let Some(first) = known {
                 let message = format!("duplicate gate `{name}`");
                 let mistake = Diagnostic::new(Code::DuplicateId, id.span, message);
-                notes.note(mistake.with_related(first, "the other one is here"));
+                diagnostics.note(mistake.with_related(first, "the other one is here"));
             } else if own && system.contains(name) {
                 let message = format!("the workspace also has a gate `{name}`");
                 let mistake = Diagnostic::new(Code::DuplicateId, id.span, message);
-                notes.note(mistake.with_help("rename this one"));
+                diagnostics.note(mistake.with_help("rename this one"));
             }
             here.entry(name).or_insert(id.span);
             let entry = anywhere.entry(name).or_insert((own, id.span));
@@ -101,48 +101,48 @@ fn distinct(scene: &RuleContext<'_>, notes: &mut FileDiagnostics) {
 }
 
 /// Checks that escalations exist, have no circles, and are all used.
-fn escalate(scene: &RuleContext<'_>, notes: &mut FileDiagnostics) {
-    let plan = &scene.plan.escalation;
+fn escalate(context: &RuleContext<'_>, diagnostics: &mut FileDiagnostics) {
+    let plan = &context.plan.escalation;
     let of_plan = KnownEscalations::of([plan]);
     let mut led = escalations::fallbacks(plan);
-    escalations::fallbacks_exist(plan, &of_plan, notes);
-    escalations::no_circles(plan, notes);
-    if scene.loaded.goals.contains_key(&scene.file) {
+    escalations::fallbacks_exist(plan, &of_plan, diagnostics);
+    escalations::no_circles(plan, diagnostics);
+    if context.loaded.goals.contains_key(&context.file) {
         let help = "a goal starts a plan by `on_failure: spawn_plan`";
-        escalations::start_nothing("a goal", plan, help, notes);
+        escalations::start_nothing("a goal", plan, help, diagnostics);
     }
-    for gate in inline(scene) {
+    for gate in inline(context) {
         let known = KnownEscalations::of([&gate.escalation, plan]);
-        escalations::block_exists(gate, &known, notes);
-        escalations::fallbacks_exist(&gate.escalation, &known, notes);
-        escalations::no_circles(&gate.escalation, notes);
-        escalations::start_nothing("a gate", &gate.escalation, escalations::OF_PLAN, notes);
-        escalations::start_in_time(gate, plan, notes);
-        escalations::unused(&gate.escalation, &escalations::led_to(gate), notes);
+        escalations::block_exists(gate, &known, diagnostics);
+        escalations::fallbacks_exist(&gate.escalation, &known, diagnostics);
+        escalations::no_circles(&gate.escalation, diagnostics);
+        escalations::start_nothing("a gate", &gate.escalation, escalations::OF_PLAN, diagnostics);
+        escalations::start_in_time(gate, plan, diagnostics);
+        escalations::unused(&gate.escalation, &escalations::led_to(gate), diagnostics);
         led.extend(escalations::led_to(gate));
     }
-    for named in scene.plan.all_gates() {
+    for named in context.plan.all_gates() {
         let GateRef::Named(id) = named else { continue };
-        let Some((_, gate)) = scene.loaded.gate(scene.file, named) else {
+        let Some((_, gate)) = context.loaded.gate(context.file, named) else {
             continue;
         };
         let known = KnownEscalations::of([&gate.escalation, plan]);
         for name in escalations::led_to(gate) {
-            if !known.has(name) && scene.is_absent(name) {
+            if !known.has(name) && context.is_absent(name) {
                 let message = format!("gate `{}` refers to the unknown escalation `{name}`", id.value);
                 let mistake = Diagnostic::new(Code::UnknownEscalation, id.span, message);
                 let help = "declare it under `escalation` of this plan or of the gate";
-                notes.misspelt(mistake, name, known.names(), help);
+                diagnostics.misspelt(mistake, name, known.names(), help);
             }
         }
-        escalations::start_in_time(gate, plan, notes);
+        escalations::start_in_time(gate, plan, diagnostics);
         led.extend(escalations::led_to(gate));
     }
-    for (_, gate) in scene.loaded.system_gates() {
-        escalations::start_in_time(gate, plan, notes);
+    for (_, gate) in context.loaded.system_gates() {
+        escalations::start_in_time(gate, plan, diagnostics);
         led.extend(escalations::led_to(gate));
     }
-    if !scene.may_hide_uses() {
-        escalations::unused(plan, &led, notes);
+    if !context.may_hide_uses() {
+        escalations::unused(plan, &led, diagnostics);
     }
 }

@@ -2,17 +2,17 @@ use crate::check::{FileDiagnostics, RuleContext};
 use wf_base::diag::{Code, Diagnostic};
 
 /// Checks that a step declares the outputs that its request takes from the answer.
-pub(crate) fn check(scene: &RuleContext<'_>, notes: &mut FileDiagnostics) {
-    for step in scene.ways() {
+pub(crate) fn check(context: &RuleContext<'_>, diagnostics: &mut FileDiagnostics) {
+    for step in context.ways() {
         let Some(http) = &step.http else { continue };
         for (name, _) in http.outputs.iter() {
             let declared = || step.outputs.iter().map(|(output, _)| output.value.as_str());
             let id = name.value.as_str();
-            if declared().all(|output| output != id) && !scene.may_hide_uses() {
+            if declared().all(|output| output != id) && !context.may_hide_uses() {
                 let message = format!("step `{}` declares no output `{id}`", step.id.value);
                 let mistake = Diagnostic::new(Code::UnknownOutput, name.span, message);
                 let help = "declare it under the step's own `outputs`, with its type";
-                notes.misspelt(mistake, id, declared(), help);
+                diagnostics.misspelt(mistake, id, declared(), help);
             }
         }
     }

@@ -5,16 +5,16 @@ use wf_model::OnStuck;
 
 /// Checks that there is a planner that can write the plan of each open step, and that nothing relies on it: it may stay
 /// unwritten.
-pub(crate) fn check(scene: &RuleContext<'_>, notes: &mut FileDiagnostics) {
-    let plan = scene.plan;
+pub(crate) fn check(context: &RuleContext<'_>, diagnostics: &mut FileDiagnostics) {
+    let plan = context.plan;
     let has_planner = plan.planner.is_some() && plan.on_stuck != Some(OnStuck::Abandon);
-    for (at, step) in scene.steps.iter().enumerate().filter(|(_, step)| is_open(step)) {
+    for (at, step) in context.steps.iter().enumerate().filter(|(_, step)| is_open(step)) {
         let id = &step.id.value;
-        if scene.is_finally(at) {
+        if context.is_finally(at) {
             let message =
                 format!("nobody can write the plan of `{id}`: a `finally` step runs once, after all rounds");
             let mistake = Diagnostic::new(Code::ExecutorMissing, step.id.span, message);
-            notes.note(mistake.with_help(
+            diagnostics.note(mistake.with_help(
                 "move it to `steps`, or write the text: `text: \"{{ steps.write.outputs.plan }}\"`",
             ));
         } else if !has_planner {
@@ -22,7 +22,7 @@ pub(crate) fn check(scene: &RuleContext<'_>, notes: &mut FileDiagnostics) {
                 "nobody can write the plan of `{id}`: its `uses` has no `text`, and there is no planner"
             );
             let mistake = Diagnostic::new(Code::ExecutorMissing, step.id.span, message);
-            notes.note(mistake.with_help(
+            diagnostics.note(mistake.with_help(
                 "write the text, `text: \"{{ steps.write.outputs.plan }}\"`, or add `replan: {}` and `planner: {role: planner}`",
             ));
         }
@@ -30,7 +30,7 @@ pub(crate) fn check(scene: &RuleContext<'_>, notes: &mut FileDiagnostics) {
             let message =
                 format!("`{id}` cannot promise outputs: it does nothing until a planner writes its plan");
             let mistake = Diagnostic::new(Code::ValueWrong, output.span, message);
-            notes.note(
+            diagnostics.note(
                 mistake.with_help("remove `outputs`; let the plan write files, which later steps read"),
             );
         }

@@ -12,26 +12,26 @@ use wf_skill::disk::LEFT_OUT;
 
 /// Checks that a script of a skill exists, is given its arguments, and may reach no more than its
 /// skill asks for; and that no step uses a skill that a plan above does not allow.
-pub(crate) fn check(scene: &RuleContext<'_>, notes: &mut FileDiagnostics) {
-    for step in scene.ways() {
+pub(crate) fn check(context: &RuleContext<'_>, diagnostics: &mut FileDiagnostics) {
+    for step in context.ways() {
         if let Some(used) = step.skill.as_deref()
-            && let Some((_, skill)) = scene.loaded.skill(&used.value.name.value)
+            && let Some((_, skill)) = context.loaded.skill(&used.value.name.value)
         {
-            script(scene, step, used, skill, notes);
+            script(context, step, used, skill, diagnostics);
         }
     }
-    if let Some(own) = &scene.plan.skills {
+    if let Some(own) = &context.plan.skills {
         let own: BTreeSet<&SkillName> = own.iter().map(|name| &name.value).collect();
-        check_allowed_skills(scene, &own, notes);
+        check_allowed_skills(context, &own, diagnostics);
     }
 }
 
 fn script(
-    scene: &RuleContext<'_>,
+    context: &RuleContext<'_>,
     step: &StepSpec,
     used: &Spanned<SkillUse>,
     skill: &LoadedSkill,
-    notes: &mut FileDiagnostics,
+    diagnostics: &mut FileDiagnostics,
 ) {
     let said = used.value.script.as_ref();
     let found = skill.own.script(said.map(|said| said.value.as_str()));
@@ -41,20 +41,20 @@ fn script(
         let mistake = Diagnostic::new(Code::UnknownScript, at, message);
         let there = skill.scripts.iter().map(String::as_str);
         let name = script.strip_prefix("scripts/").unwrap_or_default();
-        notes.misspelt(mistake, name, there, "use an existing file");
+        diagnostics.misspelt(mistake, name, there, "use an existing file");
         return;
     }
     match (found, said) {
         (Some((_, script)), _) => {
-            declared(scene, step, used, script, notes);
+            declared(context, step, used, script, diagnostics);
         }
         (None, None) => {
             let message =
                 format!("the skill `{}` has several scripts or none: name the one to run", skill.name);
             let mistake = Diagnostic::new(Code::UnknownScript, used.value.name.span, message);
-            notes.note(mistake.with_help(format!("write `script: {}`", valid_scripts(skill))));
+            diagnostics.note(mistake.with_help(format!("write `script: {}`", valid_scripts(skill))));
         }
-        (None, Some(said)) => undeclared(said, skill, notes),
+        (None, Some(said)) => undeclared(said, skill, diagnostics),
     }
 }
 
@@ -65,7 +65,7 @@ fn valid_scripts(skill: &LoadedSkill) -> String {
 }
 
 /// Notes an undeclared script outside the skill's folder; others may be run if they exist.
-fn undeclared(said: &Spanned<String>, skill: &LoadedSkill, notes: &mut FileDiagnostics) {
+fn undeclared(said: &Spanned<String>, skill: &LoadedSkill, diagnostics: &mut FileDiagnostics) {
     let odd = |part: &str| matches!(part, "" | "." | "..") || LEFT_OUT.contains(&part);
     let is_path = said.value.contains('/') && !said.value.split('/').any(odd);
     if is_path && !said.value.chars().any(char::is_control) {
@@ -73,45 +73,45 @@ fn undeclared(said: &Spanned<String>, skill: &LoadedSkill, notes: &mut FileDiagn
     }
     let message = format!("the skill `{}` has no script `{}`", skill.name, said.value);
     let mistake = Diagnostic::new(Code::UnknownScript, said.span, message);
-    notes.note(match nearest(&said.value, skill.own.names()) {
+    diagnostics.note(match nearest(&said.value, skill.own.names()) {
         Some(near) => mistake.with_suggestion(Some(near)),
         None => mistake.with_help(format!("write `{}`", valid_scripts(skill))),
     });
 }
 
 fn declared(
-    scene: &RuleContext<'_>,
+    context: &RuleContext<'_>,
     step: &StepSpec,
     used: &Spanned<SkillUse>,
     script: &SkillScript,
-    notes: &mut FileDiagnostics,
+    diagnostics: &mut FileDiagnostics,
 ) {
-    arguments(used, script, notes);
+    arguments(used, script, diagnostics);
     if let Some(allow) = step.allow.as_deref() {
         let nothing = AllowSpec::workspace_only();
-        check_excess_permissions(allow, script.allow.as_ref().unwrap_or(&nothing), used.span, notes);
+        check_excess_permissions(allow, script.allow.as_ref().unwrap_or(&nothing), used.span, diagnostics);
     }
     let passed = script.allow.iter().flat_map(|allow| &allow.env);
     let passed: Vec<&str> = passed.map(|name| name.value.as_str()).collect();
-    let variables = scene.plan.env.iter().chain(step.env.iter());
+    let variables = context.plan.env.iter().chain(step.env.iter());
     let variables: Vec<&str> = variables.map(|(name, _)| name.value.as_str()).collect();
     for name in &script.env {
         let name = name.value.as_str();
         if !passed.contains(&name) && !variables.contains(&name) {
             let message = format!("the script reads `{name}`, which is not set");
             let mistake = Diagnostic::new(Code::KeyMissing, used.value.name.span, message);
-            notes.note(mistake.with_help(format!("set it: `env: {{{name}: …}}`")));
+            diagnostics.note(mistake.with_help(format!("set it: `env: {{{name}: …}}`")));
         }
     }
 }
 
-fn arguments(used: &Spanned<SkillUse>, script: &SkillScript, notes: &mut FileDiagnostics) {
+fn arguments(used: &Spanned<SkillUse>, script: &SkillScript, diagnostics: &mut FileDiagnostics) {
     let values = match &used.value.args {
         Some(SkillArgs::Words(words)) => {
             let message = "this script has named arguments: pass them by name";
             let at = words.first().map_or(used.span, |word| word.span);
             let mistake = Diagnostic::new(Code::TypeWrong, at, message);
-            notes.note(mistake.with_help("write `args: {NAME: VALUE}`"));
+            diagnostics.note(mistake.with_help("write `args: {NAME: VALUE}`"));
             return;
         }
         Some(SkillArgs::Named(values)) => values.as_ref(),
@@ -123,12 +123,12 @@ fn arguments(used: &Spanned<SkillUse>, script: &SkillScript, notes: &mut FileDia
             let message = format!("unknown argument `{}`", name.value);
             let mistake = Diagnostic::new(Code::UnknownArgument, name.span, message);
             let known = script.args.iter().map(|(known, _)| known.value.as_str());
-            notes.misspelt(mistake, name.value.as_str(), known, "remove it");
+            diagnostics.misspelt(mistake, name.value.as_str(), known, "remove it");
             continue;
         };
         if let Some(mistake) = constant(&value.value.0, arg) {
             let message = format!("argument `{}`: {mistake}", name.value);
-            notes.note(Diagnostic::new(Code::TypeWrong, value.span, message));
+            diagnostics.note(Diagnostic::new(Code::TypeWrong, value.span, message));
         }
     }
     for (name, arg) in script.args.iter().filter(|(_, arg)| arg.is_required()) {
@@ -136,7 +136,7 @@ fn arguments(used: &Spanned<SkillUse>, script: &SkillScript, notes: &mut FileDia
             let message = format!("missing required argument `{}`", name.value);
             let mistake = Diagnostic::new(Code::KeyMissing, used.value.name.span, message);
             let about = arg.description.as_deref().unwrap_or("…");
-            notes.note(mistake.with_help(format!("add it: `args: {{{}: {about}}}`", name.value)));
+            diagnostics.note(mistake.with_help(format!("add it: `args: {{{}: {about}}}`", name.value)));
         }
     }
 }
@@ -151,11 +151,11 @@ fn constant(value: &Template, arg: &ScriptArg) -> Option<String> {
 }
 
 /// Notes permissions of a step beyond those that the skill asks for.
-fn check_excess_permissions(step: &AllowSpec, most: &AllowSpec, at: Span, notes: &mut FileDiagnostics) {
+fn check_excess_permissions(step: &AllowSpec, most: &AllowSpec, at: Span, diagnostics: &mut FileDiagnostics) {
     let mut note = |permission: String, at: Span| {
         let message = format!("{permission} exceeds the permissions of the skill");
         let mistake = Diagnostic::new(Code::SkillWider, at, message);
-        notes.note(mistake.with_help(
+        diagnostics.note(mistake.with_help(
             "a step may restrict the permissions of its skill, but not extend \
                                  them",
         ));
@@ -203,23 +203,27 @@ fn is_below(path: &str, folder: &str) -> bool {
 }
 
 /// Notes the used skills that are not allowed by the plan, for itself and the plans it uses.
-fn check_allowed_skills(scene: &RuleContext<'_>, own: &BTreeSet<&SkillName>, notes: &mut FileDiagnostics) {
-    for step in scene.ways() {
+fn check_allowed_skills(
+    context: &RuleContext<'_>,
+    own: &BTreeSet<&SkillName>,
+    diagnostics: &mut FileDiagnostics,
+) {
+    for step in context.ways() {
         for name in step.named_skills().filter(|name| !own.contains(&name.value)) {
             let message = format!("the skill `{}` is not listed in the plan's `skills`", name.value);
             let mistake = Diagnostic::new(Code::SkillOutside, name.span, message);
-            notes.note(mistake.with_help("add it there, or use another"));
+            diagnostics.note(mistake.with_help("add it there, or use another"));
         }
-        for (path, file, plan) in scene.all_used(step) {
-            let mut seen = BTreeSet::from([scene.file]);
-            for name in usable_skills(scene, file, plan, &mut seen) {
+        for (path, file, plan) in context.all_used(step) {
+            let mut seen = BTreeSet::from([context.file]);
+            for name in usable_skills(context, file, plan, &mut seen) {
                 if !own.contains(name) {
                     let message = format!(
                         "`{}` uses the skill `{name}`, which is not listed in the plan's `skills`",
                         path.value
                     );
                     let mistake = Diagnostic::new(Code::SkillOutside, path.span, message);
-                    notes.note(mistake.with_help("add it there, or remove it from that plan"));
+                    diagnostics.note(mistake.with_help("add it there, or remove it from that plan"));
                 }
             }
         }
@@ -229,7 +233,7 @@ fn check_allowed_skills(scene: &RuleContext<'_>, own: &BTreeSet<&SkillName>, not
 /// Returns the skills that a plan may use: those that it lists, else those that it and the plans
 /// that it uses name.
 fn usable_skills<'a>(
-    scene: &RuleContext<'a>,
+    context: &RuleContext<'a>,
     file: usize,
     plan: &'a PlanSpec,
     seen: &mut BTreeSet<usize>,
@@ -243,10 +247,10 @@ fn usable_skills<'a>(
     let mut all = BTreeSet::new();
     for way in plan.all_steps().flat_map(StepSpec::with_all_alternatives) {
         all.extend(way.named_skills().map(|name| &name.value));
-        let used = way.used_paths().filter_map(|path| scene.loaded.file_at(file, path));
+        let used = way.used_paths().filter_map(|path| context.loaded.file_at(file, path));
         for next in used {
-            if let Some(plan) = scene.loaded.plans.get(next).and_then(Option::as_ref) {
-                all.extend(usable_skills(scene, next, plan, seen));
+            if let Some(plan) = context.loaded.plans.get(next).and_then(Option::as_ref) {
+                all.extend(usable_skills(context, next, plan, seen));
             }
         }
     }

@@ -10,17 +10,17 @@ use wf_model::ValueSchema;
 
 /// Checks that what uses a plan, a step or `undo`, gives it its parameters: no unknown ones, all required ones,
 /// and of the right type as far as that is known.
-pub(crate) fn check(scene: &RuleContext<'_>, notes: &mut FileDiagnostics) {
-    for step in scene.ways().chain(scene.plan.undo_step()) {
-        let Some((file, plan)) = scene.used(step) else {
+pub(crate) fn check(context: &RuleContext<'_>, diagnostics: &mut FileDiagnostics) {
+    for step in context.ways().chain(context.plan.undo_step()) {
+        let Some((file, plan)) = context.used(step) else {
             continue;
         };
-        let is_whole = scene.loaded.is_whole(file);
+        let is_whole = context.loaded.is_whole(file);
         for (name, value) in step.with.iter() {
-            check_argument(step, name, value, plan, is_whole, notes);
+            check_argument(step, name, value, plan, is_whole, diagnostics);
         }
-        if !scene.may_hide_uses() {
-            required(step, plan, notes);
+        if !context.may_hide_uses() {
+            required(step, plan, diagnostics);
         }
     }
 }
@@ -31,14 +31,14 @@ fn check_argument(
     value: &Spanned<ArgumentTemplate>,
     plan: &PlanSpec,
     is_whole: bool,
-    notes: &mut FileDiagnostics,
+    diagnostics: &mut FileDiagnostics,
 ) {
     let mut params = plan.params.iter();
     match params.find(|(param, _)| param.value == name.value) {
         Some((_, param)) => {
             if let Some(mistake) = misfit(value, &param.schema) {
                 let message = format!("parameter `{}`: {mistake}", name.value);
-                notes.note(Diagnostic::new(Code::TypeWrong, value.span, message));
+                diagnostics.note(Diagnostic::new(Code::TypeWrong, value.span, message));
             }
         }
         None if is_whole => {
@@ -47,7 +47,7 @@ fn check_argument(
             let mistake = Diagnostic::new(Code::UnknownParam, name.span, message);
             let known = plan.params.iter().map(|(param, _)| param.value.as_str());
             let help = "remove it, or declare it under `params` of that plan";
-            notes.misspelt(mistake, name.value.as_str(), known, help);
+            diagnostics.misspelt(mistake, name.value.as_str(), known, help);
         }
         None => {}
     }
@@ -62,14 +62,14 @@ fn misfit(value: &ArgumentTemplate, schema: &ValueSchema) -> Option<String> {
     }
 }
 
-fn required(step: &StepSpec, plan: &PlanSpec, notes: &mut FileDiagnostics) {
+fn required(step: &StepSpec, plan: &PlanSpec, diagnostics: &mut FileDiagnostics) {
     let Some(path) = step.used_file() else { return };
     for (name, param) in plan.params.iter() {
         let is_given = || step.with.iter().any(|(with, _)| with.value == name.value);
         if param.default.is_none() && !is_given() {
             let message = format!("`{}` requires the parameter `{}`", path.value, name.value);
             let mistake = Diagnostic::new(Code::KeyMissing, path.span, message);
-            notes.note(mistake.with_help(format!("add it: `with: {{{}: …}}`", name.value)));
+            diagnostics.note(mistake.with_help(format!("add it: `with: {{{}: …}}`", name.value)));
         }
     }
 }

@@ -44,7 +44,7 @@ fn inside(
 ) {
     match (&read.reference.name, &step.matrix) {
         (ExprReference::Matrix(axis), Some(matrix)) => {
-            axis_exists(axis, matrix, step, read, context, diagnostics)
+            axis_exists(axis, matrix, step, read, context, diagnostics);
         }
         (ExprReference::Matrix(_), None) => unrepeated("matrix", step, read, context, diagnostics),
         (ExprReference::Item, Some(_)) => {

@@ -3,6 +3,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use clap::{Arg, Command, CommandFactory as _};
 
 use super::Cli;
+use super::groups::GROUPS;
 
 /// The kinds of each command, which determine the shared flags that it has.
 ///
@@ -230,4 +231,15 @@ fn a_flag_is_the_same_everywhere() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn every_command_is_in_one_group_of_the_help() {
+    let command = Cli::command();
+    let visible = command.get_subcommands().filter(|command| !command.is_hide_set());
+    let mut expected: Vec<&str> = visible.map(Command::get_name).chain(["help"]).collect();
+    let mut listed: Vec<&str> = GROUPS.iter().flat_map(|(_, names)| *names).copied().collect();
+    expected.sort_unstable();
+    listed.sort_unstable();
+    assert_eq!(listed, expected);
 }

@@ -284,6 +284,27 @@ fn a_doc_comment_names_the_thing() {
 }
 
 #[test]
+fn each_public_type_says_what_it_is() {
+    // A field, a variant or a method is documented where its name and type leave something open.
+    let item = regex::Regex::new(r"^\s*pub (?:struct|enum|trait) \w+").unwrap();
+    let mut wrong = Vec::new();
+    for (path, text) in production() {
+        let mut is_documented = false;
+        for (at, line) in text.lines().enumerate() {
+            let start = line.trim_start();
+            if item.is_match(line) && !is_documented {
+                wrong.push(format!("{path}:{}: {start}", at + 1));
+            }
+            // Attributes stand between a type and its documentation, and some have lines of their own.
+            let goes_on =
+                start.starts_with(['#', ')', ']']) || !line.ends_with(['{', '}', ';']) && !start.is_empty();
+            is_documented = start.starts_with("///") || is_documented && goes_on;
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
 fn parameters_have_names() {
     let head = regex::Regex::new(r"\bfn \w+(?s:.*?)(\{|;\n)").unwrap();
     // A pattern, and a type.

@@ -14,7 +14,6 @@ pub const REPORT: &str = "please report this, with the steps to reproduce it and
 /// The reason why a command failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CommandError {
-    /// The exit code.
     pub exit: CliExitCode,
     /// The error, as a fragment; empty if it has been reported.
     pub message: String,
@@ -153,7 +152,6 @@ impl From<ParamErrors> for CommandError {
     }
 }
 
-/// A usage error.
 pub fn usage_error(message: impl Into<String>) -> CommandError {
     CommandError::new(CliExitCode::Usage, message)
 }

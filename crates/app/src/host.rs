@@ -106,7 +106,6 @@ impl Host {
         &self.cwd
     }
 
-    /// The clock.
     pub fn clock(&self) -> Arc<dyn Clock> {
         Arc::clone(&self.clock)
     }
@@ -162,7 +161,6 @@ impl Host {
         chosen.unwrap_or(AuditorConfig::SEGMENT)
     }
 
-    /// An id for a new run.
     pub fn new_run(&self) -> Result<RunId, CommandError> {
         let mut bytes = [0; 16];
         if let Some(seed) = self.var("WF_SEED") {

@@ -78,7 +78,6 @@ impl Caller for Listener {
     }
 }
 
-/// A workspace with a plan.
 fn workspace(plan: &str) -> (tempfile::TempDir, Listener) {
     let dir = tempfile::tempdir().unwrap();
     fs::write(dir.path().join("wf.yaml"), "").unwrap();

@@ -14,7 +14,6 @@ use wf_store::feed::{BusMessage, MessageBus, WorkspaceAction};
 
 /// A bus, and the auditor that watches it.
 pub struct AuditedBus {
-    /// The bus.
     pub bus: MessageBus,
     auditor: Option<Auditor>,
     print_message: Box<dyn Fn(&str) + Send + Sync>,

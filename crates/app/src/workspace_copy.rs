@@ -10,7 +10,6 @@ use crate::{CliExitCode, CommandError, Workspace};
 /// A copy of a workspace, with a state of its own, until it is dropped.
 #[derive(Debug)]
 pub struct WorkspaceCopy {
-    /// The workspace.
     pub workspace: Workspace,
     _folder: TempDir,
 }

@@ -56,7 +56,6 @@ pub fn fit(text: &str, width: usize) -> String {
     format!("{kept}…")
 }
 
-/// The first line of a text.
 pub fn first_line(text: &str) -> &str {
     text.lines().next().unwrap_or("")
 }

@@ -7,9 +7,7 @@ use wf_base::name::{PlanId, RunId};
 /// A run, as it is shown to a user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunRef {
-    /// Its id.
     pub id: RunId,
-    /// Its plan.
     pub plan: PlanId,
     /// The tasks above it, outermost first, if it is nested: `["build", "docs[2]"]`.
     pub path: Vec<String>,
@@ -34,7 +32,6 @@ pub enum OutputStream {
 /// The output of attempts that an observer wants.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum OutputInterest {
-    /// Nothing.
     #[default]
     Nothing,
     /// The last lines, once an attempt has ended that may have failed: they are read from its log,

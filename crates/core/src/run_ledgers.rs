@@ -36,7 +36,6 @@ pub struct BudgetRefusal {
 /// A call that is to be paid.
 #[derive(Clone, Debug)]
 pub struct CallClaim<'a> {
-    /// The run that makes it.
     pub run: &'a RunId,
     /// The amount that its caller has set aside before.
     pub before: AttemptUsage,

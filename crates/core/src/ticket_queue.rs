@@ -18,15 +18,12 @@ use wf_base::name::RunId;
 /// A task that has its locks, or waits for them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LockEntry {
-    /// Its run.
     pub run: RunId,
     /// The outermost run around it.
     pub outermost: RunId,
     /// The task, as shown: `step[item]`.
     pub place: String,
-    /// The locks.
     pub keys: Vec<LockKey>,
-    /// True if it has them.
     pub is_held: bool,
 }
 

@@ -9,7 +9,6 @@ use wf_model::{EngineFailure, FailureClass};
 pub struct WorkError {
     /// The reason in one sentence.
     pub reason: String,
-    /// The class of the failure.
     pub failure_class: FailureClass,
     /// The time for which a server asked not to be called again.
     pub retry_after: Option<Duration>,

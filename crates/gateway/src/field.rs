@@ -4,7 +4,6 @@ use serde_json::Value;
 
 /// An error that names the field of a document that it is about.
 pub(crate) trait FieldError {
-    /// Returns the error of a field that is missing.
     fn missing(field: String) -> Self;
 
     /// Returns the error of a field that is of another kind than expected.

@@ -13,11 +13,8 @@ const KINDS: [&str; 5] = ["plan", "dag", "goal", "gate", "persona"];
 pub(super) enum SpecDocument {
     /// A plan, or a dag as a plan.
     Plan(Box<PlanSpec>),
-    /// A goal, and its plan.
     Goal(Box<GoalSpec>, Box<PlanSpec>),
-    /// A gate.
     Gate(Box<GateSpec>),
-    /// A persona.
     Persona(Box<PersonaFileSpec>),
 }
 

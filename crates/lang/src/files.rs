@@ -29,7 +29,6 @@ pub enum FileReadError {
     /// It does not exist.
     #[error("no such file")]
     Missing,
-    /// It is a directory.
     #[error("this is a directory, not a file")]
     Directory,
     /// It is something else without an end, such as a pipe or a device.

@@ -97,7 +97,6 @@ impl<'b> OutlineBuilder<'b> {
         }
     }
 
-    /// Returns the first line of a range.
     fn first_line(&self, range: Range<usize>) -> Span {
         let text = self.body.get(range.clone()).unwrap_or("");
         let line = text.lines().next().unwrap_or("");

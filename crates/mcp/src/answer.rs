@@ -15,12 +15,10 @@ pub(crate) struct McpAnswer {
 }
 
 impl McpAnswer {
-    /// A document.
     pub(crate) fn document(document: Value) -> Self {
         Self { text: document.to_string(), structure: Some(document), ..Self::default() }
     }
 
-    /// A text.
     pub(crate) fn text(text: &str) -> Self {
         let shown = if text.is_empty() { "(nothing)\n" } else { text };
         Self { text: end_of(shown), ..Self::default() }

@@ -37,7 +37,6 @@ pub(crate) struct ToolCaller<'a> {
 }
 
 impl<'a> ToolCaller<'a> {
-    /// Creates a caller.
     pub(crate) fn new(program: &'a WfProgram) -> Self {
         Self { program, runs: Mutex::default() }
     }

@@ -53,16 +53,10 @@ pub(crate) enum CallMistake {
     #[error(
         "error: the arguments of `{tool}` are wrong: {reason}\nhint: tools/list has the schema of each tool"
     )]
-    Arguments {
-        /// The tool.
-        tool: McpTool,
-        /// The reason.
-        reason: String,
-    },
+    Arguments { tool: McpTool, reason: String },
     /// A path leaves the workspace.
     #[error("error: the arguments of `{tool}` are wrong: {reason}")]
     Path {
-        /// The tool.
         tool: McpTool,
         /// The reason and the remedy.
         reason: OutsidePath,

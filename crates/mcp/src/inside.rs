@@ -6,7 +6,6 @@ pub(crate) enum OutsidePath {
     /// By what it says.
     #[error("`{0}` is outside of the workspace; name a file by its path relative to the workspace")]
     Named(String),
-    /// By a link.
     #[error("`{0}` leads outside of the workspace through a link; name a file in the workspace")]
     Linked(String),
     /// No file system knows such a name.

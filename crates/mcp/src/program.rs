@@ -33,7 +33,6 @@ pub(crate) struct CommandOutput {
     pub(crate) code: Option<i32>,
     /// The answer.
     pub(crate) out: String,
-    /// The messages.
     pub(crate) messages: String,
 }
 
@@ -42,12 +41,7 @@ pub(crate) struct CommandOutput {
 pub(crate) enum CommandFailure {
     /// It cannot be executed.
     #[error("error: cannot execute `wf {command}`: {reason}")]
-    System {
-        /// The command.
-        command: String,
-        /// The reason.
-        reason: io::Error,
-    },
+    System { command: String, reason: io::Error },
     /// Its answer is too long.
     #[error(
         "error: `wf {0}` prints more than {max} MiB\nhint: ask for less, or execute it on a command line",

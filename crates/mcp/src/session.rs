@@ -44,7 +44,6 @@ pub(crate) enum McpAction {
 pub(crate) struct McpCall {
     /// The id of the request.
     pub(crate) id: Value,
-    /// The tool.
     pub(crate) tool: McpTool,
     /// The arguments, as they came.
     pub(crate) arguments: Value,
@@ -53,7 +52,6 @@ pub(crate) struct McpCall {
 }
 
 impl McpSession {
-    /// Takes a line.
     pub(crate) fn take(&mut self, line: &[u8]) -> McpAction {
         let message: Value = match exact_json::read_bytes(line) {
             Ok(message) => message,

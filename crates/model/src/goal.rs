@@ -20,7 +20,6 @@ pub struct Goal {
     pub title: Option<String>,
     /// The file of the goal, relative to the workspace.
     pub path: String,
-    /// The schedule.
     pub timing: GoalSchedule,
     /// The handling of scheduled times at which no engine was running.
     pub missed: MissedTimesPolicy,
@@ -184,7 +183,6 @@ keywords! {
 pub struct NotificationRule {
     /// The events to notify of; each at most once.
     pub on: Vec<GoalEvent>,
-    /// The delivery.
     pub by: NotificationDelivery,
 }
 
@@ -301,7 +299,6 @@ impl Default for MissedTimesPolicy {
 }
 
 impl GoalParam {
-    /// Its default value.
     pub fn default_value(self) -> &'static str {
         match self {
             Self::FailedChecks => "[]",

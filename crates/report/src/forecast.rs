@@ -16,7 +16,6 @@ const MAX_NAME_WIDTH: usize = 32;
 pub struct Forecast {
     /// The version of the format.
     pub v: u32,
-    /// The plan.
     pub plan: String,
     /// Its path, relative to the workspace.
     pub path: String,
@@ -37,9 +36,7 @@ pub struct Forecast {
 /// The expected course of a step.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct StepForecast {
-    /// The step.
     pub step: String,
-    /// The kind of its work.
     pub work: String,
     /// The steps that must end first.
     pub depends_on: Vec<String>,
@@ -91,12 +88,10 @@ impl Forecast {
         }
     }
 
-    /// The forecast as JSON.
     pub fn json(&self) -> String {
         serde_json::to_string_pretty(self).unwrap_or_default() + "\n"
     }
 
-    /// Returns the forecast as text.
     pub fn render(&self) -> String {
         let mut text = format!("{} · {} · ", paint(BOLD, &self.plan), untrusted(&self.path));
         text.push_str("dry run: nothing is executed\n");
@@ -159,7 +154,6 @@ fn checks(phases: [&Vec<String>; 3]) -> Vec<String> {
     some.map(|(word, names)| format!("{word} {}", names.join(", "))).collect()
 }
 
-/// The names of the checks of a phase.
 fn named(checks: &[Check], phase: CheckPhase) -> Vec<String> {
     let own = checks.iter().filter(|check| check.phase == phase);
     own.map(|check| check.name.to_string()).collect()

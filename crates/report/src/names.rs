@@ -9,7 +9,6 @@ use wf_core::observe::RunRef;
 pub struct ItemNames(BTreeMap<Vec<String>, BTreeMap<Name, Vec<String>>>);
 
 impl ItemNames {
-    /// Records the names in an event.
     pub fn record(&mut self, run: &RunRef, event: &Event) {
         if let EventKind::StepExpanded { step, items } = &event.fact {
             let keys = items.iter().map(|item| item.key.clone()).collect();

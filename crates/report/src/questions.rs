@@ -115,7 +115,6 @@ fn events_of_subject<'a>(ask: &ApprovalRequest, events: &'a [Event]) -> &'a [Eve
     events.get(from.unwrap_or(0)..).unwrap_or(events)
 }
 
-/// The approvers, and the deadline.
 fn approvers_and_deadline(ask: &ApprovalRequest) -> String {
     let mut text = String::new();
     let who = match (ask.required, ask.approvers.as_slice()) {

@@ -25,7 +25,6 @@ const WIDTH: usize = 90;
 pub struct SessionCheckpoint {
     /// The version of the document.
     pub v: u32,
-    /// The session.
     #[serde(flatten)]
     pub session: SessionRecord,
     /// The time at which something last happened in it.
@@ -36,11 +35,9 @@ pub struct SessionCheckpoint {
     pub requests: Vec<SessionRequest>,
     /// The values that its steps gave, the latest first.
     pub answers: Vec<SessionAnswer>,
-    /// Its conversations.
     pub conversations: Vec<ConversationSummary>,
     /// The files that its steps left or merged, by path.
     pub files: Vec<SessionFile>,
-    /// Its notes.
     pub notes: Vec<MemoryNote>,
     /// The reasons why it does not go on.
     pub blockers: Vec<String>,
@@ -51,11 +48,9 @@ pub struct SessionCheckpoint {
 /// A run of a session.
 #[derive(Clone, Debug, Serialize)]
 pub struct SessionRun {
-    /// Its id.
     pub run: RunId,
     /// The id of its plan.
     pub plan: String,
-    /// Its state.
     pub state: RunLifecycle,
     /// The time at which it began.
     pub created: Moment,
@@ -74,24 +69,18 @@ pub struct SessionRequest {
     pub run: RunId,
     /// The name of the request among those of the run.
     pub name: String,
-    /// Its text.
     pub message: String,
     /// True if it is a question, which is answered with text.
     pub is_question: bool,
-    /// The time at which it expires.
     pub expires: Moment,
 }
 
 /// The values that a step gave.
 #[derive(Clone, Debug, Serialize)]
 pub struct SessionAnswer {
-    /// The run.
     pub run: RunId,
-    /// The step.
     pub step: Name,
-    /// The time.
     pub at: Moment,
-    /// The values.
     pub outputs: JsonObject,
 }
 
@@ -102,7 +91,6 @@ pub struct SessionFile {
     pub path: String,
     /// The run that left it last.
     pub run: RunId,
-    /// The step.
     pub step: Name,
 }
 
@@ -145,7 +133,6 @@ impl SessionCheckpoint {
         self
     }
 
-    /// Returns it as text.
     pub fn render(&self) -> String {
         let SessionRecord { name, state, reason, created, is_current, .. } = &self.session;
         let current = if *is_current { " · current" } else { "" };

@@ -53,7 +53,6 @@ impl ApproverKey {
         }
     }
 
-    /// True if it is a passkey.
     pub fn is_passkey(&self) -> bool {
         matches!(self, Self::Passkey(_))
     }

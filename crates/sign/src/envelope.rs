@@ -8,10 +8,8 @@ use super::{PasskeyAssertion, PublicKey, Signer};
 pub struct DsseEnvelope {
     /// The text, in base64.
     pub payload: String,
-    /// The type of the text.
     #[serde(rename = "payloadType")]
     pub payload_type: String,
-    /// The signatures.
     pub signatures: Vec<EnvelopeSignature>,
 }
 
@@ -67,7 +65,6 @@ impl DsseEnvelope {
         Ok(())
     }
 
-    /// Reads an envelope.
     pub fn parse(text: &str) -> Result<Self, EnvelopeError> {
         serde_json::from_str(text).map_err(|_| EnvelopeError::NoEnvelope)
     }
@@ -115,7 +112,6 @@ impl EnvelopeSignature {
         self.bytes().is_some_and(|bytes| key.has_signed(signed, &bytes))
     }
 
-    /// Returns the bytes of the signature.
     pub(super) fn bytes(&self) -> Option<Vec<u8>> {
         decoded(&self.sig)
     }

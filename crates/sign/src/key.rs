@@ -15,7 +15,6 @@ pub struct PublicKey(VerifyingKey);
 /// The reason why a text is not a usable key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadKey {
-    /// The key is encrypted.
     #[error("the private key is encrypted")]
     Encrypted,
     /// The passphrase is wrong, or the file is damaged.

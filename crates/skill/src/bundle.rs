@@ -15,7 +15,6 @@ pub struct BundleFile {
 /// The files of a skill's folder by path relative to it (`/` between parts), sorted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SkillBundle {
-    /// The files.
     pub files: BTreeMap<String, BundleFile>,
 }
 

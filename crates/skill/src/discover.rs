@@ -34,9 +34,7 @@ pub trait SkillFolderReader {
 pub struct DiscoveredSkill {
     /// Its name; its folder's name if it does not load.
     pub name: String,
-    /// The shelf it is on.
     pub shelf: SkillSearchFolder,
-    /// The name of its folder.
     pub folder: String,
     /// Its SKILL.md; empty if it cannot be read.
     pub text: String,
@@ -69,7 +67,6 @@ pub struct OmittedFolders {
     pub shelf: String,
     /// The number of its folders that are left out; unknown if the shelf was not read.
     pub folders: Option<usize>,
-    /// The reason.
     pub reason: String,
 }
 

@@ -34,7 +34,6 @@ pub const LEFT_OUT: [&str; 2] = [".git", "__pycache__"];
 pub struct SkillFolderError {
     /// The offending file or folder.
     pub place: PathBuf,
-    /// The problem with it.
     pub reason: SkillFolderProblem,
 }
 
@@ -47,7 +46,6 @@ pub enum SkillFolderProblem {
     /// The folder of the skill is a file.
     #[error("this is not a folder")]
     NoFolder,
-    /// It is a link.
     #[error("this is a symlink, which could lead out of the skill")]
     Link,
     /// It is a pipe, a socket or a device.
@@ -65,7 +63,6 @@ pub enum SkillFolderProblem {
     /// It is nested too deeply.
     #[error("folders are nested more than {MAX_DEPTH} levels deep")]
     TooDeep,
-    /// It is too large.
     #[error("the file is larger than {} MiB", .0 >> 20)]
     TooLarge(u64),
     /// All files together are too large.
@@ -77,7 +74,6 @@ pub enum SkillFolderProblem {
 }
 
 impl SkillFolderError {
-    /// Returns the remedy.
     pub fn remedy(&self) -> &'static str {
         match self.reason {
             SkillFolderProblem::Missing | SkillFolderProblem::NoFolder => {

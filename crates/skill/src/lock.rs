@@ -21,7 +21,6 @@ pub const LOCK_VERSION: u32 = 1;
 pub struct SkillLock {
     /// The version of the format: [`LOCK_VERSION`].
     pub version: u32,
-    /// The skills by name.
     pub skills: BTreeMap<String, LockedSkill>,
 }
 
@@ -63,7 +62,6 @@ pub struct LockedSkill {
 pub struct LockedFile {
     /// The digest of its content.
     pub digest: Sha256Digest,
-    /// True if it is executable.
     pub is_executable: bool,
 }
 
@@ -200,9 +198,7 @@ pub struct SkillFileChange {
 /// The kind of difference of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SkillFileChangeKind {
-    /// It was added.
     Added,
-    /// It was removed.
     Removed,
     /// Its content changed.
     Changed,

@@ -11,9 +11,7 @@ use wf_base::yaml::YamlNode;
 /// One skill of a prompt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PromptSkill {
-    /// Its name.
     pub name: String,
-    /// Its description.
     pub description: String,
     /// The absolute path of its SKILL.md.
     pub location: String,

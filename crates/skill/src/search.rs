@@ -1,9 +1,7 @@
 /// The searched texts of one skill.
 #[derive(Clone, Copy, Debug)]
 pub struct SearchableSkill<'a> {
-    /// Its name.
     pub name: &'a str,
-    /// Its description.
     pub description: &'a str,
     /// Its Markdown.
     pub body: &'a str,

@@ -10,7 +10,6 @@ pub struct Skill {
     pub name: String,
     /// The purpose of the skill and the occasions to use it; never blank.
     pub description: String,
-    /// Its licence.
     pub license: Option<String>,
     /// The requirements on its environment.
     pub compatibility: Option<String>,

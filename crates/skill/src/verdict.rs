@@ -35,7 +35,6 @@ pub struct SkillVerdict {
     pub profile: ValidationProfile,
     /// The violations; the skill is valid if there is none.
     pub violations: Vec<SkillFinding>,
-    /// The warnings.
     pub warnings: Vec<SkillFinding>,
 }
 

@@ -24,7 +24,6 @@ pub enum StoreError {
     Io {
         /// The operation that was tried.
         doing: &'static str,
-        /// The file or folder.
         path: PathBuf,
         /// The system's error message.
         cause: String,
@@ -51,7 +50,6 @@ pub enum StoreError {
     /// The file was removed or replaced while in use.
     #[error("{} was removed or replaced while in use", .0.display())]
     Removed(PathBuf),
-    /// The file is not a database.
     #[error("{} is not a database", .0.display())]
     NotADatabase(PathBuf),
     /// The file is a database of another program.
@@ -60,7 +58,6 @@ pub enum StoreError {
     /// The file is damaged.
     #[error("{} is damaged: {cause}", path.display())]
     Corrupt {
-        /// The file.
         path: PathBuf,
         /// The cause, as SQLite reports it.
         cause: String,
@@ -68,7 +65,6 @@ pub enum StoreError {
     /// Events that were acknowledged are gone from the end of the log.
     #[error("{} lost events: {kept} of {known} recorded events are present", path.display())]
     Lost {
-        /// The file.
         path: PathBuf,
         /// The number of events in the log.
         kept: u64,
@@ -78,7 +74,6 @@ pub enum StoreError {
     /// The log differs from what was written.
     #[error("{}: {broken}", path.display())]
     Broken {
-        /// The file.
         path: PathBuf,
         /// The fault, and its position.
         broken: BrokenChain,
@@ -86,7 +81,6 @@ pub enum StoreError {
     /// The tables, texts or files beside the log do not match it.
     #[error("{}: {what}", path.display())]
     Tampered {
-        /// The file.
         path: PathBuf,
         /// The difference, its place, and the value by the log.
         what: String,
@@ -94,7 +88,6 @@ pub enum StoreError {
     /// The tables beside the log do not match it; they can be rebuilt.
     #[error("{}: {what}", path.display())]
     Differs {
-        /// The file.
         path: PathBuf,
         /// The difference, its place, and the value by the log.
         what: String,
@@ -102,7 +95,6 @@ pub enum StoreError {
     /// The file is not a backup, or not a complete one.
     #[error("{} is not a complete backup: {cause}", path.display())]
     NotABackup {
-        /// The file.
         path: PathBuf,
         /// The fault.
         cause: String,
@@ -116,7 +108,6 @@ pub enum StoreError {
         path.display(), of_program(program.as_ref()), program::version()
     )]
     Changed {
-        /// The file.
         path: PathBuf,
         /// The migration.
         number: u32,
@@ -129,7 +120,6 @@ pub enum StoreError {
         path.display(), of_program(program.as_ref()), program::version()
     )]
     Newer {
-        /// The file.
         path: PathBuf,
         /// Its schema.
         found: u32,
@@ -144,7 +134,6 @@ pub enum StoreError {
     /// Another process works on the run.
     #[error("run {} is held by {lease}", run.short())]
     Owned {
-        /// The run.
         run: RunId,
         /// The lease of the other process.
         lease: Box<RunLease>,
@@ -152,7 +141,6 @@ pub enum StoreError {
     /// The run may no longer be written by its former owner.
     #[error("run {} {}", run.short(), lease_loss_reason(*by))]
     Fenced {
-        /// The run.
         run: RunId,
         /// The process that took it over; `None` if it was only released.
         by: Option<u32>,
@@ -169,7 +157,6 @@ pub enum StoreError {
     /// The question was already answered differently.
     #[error("request {number} of run {} was already answered: {verdict}", run.short())]
     Conflict {
-        /// The run.
         run: RunId,
         /// The number of the question.
         number: u32,
@@ -199,7 +186,6 @@ pub enum StoreError {
     /// The scheduled time of a run is not due: it was started, or skipped.
     #[error("slot {} of goal `{goal}` is not due", slot.to_second())]
     NotDue {
-        /// The goal.
         goal: String,
         /// The scheduled time.
         slot: Moment,
@@ -225,7 +211,6 @@ pub enum StoreError {
     /// Another failure of the database.
     #[error("{}: {cause}", path.display())]
     Sqlite {
-        /// The file.
         path: PathBuf,
         /// SQLite's error message.
         cause: String,

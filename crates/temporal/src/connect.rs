@@ -37,9 +37,7 @@ pub fn configured_backend(host: &Host, name: &str) -> Result<Backend, CommandErr
 #[derive(Debug, thiserror::Error)]
 #[error("cannot reach the Temporal server at {address}: {reason}")]
 pub struct ConnectError {
-    /// The address.
     pub address: String,
-    /// The reason.
     pub reason: String,
 }
 

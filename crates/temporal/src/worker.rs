@@ -45,7 +45,6 @@ pub enum WorkerFailure {
     /// The backend has no such queue.
     #[error("the backend has no queue `{queue}`; it has {known}")]
     Queue {
-        /// The queue.
         queue: String,
         /// The queues that there are.
         known: String,

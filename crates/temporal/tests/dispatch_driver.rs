@@ -17,7 +17,6 @@ const AGENT: &str =
     "  - {id: a, agent: {role: executor, tools: [dispatch, collect], dispatch: {plans: [inner.md]}}}\n";
 const INNER: &str = "  - {id: inner, run: 'true'}\n";
 
-/// Work that is ordered.
 type Ordered = (u64, WorkOrder, Job);
 
 fn name(text: &str) -> Name {

@@ -119,7 +119,6 @@ impl Driven {
         self.driver.begin(at).unwrap()
     }
 
-    /// Returns all work that is ordered: its number and its order.
     pub fn works(&self, commands: &[DriverCommand]) -> Vec<(u64, WorkOrder, Job)> {
         let works = commands.iter().filter_map(|command| match command {
             DriverCommand::Work { key, order, .. } => Some((*key, (**order).clone())),
@@ -137,7 +136,6 @@ impl Driven {
     }
 }
 
-/// The id of the run.
 pub fn driven_run() -> RunId {
     RunId::from_bytes([7; 16])
 }

@@ -177,7 +177,6 @@ async fn a_run_that_is_cancelled_before_it_begins_ends() {
     assert_eq!(driven.driver.outcome(), Some(RunOutcome::Cancelled));
 }
 
-/// The message to a lock that is the only command.
 fn only_message(commands: &[DriverCommand]) -> (u64, LockMessage) {
     let [DriverCommand::Tell { key, message, .. }] = commands else { panic!("{commands:?}") };
     (*key, message.clone())

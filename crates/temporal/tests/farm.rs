@@ -232,7 +232,6 @@ impl Farm {
         id
     }
 
-    /// Returns the path of the object that has a key.
     pub fn object_with(&self, key: &str) -> PathBuf {
         let files =
             walkdir::WalkDir::new(self.path("objects")).into_iter().map(|entry| entry.unwrap().into_path());

@@ -45,7 +45,6 @@ impl RecordedRun {
         run
     }
 
-    /// Returns the objects that have a key.
     pub fn objects_with<'r>(&'r self, key: &'r str) -> impl Iterator<Item = &'r str> {
         let has = move |text: &&str| serde_json::from_str::<Value>(text).unwrap().get(key).is_some();
         self.objects.values().map(String::as_str).filter(has)
@@ -88,7 +87,6 @@ impl RecordedRun {
         Ok(())
     }
 
-    /// Returns all events.
     fn events(&mut self) -> impl Iterator<Item = &mut Attributes> {
         let events = self.histories.iter_mut().flat_map(|history| &mut history.events);
         events.filter_map(|event| event.attributes.as_mut())
@@ -134,7 +132,6 @@ fn json_below(folder: &Path) -> BTreeMap<PathBuf, String> {
     files.filter(|entry| entry.file_type().is_file()).filter_map(|entry| json(entry.path())).collect()
 }
 
-/// Returns the paths of the runs that are stored in a folder.
 fn stored_runs(folder: &Path) -> Vec<PathBuf> {
     let folder = std::fs::read_dir(folder).unwrap();
     let paths = folder.map(|entry| entry.unwrap().path());

@@ -53,7 +53,6 @@ pub enum Event {
 pub enum Wanted {
     /// An activity: its number, its name and its order.
     Work(u32, String, Box<WorkOrder>),
-    /// A timer: its number and its time.
     Timer(u32, Duration),
     /// The end of the activity of a number.
     Cancel(u32),

@@ -74,7 +74,6 @@ impl TemporalServer {
         SocketAddr::new(self.ip.parse().unwrap(), self.port)
     }
 
-    /// Kills the server.
     pub fn kill(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();

@@ -15,7 +15,6 @@ steps:
   - {id: other, run: echo other > other.txt}
   - {id: after, depends_on: [other], run: pwd > MARKS/after; sleep 3; cat other.txt}";
 
-/// What they do.
 const WRITE: &str = r#"'pwd > "MARKS/$WF_ITEM"; until [ "$(ls MARKS | wc -l)" = 13 ]; do sleep 0.05; done; echo "$WF_ITEM" > same.txt'"#;
 
 #[test]

@@ -146,7 +146,6 @@ impl Logins {
         lock(&self.wrong_tokens).wait(GUESS_RATE, now)
     }
 
-    /// Counts a token that is wrong.
     pub fn count_wrong_token(&self, now: Moment) {
         // One that is wrong while others are counted is refused with the next.
         let _ = lock(&self.wrong_tokens).take(GUESS_RATE, now);

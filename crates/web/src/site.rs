@@ -27,7 +27,6 @@ const MAX_BODY_SIZE: usize = 1024 * 1024;
 /// The options of a site.
 #[derive(Clone, Debug)]
 pub struct SiteOptions {
-    /// Its address.
     pub address: SiteAddress,
     /// The token with which a program may read the metrics; `None`: it needs a login.
     pub metrics_token: Option<String>,
@@ -38,7 +37,6 @@ pub struct SiteOptions {
 /// Everything that requests share.
 #[derive(Clone)]
 pub(crate) struct Site {
-    /// The address of the site.
     pub address: Arc<SiteAddress>,
     /// The name of the cookie with the key of a browser.
     pub cookie: Arc<str>,
@@ -50,7 +48,6 @@ pub(crate) struct Site {
     pub log: watch::Receiver<String>,
     /// The page of the metrics.
     pub metrics: Arc<CountedMetrics>,
-    /// The limits on requests.
     pub limits: Arc<RequestLimits>,
     caller: Arc<PageCaller>,
     readers: Arc<Semaphore>,

@@ -22,7 +22,6 @@ use wf_sign::approval::{
 use wf_sign::canonical;
 use wf_store::ACCEPTANCE_SUFFIX;
 
-/// The path of the acceptance of a goal.
 pub fn acceptance_path(workspace: &Workspace, goal: &PlanId) -> PathBuf {
     let folder = workspace.state.join("goals");
     folder.join(format!("{goal}{ACCEPTANCE_SUFFIX}"))
@@ -65,7 +64,6 @@ pub(super) fn bound_config(loaded: &LoadedPlan) -> Value {
     bound_settings(config, plan, loaded.goal.as_ref().map(|of| &*of.goal))
 }
 
-/// Returns the strings in a value.
 fn strings(value: &Value) -> Vec<String> {
     match value {
         Value::String(text) => vec![text.clone()],

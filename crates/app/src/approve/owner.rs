@@ -31,7 +31,6 @@ pub fn owner_signer(
     create_first_key(caller, rules, &keys)
 }
 
-/// Creates the first key.
 fn create_first_key(
     caller: &dyn Caller,
     rules: &mut SigningRules,

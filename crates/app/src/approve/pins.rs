@@ -124,7 +124,6 @@ fn approved_params(loaded: &LoadedPlan, params: &JsonObject) -> JsonObject {
     params
 }
 
-/// Returns the path of the approval of a plan: the given file, if there is one.
 pub fn token_at(host: &Host, loaded: &LoadedPlan, given: Option<&PathBuf>) -> PathBuf {
     match given {
         Some(path) => normalize_path(&host.cwd().join(path)),

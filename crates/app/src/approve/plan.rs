@@ -26,7 +26,6 @@ const ACCEPTANCE_VALIDITY: Duration = Duration::from_hours(100 * 365 * 24);
 
 /// The approval of a plan, as an approver asks for it.
 pub struct PlanApprovalRequest<'a> {
-    /// The bounds of its parameters.
     pub bounds: ParamBoundsRequest<'a>,
     /// The number of runs or repairs that it permits, if not the usual one.
     pub executions: Option<u32>,
@@ -38,7 +37,6 @@ pub struct PlanApprovalRequest<'a> {
 
 /// A plan or goal before a person signs for it.
 pub struct PlanReview {
-    /// The plan.
     pub loaded: LoadedPlan,
     /// The values of parameters that are known.
     pub known_values: JsonObject,
@@ -50,7 +48,6 @@ pub struct PlanReview {
 pub struct PlanChanges {
     /// The time of the last approval.
     pub issued: Moment,
-    /// The files that differ.
     pub files: Vec<ApprovedFileDifference>,
     /// The plan of then, and its goal, where their texts are known.
     pub before: Option<(Arc<Plan>, Option<Arc<Goal>>)>,

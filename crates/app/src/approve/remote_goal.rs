@@ -27,7 +27,6 @@ const DRAFT_TIME: Duration = Duration::from_mins(15);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum GoalSignature {
-    /// The goal as it is.
     Acceptance,
     /// The repairs that its autonomy advises.
     Proposal,
@@ -36,7 +35,6 @@ pub enum GoalSignature {
 /// A text to sign for a goal.
 #[derive(Clone, Debug, Serialize)]
 pub struct GoalDraft {
-    /// The type of the payload.
     pub payload_type: &'static str,
     /// The statement, in its only form.
     pub payload: String,

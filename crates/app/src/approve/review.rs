@@ -15,13 +15,11 @@ use wf_store::feed::WorkspaceAction;
 /// A statement before a person signs it, and the file in which the signatures of all are collected.
 #[derive(Debug)]
 pub struct TokenReview {
-    /// The file.
     pub path: PathBuf,
     /// The approvers.
     pub rules: SigningRules,
     /// The token that the file has now, whatever it is for.
     pub last: Option<ApprovalToken>,
-    /// The statement.
     pub statement: ApprovalStatement,
     /// The token with the statement, if other approvers have signed it.
     signed: Option<ApprovalToken>,
@@ -31,7 +29,6 @@ pub struct TokenReview {
 /// The terms of an approval that a person asks for; `None`: those that others have signed, or the usual ones.
 #[derive(Clone, Copy, Debug)]
 pub struct AskedTerms {
-    /// The validity.
     pub validity: Option<Duration>,
     /// The number of runs, repairs or uses.
     pub executions: Option<u32>,

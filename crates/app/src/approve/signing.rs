@@ -16,7 +16,6 @@ pub struct SigningOptions {
     pub is_confirmed: bool,
     /// The validity of the approval; the longest one if nothing is said.
     pub validity: Option<Duration>,
-    /// The name of the key.
     pub key: Option<String>,
     /// The file with the passphrase of the key.
     pub passphrase_file: Option<PathBuf>,

@@ -49,7 +49,6 @@ pub fn draft_statement(
     })
 }
 
-/// Reads a token.
 pub fn read_token(workspace: &Workspace, path: &Path) -> Result<ApprovalToken, ApprovalRefusal> {
     let shown = workspace.name(path);
     // Reading a pipe would wait for a writer, maybe for ever.

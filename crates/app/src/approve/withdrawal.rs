@@ -14,12 +14,10 @@ pub struct StandingApproval {
     pub statement: ApprovalStatement,
     /// The number of times it was used.
     pub used: u32,
-    /// The time of its withdrawal, if it was withdrawn.
     pub withdrawn: Option<Moment>,
 }
 
 impl StandingApproval {
-    /// Returns its term.
     pub fn term(&self) -> ApprovalTerm {
         let ApprovalStatement { issued, expires, executions, .. } = self.statement;
         ApprovalTerm { issued, expires, executions }

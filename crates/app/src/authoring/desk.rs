@@ -62,7 +62,6 @@ impl<'a> PlanningDesk<'a> {
         self.models.table().roles.keys().map(Name::to_string).collect()
     }
 
-    /// Returns the model of a role.
     pub(super) fn model(&self, role: &str) -> Result<ModelDefinition, CommandError> {
         let table = self.models.table();
         let role_name = Name::parse(role).ok().map(ModelChoice::Role);

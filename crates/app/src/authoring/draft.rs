@@ -14,9 +14,7 @@ use wf_model::Plan;
 /// A plan by a model that passes `wf check`.
 #[derive(Debug)]
 pub struct DraftPlan {
-    /// Its text.
     pub text: String,
-    /// The plan.
     pub plan: Arc<Plan>,
     /// Its files, with warnings.
     pub files: Vec<CheckedFile>,

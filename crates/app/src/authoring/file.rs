@@ -12,7 +12,6 @@ use wf_base::untrusted::shell_word;
 pub struct PlanFile {
     /// Its absolute path.
     pub path: PathBuf,
-    /// Its text.
     pub text: String,
 }
 

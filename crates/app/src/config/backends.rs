@@ -63,13 +63,10 @@ pub struct Backend {
 /// A Temporal server, with all defaults filled in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TemporalBackend {
-    /// Its address.
     pub address: String,
-    /// The namespace there.
     pub namespace: String,
     /// The variable that has the key.
     pub key: Option<String>,
-    /// The files for TLS.
     pub tls: TlsFiles,
 }
 
@@ -80,7 +77,6 @@ pub struct TlsFiles {
     pub ca: Option<String>,
     /// The certificate of this side.
     pub cert: Option<String>,
-    /// The key of that.
     pub key: Option<String>,
 }
 

@@ -17,7 +17,6 @@ record! {
 }
 
 impl LimitsSection {
-    /// Returns the limits.
     pub(super) fn limits(&self) -> ParallelLimits {
         let value = |limit: &Option<Spanned<u32>>| limit.as_ref().map(|limit| limit.value);
         ParallelLimits {

@@ -16,7 +16,6 @@ use wf_store::RunRetention;
 /// The configuration of a workspace, with all defaults filled in.
 #[derive(Clone, Debug)]
 pub struct WorkspaceConfig {
-    /// The defaults for plans.
     pub defaults: PlanDefaults,
     /// The limits on the steps of all runs that execute at once.
     pub limits: ParallelLimits,
@@ -40,7 +39,6 @@ pub struct WorkspaceConfig {
     pub learns_preferences: bool,
     /// The models, and their roles.
     pub models: Arc<ModelTable>,
-    /// The backends, by name.
     pub backends: BTreeMap<Name, Backend>,
     /// Patterns of environment variables that every step sees.
     pub env_pass: Vec<String>,

@@ -9,13 +9,11 @@ use wf_skill::{SkillBundle, disk};
 /// A skill that maintains connections, with its files as they were read.
 #[derive(Debug)]
 pub struct ConnectionAdapter {
-    /// Its name.
     pub skill: String,
     /// Its folder, relative to the workspace.
     pub folder: String,
     /// Its files.
     pub bundle: SkillBundle,
-    /// Their digest.
     pub digest: Sha256Digest,
     declared: AdapterDeclaration,
 }
@@ -69,7 +67,6 @@ impl ConnectionAdapter {
             .hint(format!("its permissions are {}", known.join(", "))))
     }
 
-    /// Returns its declaration of connections.
     pub fn spec(&self) -> &ConnectionDeclaration {
         &self.declared.spec
     }

@@ -25,13 +25,10 @@ const PERMISSIONS: &str = "permissions";
 
 /// A requested connection, as an approval writes it.
 pub struct ConnectionScope<'a> {
-    /// Its name.
     pub name: &'a PlanId,
-    /// The skill.
     pub skill: &'a str,
     /// The skill's folder, relative to the workspace.
     pub folder: &'a str,
-    /// The permissions.
     pub permissions: &'a [String],
 }
 
@@ -49,7 +46,6 @@ impl<'a> ConnectionScope<'a> {
     }
 }
 
-/// Returns the path of the approval of a connection.
 pub(super) fn approval_path(workspace: &Workspace, name: &PlanId) -> PathBuf {
     let folder = workspace.root.join("connections");
     folder.join(format!("{name}.approval.json"))

@@ -10,7 +10,6 @@ use wf_model::ConnectionDeclaration;
 /// The part of `connection` and `scripts` in a skill's `metadata.wf` that connections need.
 #[derive(Clone, Debug)]
 pub struct AdapterDeclaration {
-    /// The declaration of connections.
     pub spec: ConnectionDeclaration,
     /// The network access of scripts, by path.
     pub network: BTreeMap<String, bool>,

@@ -39,7 +39,6 @@ pub struct AdapterRunner<'a> {
     pub name: PlanId,
     /// The skill.
     pub adapter: ConnectionAdapter,
-    /// The secrets.
     pub refs: ConnectionSecrets,
     /// The time limit of a script.
     pub timeout: Duration,
@@ -65,7 +64,6 @@ impl<'a> AdapterRunner<'a> {
         Ok(Self { caller, name: name.clone(), adapter, refs, timeout, around: Arc::new(around) })
     }
 
-    /// All secrets of the connection.
     pub fn secrets(&self) -> Result<NamedSecrets, ConnectionSecretError> {
         let names = self.refs.names()?.into_iter();
         names
@@ -200,7 +198,6 @@ pub(super) fn mask(known: &[SecretText]) -> SecretMask {
     SecretMask::new(known.iter().map(SecretText::expose))
 }
 
-/// True if a line contains a secret.
 pub(super) fn contains_secret(mask: &SecretMask, line: &[u8]) -> bool {
     let text = String::from_utf8_lossy(line);
     let shown = mask.text(&text);

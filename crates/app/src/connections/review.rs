@@ -9,7 +9,6 @@ use wf_sign::approval::{ApprovalScope, ApprovalStatement, PlanRef, plan_digest};
 
 /// The approval of a connection, as an approver asks for it.
 pub struct ConnectionApprovalRequest<'a> {
-    /// The name of the connection.
     pub name: &'a PlanId,
     /// The skill, if it is not that of the connection as it is set up.
     pub skill: Option<&'a str>,

@@ -43,7 +43,6 @@ pub struct ConnectionSetupRequest {
     pub incremental: Vec<String>,
     /// Hints about the account.
     pub hint: BTreeMap<String, String>,
-    /// The sources of secrets.
     pub secrets: SetupSecretSources,
 }
 
@@ -220,7 +219,6 @@ impl SetupRelay<'_, '_> {
         }
     }
 
-    /// Asks for a secret.
     fn ask_secret(&mut self, name: RefId, label: &str) -> Vec<SetupOutput> {
         match self.request.secrets.get(self.runner.caller, &name, label) {
             Ok(secret) => self.give_secret(name, secret),

@@ -36,7 +36,6 @@ pub struct ChildProcesses {
 /// A process that exited.
 #[derive(Debug)]
 pub struct ChildExit {
-    /// Its purpose.
     pub purpose: ChildPurpose,
     /// The exit code; `None`: a signal ended it.
     pub code: Option<i32>,
@@ -84,7 +83,6 @@ impl ChildProcesses {
         }
     }
 
-    /// True if there is one for this purpose.
     pub fn runs_for(&self, errand: &ChildPurpose) -> bool {
         self.running.iter().any(|(other, _)| other == errand)
     }
@@ -94,7 +92,6 @@ impl ChildProcesses {
         self.running.iter().any(|(errand, _)| wanted(errand))
     }
 
-    /// Starts one.
     pub fn start(&mut self, way: &SpawnContext<'_>, errand: ChildPurpose) -> Result<(), CommandError> {
         let mut command = way.command(&errand);
         let mut child = command.spawn().map_err(|error| {

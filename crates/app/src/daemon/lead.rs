@@ -16,7 +16,6 @@ const SHUTDOWN_GRACE: Duration = Duration::from_millis(1_500);
 pub struct Leadership {
     /// The writer.
     pub store: Store,
-    /// The reader.
     pub reader: StoreReader,
     /// The token for writes.
     pub token: u64,

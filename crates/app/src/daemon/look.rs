@@ -15,13 +15,11 @@ const BACKOFF_PAUSES: (Duration, Duration) = (Duration::from_secs(1), Duration::
 /// A reconciliation that is to start.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DueReconciliation {
-    /// The goal.
     pub goal: Arc<str>,
     /// Its file.
     pub path: String,
     /// The scheduled time.
     pub slot: Moment,
-    /// The cause.
     pub cause: ReconciliationCause,
 }
 

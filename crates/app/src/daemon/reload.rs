@@ -68,7 +68,6 @@ impl LoadedGoals {
         Ok(())
     }
 
-    /// Returns the goals.
     pub fn goals(&self) -> &BTreeMap<PlanId, Arc<Goal>> {
         &self.by_id
     }
@@ -104,7 +103,6 @@ impl LoadedGoals {
         broken.collect()
     }
 
-    /// Returns the commit that they are read from, if they are.
     pub fn commit(&self) -> Option<&str> {
         match &self.source {
             GoalSource::Disk => None,

@@ -133,7 +133,6 @@ fn add_objects(folder: &Path, found: &mut BTreeSet<PathBuf>) {
     }
 }
 
-/// Reads the path in a file `.git`.
 fn pointer(file: &Path) -> Result<PathBuf, GitError> {
     let text = read_small(file).map_err(unreadable(file))?;
     let path = text.strip_prefix(b"gitdir: ");

@@ -7,12 +7,7 @@ use crate::{CliExitCode, CommandError};
 pub enum GitError {
     /// The repository is damaged, or its files cannot be read.
     #[error("cannot read the git repository at {}: {reason}", .path.display())]
-    Unreadable {
-        /// The file or folder.
-        path: PathBuf,
-        /// The reason.
-        reason: String,
-    },
+    Unreadable { path: PathBuf, reason: String },
     /// The repository belongs neither to this user nor to the owner of the workspace.
     #[error("the git repository at {} belongs to another user", .0.display())]
     Foreign(PathBuf),

@@ -50,7 +50,6 @@ pub fn check_goals_scheduled(caller: &dyn Caller) -> Vec<DoctorFinding> {
 
 /// A goal whose standing approval has ended, or ends soon.
 pub struct EndingApproval {
-    /// The goal.
     pub goal: PlanId,
     /// Its file.
     pub path: String,

@@ -19,7 +19,6 @@ use wf_store::{RunState, StoreReader, allow_no_state};
 /// The autonomy of a goal, the feedback on its repairs, and the advice that follows.
 #[derive(Debug)]
 pub struct AutonomyStatus {
-    /// The goal.
     pub goal: Arc<Goal>,
     /// Its file, as seen from the current folder.
     pub shown_path: String,
@@ -29,11 +28,9 @@ pub struct AutonomyStatus {
     pub limits: AutonomyThresholds,
     /// The feedback on repairs under an approval like this.
     pub counts: OpinionCounts,
-    /// The advice.
     pub advice: Option<AutonomyProposal>,
 }
 
-/// Returns the grant of an approval.
 pub fn grant_of(statement: &ApprovalStatement) -> StandingApprovalLimits {
     StandingApprovalLimits {
         executions: statement.executions,

@@ -34,7 +34,6 @@ pub type ObserverFactory<'a> = &'a dyn Fn(&LoadedPlan) -> Box<dyn RunObserver + 
 pub struct ReconciliationRequest {
     /// The scheduled time, which must be due; `None`: the user started it now.
     pub slot: Option<Moment>,
-    /// The cause.
     pub cause: ReconciliationCause,
     /// The token of the daemon that decided about the scheduled time.
     pub token: Option<u64>,
@@ -43,9 +42,7 @@ pub struct ReconciliationRequest {
 /// The end of a reconciliation.
 #[derive(Clone, Debug)]
 pub struct ReconciliationResult {
-    /// The goal.
     pub goal: PlanId,
-    /// The verdict.
     pub verdict: GoalOutcome,
 }
 

@@ -26,7 +26,6 @@ pub enum GoalSource {
 }
 
 impl GoalSource {
-    /// The files.
     pub fn files(&self, workspace: &Workspace) -> Box<dyn SpecFileSource + '_> {
         match self {
             Self::Disk => Box::new(DiskFiles::new(&workspace.root)),
@@ -59,7 +58,6 @@ pub fn list_goals(place: &GoalSource, workspace: &Workspace) -> Result<Vec<GoalF
     Ok(read_goals(&*place.files(workspace), paths))
 }
 
-/// All goals on disk.
 pub fn list_goals_on_disk(workspace: &Workspace) -> Vec<GoalFile> {
     let mut found = SpecFileSet::default();
     for folder in FOLDERS {

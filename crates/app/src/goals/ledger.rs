@@ -14,7 +14,6 @@ use wf_store::{LedgerGoal, Store, StoreError, StoreReader, WriteTicket};
 pub struct StoreLedger<'a> {
     /// The writer.
     pub store: &'a Store,
-    /// The reader.
     pub reader: &'a StoreReader,
     /// The token of a daemon; `None`: the user decides.
     pub token: Option<u64>,

@@ -20,7 +20,6 @@ use wf_store::{Store, StoreReader};
 /// A pause, as it was requested.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GoalPauseOutcome {
-    /// The goal.
     pub goal: PlanId,
     /// True if it was not paused before.
     pub is_new: bool,
@@ -29,7 +28,6 @@ pub struct GoalPauseOutcome {
 /// The end of a pause.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GoalResumeOutcome {
-    /// The goal.
     pub goal: PlanId,
     /// False if it was not paused.
     pub was_paused: bool,

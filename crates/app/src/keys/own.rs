@@ -11,9 +11,7 @@ use wf_store::feed::WorkspaceAction;
 /// A key of the user who runs `wf`.
 #[derive(Clone, Debug)]
 pub struct OwnKey {
-    /// Its name.
     pub name: String,
-    /// Its public key.
     pub public: PublicKey,
 }
 
@@ -32,7 +30,6 @@ pub fn key_error(fault: &KeyFolderError) -> CommandError {
     CommandError::new(exit, fault.to_string()).hint(fault.remedy())
 }
 
-/// The folder of keys.
 pub fn key_folder(host: &Host) -> Result<KeyFolder, CommandError> {
     KeyFolder::of(&host.vars()).map_err(|bad| key_error(&bad))
 }

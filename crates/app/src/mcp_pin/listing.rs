@@ -18,7 +18,6 @@ pub enum PinState {
 /// The allowed tools of a server, as it describes them now.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ToolListing {
-    /// Their digest.
     pub digest: Sha256Digest,
     /// The agreement with `wf.yaml`.
     pub state: PinState,

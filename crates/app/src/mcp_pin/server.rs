@@ -25,10 +25,8 @@ const LIMITS: McpLimits = McpLimits { life: Duration::from_mins(2), grace: Durat
 #[derive(Debug)]
 pub struct ServerReview {
     workspace: Workspace,
-    /// The text of the configuration, as it was read.
     config: String,
     server: McpServer,
-    /// The list of the server.
     pub listing: ToolListing,
 }
 

@@ -9,7 +9,6 @@ use wf_store::{RunFilter, RunRow, RunState, StoreReader};
 /// A run that nobody works on, and that can go on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DueRun {
-    /// The run.
     pub run: RunId,
     /// The number of its events and answers.
     pub mark: usize,

@@ -27,7 +27,6 @@ const DEPLOYMENT: &str = "deployment";
 
 /// The program of a backend, as it is started.
 pub(crate) struct BackendCommand {
-    /// The program.
     pub(crate) program: PathBuf,
     /// Its arguments.
     pub(crate) args: [String; 2],
@@ -84,7 +83,6 @@ pub(crate) fn backend_command(
     Ok(BackendCommand { program, args: [purpose.to_owned(), name.to_owned()], env })
 }
 
-/// Returns a backend of a workspace by its name.
 fn find_backend<'c>(config: &'c WorkspaceConfig, name: &str) -> Result<&'c Backend, CommandError> {
     let found = config.backends.iter().find(|(known, _)| known.as_str() == name);
     found.map(|(_, backend)| backend).ok_or_else(|| {

@@ -14,9 +14,7 @@ use wf_model::JsonObject;
 
 /// A run that is ready to start.
 pub struct RunStart {
-    /// Its plan.
     pub loaded: LoadedPlan,
-    /// Its parameters.
     pub params: JsonObject,
     /// The session that it belongs to.
     pub session: Option<SessionName>,
@@ -30,7 +28,6 @@ pub struct RunStart {
 pub struct ExecutedRun {
     /// The plan, which its report names.
     pub loaded: LoadedPlan,
-    /// The session that executed it.
     pub session: AuditedSession,
     /// Its end.
     pub finished: Result<FinishedRun, EngineError>,

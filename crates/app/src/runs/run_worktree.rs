@@ -108,7 +108,6 @@ impl RunWorktree {
         Value::Object(fields)
     }
 
-    /// Returns its folder.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
@@ -118,7 +117,6 @@ impl RunWorktree {
         path.strip_prefix(&self.top).map_or_else(|_| path.to_path_buf(), |below| self.folder.join(below))
     }
 
-    /// Returns the workspace in it.
     pub fn workspace(&self) -> Workspace {
         Workspace { root: self.place(&self.home.root), state: self.home.state.clone() }
     }

@@ -86,7 +86,6 @@ pub fn verify_approvals(
 pub struct SkillInstaller {
     /// The rules, with the key among the user's own.
     pub rules: SigningRules,
-    /// Its id.
     pub id: Sha256Digest,
     signer: Option<Signer>,
 }

@@ -14,7 +14,6 @@ pub fn wf_metadata(skill: &Skill, text: &str) -> Result<SkillExtension, String> 
     }
 }
 
-/// The declaration of its scripts.
 pub fn script_declaration(own: &SkillExtension) -> ScriptDeclarations {
     let scripts = own.scripts.iter();
     let scripts = scripts.map(|(path, script)| (path.value.clone(), self::script(script)));

@@ -62,7 +62,6 @@ pub fn fetch_skill(host: &Host, said: &str) -> Result<FetchedSkill, CommandError
     }
 }
 
-/// Reads the folder of a skill.
 pub fn read_folder(folder: &std::path::Path) -> Result<SkillBundle, CommandError> {
     disk::read(folder).map_err(|bad| {
         let failure = CommandError::new(CliExitCode::Usage, bad.to_string());

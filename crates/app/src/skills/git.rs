@@ -41,7 +41,6 @@ pub(super) fn fetch(
     Ok((bundle(&repository, files)?, commit))
 }
 
-/// Reads the files of a skill.
 fn bundle(repository: &GitRepository, files: Vec<ListedFile>) -> Result<SkillBundle, CommandError> {
     let names: Vec<String> = files.iter().map(|file| file.object.clone()).collect();
     let contents = repository.objects(&names)?.0;

@@ -16,7 +16,6 @@ use wf_skill::{SkillBundle, bundled, disk};
 /// A skill that is approved for use.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ApprovedSkill {
-    /// Its name.
     pub name: String,
     /// Its folder, relative to the workspace.
     pub folder: String,
@@ -146,7 +145,6 @@ impl SkillUseError {
         }
     }
 
-    /// The remedy.
     pub fn remedy(&self, name: &str) -> String {
         match self {
             Self::Missing => {

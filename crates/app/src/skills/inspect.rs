@@ -19,7 +19,6 @@ pub struct InspectedSkill {
     pub bundle: SkillBundle,
     /// Its `wf` metadata.
     pub metadata: SkillExtension,
-    /// The declaration of its scripts.
     pub declared: ScriptDeclarations,
     /// The findings.
     pub issues: Vec<InspectionIssue>,
@@ -38,7 +37,6 @@ impl InspectedSkill {
         self.findings_of(IssueClass::Danger).next().is_some()
     }
 
-    /// The findings of a class.
     pub fn findings_of(&self, class: IssueClass) -> impl Iterator<Item = &InspectionIssue> {
         self.issues.iter().filter(move |issue| issue.class == class)
     }

@@ -62,7 +62,6 @@ impl InstallTerms {
         Ok(terms)
     }
 
-    /// The terms in a lock.
     pub fn locked(locked: &LockedSkill) -> Self {
         Self { granted: locked.granted.clone(), exceptions: locked.exceptions.clone() }
     }

@@ -73,7 +73,6 @@ impl SkillFolderLock {
         Ok(staged)
     }
 
-    /// Removes the folder of a skill.
     pub fn remove(&self, name: &str) -> Result<(), CommandError> {
         let away = self.dir.join(format!(".{name}.new"));
         let removed = remove_dir(&away)

@@ -16,7 +16,6 @@ pub struct SkillShelves {
 }
 
 impl SkillShelves {
-    /// The folder of a shelf.
     fn path(&self, shelf: &SkillSearchFolder) -> PathBuf {
         match shelf.shown.strip_prefix("~/") {
             Some(below) if shelf.is_users => self.home.join(below),

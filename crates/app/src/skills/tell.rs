@@ -210,7 +210,6 @@ pub fn document(
 /// The validity of the approvals of a skill, and the missing ones.
 #[derive(Default)]
 pub struct SkillApprovalState {
-    /// True if they are valid.
     pub are_valid: bool,
     /// The missing part.
     pub reason: Option<String>,

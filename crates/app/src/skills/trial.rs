@@ -30,7 +30,6 @@ const OUTPUT_FOLDER: &str = "/tmp/wf-output";
 /// The result of trying a script.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ScriptTrial {
-    /// The script.
     pub path: String,
     /// The kind of trial: `syntax` or `dry_run`.
     pub what: &'static str,

@@ -43,9 +43,7 @@ pub use within::EnvelopeStep;
 
 /// A plan that may run, and its context.
 pub struct LoadedPlan {
-    /// The plan.
     pub plan: Arc<Plan>,
-    /// The goal, if it is the plan of one.
     pub goal: Option<GoalPlan>,
     /// Its path, relative to the workspace.
     pub path: String,
@@ -55,7 +53,6 @@ pub struct LoadedPlan {
     pub sources: Vec<(String, String)>,
     /// The options that it is started with, or was.
     pub options: RunOptions,
-    /// The configuration of the workspace.
     pub config: WorkspaceConfig,
     /// The workspace in which it runs.
     pub workspace: Workspace,
@@ -66,7 +63,6 @@ pub struct LoadedPlan {
 /// The goal of a plan.
 #[derive(Clone)]
 pub struct GoalPlan {
-    /// The goal.
     pub goal: Arc<Goal>,
     /// Its whole plan: the checks, and the repair.
     pub whole_plan: Arc<Plan>,

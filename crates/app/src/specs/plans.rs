@@ -22,9 +22,7 @@ pub struct SpecSummary {
     pub kind: &'static str,
     /// Its id, as far as it can be read.
     pub id: Option<String>,
-    /// The title.
     pub title: Option<String>,
-    /// The number of errors.
     pub error_count: usize,
 }
 

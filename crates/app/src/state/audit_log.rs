@@ -21,7 +21,6 @@ pub type AuditLine = Result<AuditRecord, LineFault>;
 /// Lines of the log, newest first.
 #[derive(Debug, Default)]
 pub struct AuditLinePage {
-    /// The lines.
     pub lines: Vec<AuditLine>,
     /// The offset before which the next page begins; `None`: there are no older lines.
     pub older: Option<u64>,

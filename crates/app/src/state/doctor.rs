@@ -38,7 +38,6 @@ const LOW_DISK_SPACE: u64 = 256 << 20;
 pub struct DoctorFinding {
     /// The item.
     pub name: &'static str,
-    /// Its status.
     pub health: DoctorStatus,
     /// The finding, for the user.
     pub found: String,

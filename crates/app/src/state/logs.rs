@@ -17,9 +17,7 @@ use wf_store::{RunFilter, RunState, StoreReader};
 /// A log that differs from the one that its attempt left.
 #[derive(Debug, Serialize)]
 pub struct DamagedLog {
-    /// The run.
     pub run: RunId,
-    /// The attempt.
     #[serde(flatten)]
     pub attempt: Attempt,
     /// The attempt, as it is shown to users: `build[linux]#1`.

@@ -20,7 +20,6 @@ pub const BUNDLE_PAYLOAD: &str = "application/vnd.wf.memory+jsonl";
 /// The text of a bundle, and who vouches for it.
 #[derive(Debug)]
 pub struct OpenedBundle {
-    /// The text.
     pub text: String,
     /// The approvers who signed it, by name; none: it is not signed.
     pub signers: Vec<String>,
@@ -56,7 +55,6 @@ pub fn open_bundle(caller: &dyn Caller, text: String) -> Result<OpenedBundle, Co
 /// The knowledge about a cluster.
 #[derive(Debug)]
 pub struct ClusterKnowledge<'a> {
-    /// The cluster.
     pub tags: &'a MegramTags,
     /// The number of megrams that are evidence.
     pub megrams: usize,

@@ -34,30 +34,23 @@ pub enum QueueState {
 pub enum QueueSubject {
     /// A notification about a goal.
     Notification {
-        /// Its number.
         notification: u64,
-        /// The goal.
         goal: PlanId,
         /// The number of rounds in which it was tried.
         tries: u32,
     },
     /// The latest slot of a goal.
-    Slot {
-        /// The goal.
-        goal: PlanId,
-    },
+    Slot { goal: PlanId },
     /// A question to people who work from a named queue.
     Request {
         /// The run that is waiting.
         run: RunId,
         /// The number of the request in the run.
         request: u32,
-        /// The queue.
         queue: String,
     },
     /// A task that waits for a lock, for a file, or until it may execute.
     Task {
-        /// Its run.
         run: RunId,
         /// The task, as shown.
         task: String,
@@ -67,11 +60,8 @@ pub enum QueueSubject {
 /// Something that the engine owes or waits for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct QueueEntry {
-    /// Its id.
     pub id: String,
-    /// Its state.
     pub state: QueueState,
-    /// Its subject.
     #[serde(flatten)]
     pub subject: QueueSubject,
     /// The time since which it is owed.
@@ -107,7 +97,6 @@ pub fn queue_entries(reader: &StoreReader) -> Result<Vec<QueueEntry>, StoreError
     Ok(entries)
 }
 
-/// Returns the number of dead entries.
 pub fn count_dead(entries: &[QueueEntry]) -> usize {
     entries.iter().filter(|entry| entry.state == QueueState::Dead).count()
 }

@@ -12,7 +12,6 @@ use wf_base::time::Moment;
 use wf_core::machine::EventKind;
 use wf_store::{LogRow, RunRow, StateEvent, StateFact, StoreReader};
 
-/// The sentences of a page.
 const PAGE_SENTENCES: usize = 50;
 
 /// The events that are read from the log at once, and the most that one page searches.
@@ -46,19 +45,15 @@ pub struct ActivityPage {
 pub struct ActivityLine {
     /// The number of its event in the log.
     pub event: u64,
-    /// The time.
     pub at: Moment,
     /// The word for its kind.
     pub kind: &'static str,
     /// The sentence.
     pub text: String,
-    /// The people in it.
     pub people: Vec<String>,
     /// The plan of its run.
     pub plan: Option<PlanId>,
-    /// Its run.
     pub run: Option<RunId>,
-    /// Its goal.
     pub goal: Option<String>,
     /// The moment until which its run can be undone, if it tells of the end of that and there is time.
     pub undo_until: Option<Moment>,

@@ -10,7 +10,6 @@ use wf_base::name::RunId;
 use wf_base::time::Moment;
 use wf_store::StoreError;
 
-/// The records of a page.
 const PAGE_RECORDS: usize = 100;
 
 /// A choice of records.
@@ -40,13 +39,9 @@ pub struct AuditPage {
 pub struct AuditRecordView {
     /// Its number.
     pub n: u64,
-    /// The time.
     pub at: Option<Moment>,
-    /// The kind.
     pub kind: String,
-    /// The run.
     pub run: Option<RunId>,
-    /// Its plan.
     pub plan: Option<String>,
     /// The step, below those above its run.
     pub place: String,

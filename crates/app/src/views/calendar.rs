@@ -24,7 +24,6 @@ pub struct CalendarMonth {
     pub earlier: String,
     /// The month after.
     pub later: String,
-    /// The zone.
     pub zone: String,
     /// The weeks from Monday to Sunday; absent days belong to other months.
     pub weeks: Vec<Vec<Option<CalendarDay>>>,
@@ -46,7 +45,6 @@ pub struct CalendarDay {
 /// A slot of a day.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct CalendarSlot {
-    /// The instant.
     pub at: Moment,
     /// The time of day in its zone: `07:00`.
     pub local: String,

@@ -18,7 +18,6 @@ const RECENT: usize = 20;
 
 /// A goal in a list.
 pub struct GoalListing {
-    /// Its file.
     pub found: GoalFile,
     /// Its account; `None`: no daemon has decided about it yet.
     pub row: Option<GoalRow>,
@@ -89,7 +88,6 @@ impl GoalListing {
         Ok(listing)
     }
 
-    /// Returns its deployment, if it has one.
     pub fn deployment(&self) -> Option<DeployedGoal> {
         read_deployment(self.row.as_ref()?.deployment.as_ref()?).ok()
     }

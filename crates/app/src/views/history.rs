@@ -21,7 +21,6 @@ const CALENDAR_ROWS: usize = 5_000;
 
 /// A scheduled time of a goal, or a reconciliation that a person started.
 pub struct GoalHistoryEntry {
-    /// The time.
     pub at: Moment,
     /// The scheduled time; `None`: a person started it.
     pub slot: Option<SlotRow>,
@@ -121,11 +120,9 @@ pub struct GoalView {
 /// A scheduled time that is still to come.
 #[derive(Debug, serde::Serialize)]
 pub struct UpcomingSlot {
-    /// The instant.
     pub at: Moment,
     /// The same in the zone of its rule.
     pub local: String,
-    /// The zone.
     pub zone: String,
     /// The clock change that it falls into.
     pub note: Option<DstNote>,

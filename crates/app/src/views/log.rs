@@ -23,7 +23,6 @@ const RECENT_BYTES: u64 = 64 * 1024;
 /// The end of the output of an attempt.
 #[derive(Debug, Serialize)]
 pub struct LogTailView {
-    /// The number of the attempt.
     pub attempt: u32,
     /// Its last lines; empty if it wrote none.
     pub text: String,

@@ -17,7 +17,6 @@ use wf_store::{RunFilter, RunState};
 /// A request of a run for an approval or an answer, as a card shows it.
 #[derive(Debug, Serialize)]
 pub struct RequestView {
-    /// The run that requests it.
     pub run: RunId,
     /// Its number in that run.
     pub number: u32,
@@ -41,14 +40,12 @@ pub struct RequestView {
     pub answers: usize,
     /// Everything that the decision covers, as `wf approve` shows it.
     pub text: String,
-    /// The request itself.
     pub ask: ApprovalRequest,
 }
 
 /// A value of a request.
 #[derive(Debug, Serialize)]
 pub struct ShownValue {
-    /// Its name.
     pub name: String,
     /// The value: a text as it is, anything else as JSON.
     pub text: String,

@@ -59,7 +59,6 @@ pub struct RunView {
     pub found: usize,
     /// The number of the page, from 0.
     pub page: usize,
-    /// The number of the last page.
     pub last_page: usize,
     /// The runs nested in it, as `wf runs --json` has them, each with the `attempt` that it is nested in.
     pub nested: Vec<Value>,
@@ -151,7 +150,6 @@ pub(super) fn shown_state(state: StepState, is_waiting: bool) -> StepState {
     if is_waiting && state == StepState::Running { StepState::Waiting } else { state }
 }
 
-/// Returns the recorded states that are shown as one state.
 fn recorded_states(shown: StepState, is_waiting: bool) -> Vec<StepState> {
     [shown, StepState::Running].into_iter().filter(|state| shown_state(*state, is_waiting) == shown).collect()
 }

@@ -11,7 +11,6 @@ use wf_store::{StateFact, WithdrawnApproval};
 pub struct ActivitySentence {
     /// The word for its kind.
     pub kind: &'static str,
-    /// The sentence.
     pub text: String,
     /// The people in it, by the names of their keys.
     pub people: Vec<String>,

@@ -12,7 +12,6 @@ use wf_skill::{DiscoveredSkill, SkillFinding};
 /// A skill in a list.
 #[derive(Debug, Serialize)]
 pub struct SkillListing {
-    /// Its name.
     pub name: String,
     /// Its folder, as shown.
     pub path: String,
@@ -33,15 +32,12 @@ pub struct SkillListing {
 /// A skill with its lock and its files.
 #[derive(Debug, Serialize)]
 pub struct SkillView {
-    /// The skill.
     pub listing: SkillListing,
     /// Its licence, requirements and other metadata.
     pub properties: BTreeMap<String, String>,
     /// Its entry in the lock file; absent: it is not locked.
     pub lock: Option<SkillLockView>,
-    /// Its files.
     pub files: Vec<String>,
-    /// Its text.
     pub text: String,
 }
 

@@ -17,7 +17,6 @@ pub struct StreamView {
     pub inbox: InboxView,
     /// The latest runs that are part of no other, newest first.
     pub runs: Vec<Value>,
-    /// The goals.
     pub goals: Vec<Value>,
 }
 

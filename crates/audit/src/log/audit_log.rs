@@ -156,7 +156,6 @@ impl LockedAuditLog<'_> {
         log.view.fill(&log.file, log.known.length, &log.known.since)
     }
 
-    /// Returns the number of bytes that have to be read for that.
     pub(crate) fn unread_bytes(&self) -> u64 {
         let known = &self.log.known;
         self.log.view.unread_bytes(known.length, &known.since)

@@ -23,7 +23,6 @@ const SPARE: u64 = 4096;
 pub(crate) struct AuditLogMark {
     /// The number of the last record.
     pub n: u64,
-    /// Its hash.
     pub hash: Sha256Digest,
     boot: String,
 }

@@ -33,7 +33,6 @@ pub(crate) struct SegmentFold {
 }
 
 impl SegmentFold {
-    /// Adds a record.
     pub(crate) fn add(&mut self, record: &AuditRecord) {
         self.ledger.add(record);
         self.unseen.add(record);

@@ -18,13 +18,11 @@ use wf_store::own_file;
 pub(crate) struct Segment {
     /// The number of its first record.
     pub first: u64,
-    /// The path.
     pub path: PathBuf,
     /// The length in bytes.
     pub length: u64,
 }
 
-/// Returns the path of a closed segment.
 pub(super) fn closed_path(dir: &Path, first: u64) -> PathBuf {
     dir.join(format!("log-{first:012}.jsonl"))
 }

@@ -30,7 +30,6 @@ pub(crate) struct AuditLogTail {
 pub(crate) enum UnterminatedLine {
     /// A whole record without a line end.
     Whole {
-        /// The record.
         record: Box<AuditRecord>,
         /// The length in bytes.
         bytes: u64,
@@ -39,7 +38,6 @@ pub(crate) enum UnterminatedLine {
     Half {
         /// The length in bytes.
         bytes: u64,
-        /// The digest.
         digest: Sha256Digest,
     },
 }

@@ -27,12 +27,7 @@ pub struct AuditChainVerifier {
 pub enum LogFault {
     /// A line differs from what was written.
     #[error("line {line} of the audit log {fault}")]
-    Line {
-        /// The line number.
-        line: u64,
-        /// The fault.
-        fault: LineFault,
-    },
+    Line { line: u64, fault: LineFault },
     /// Records are gone.
     #[error("{} missing: dropped", records(*from, *to))]
     Dropped {
@@ -46,7 +41,6 @@ pub enum LogFault {
     Moved {
         /// The number of the record.
         n: u64,
-        /// The line number.
         line: u64,
     },
     /// A record is there twice.
@@ -54,7 +48,6 @@ pub enum LogFault {
     Inserted {
         /// Its number.
         n: u64,
-        /// The line number.
         line: u64,
     },
     /// A record does not follow the one before it.
@@ -62,7 +55,6 @@ pub enum LogFault {
     Unlinked {
         /// The number of the record.
         n: u64,
-        /// The line number.
         line: u64,
     },
 }

@@ -18,7 +18,6 @@ use wf_store::feed::LogAnchor;
 pub(crate) struct AuditLogState {
     /// The number of the last record.
     pub n: u64,
-    /// Its hash.
     pub hash: Sha256Digest,
     /// The time of the last record.
     pub at: Moment,
@@ -47,7 +46,6 @@ impl Default for AuditLogState {
 }
 
 impl AuditLogState {
-    /// Adds a record.
     pub(crate) fn add(&mut self, record: &AuditRecord) {
         self.n = record.n;
         self.hash = record.hash;

@@ -79,7 +79,6 @@ const MOST_KEYS: usize = 20;
 /// The maximum length of such a name, in characters.
 const MOST_OF_A_KEY: usize = 64;
 
-/// Makes the entry of a message.
 pub(crate) fn of_message(message: &BusMessage) -> AuditEntry {
     let mut entry = match &message.what {
         BusMessageKind::Recorded { .. } => AuditEntry::new(message.at, "run_recorded"),

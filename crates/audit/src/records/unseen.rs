@@ -42,7 +42,6 @@ impl DatabaseReadRecord {
 }
 
 impl UnconfirmedEvents {
-    /// Adds a record.
     pub fn add(&mut self, record: &AuditRecord) {
         let entry = &record.entry;
         if let (Some(db), AuditSource::Database) = (entry.db, entry.source)

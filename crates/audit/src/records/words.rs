@@ -11,7 +11,6 @@ pub(crate) const LOG_CREATED: &str = "begun";
 pub(crate) const AUDITOR_STARTED: &str = "opened";
 /// An auditor has ended, and has written everything it heard.
 pub(crate) const AUDITOR_STOPPED: &str = "closed";
-/// An auditor was found to have died.
 pub(crate) const AUDITOR_DIED: &str = "found_dead";
 /// An auditor was too slow for the bus.
 pub(crate) const MESSAGES_DROPPED: &str = "lost";
@@ -60,7 +59,6 @@ pub(crate) struct LogCreatedBody {
 pub(crate) struct AuditorSession {
     /// The number of the record by which it opened.
     pub n: u64,
-    /// Its process.
     pub process: ProcessIdentity,
 }
 
@@ -102,7 +100,6 @@ pub(crate) struct EventsConfirmedBody {
 pub(crate) struct MessagesDroppedBody {
     /// The auditor: the number of the record by which it opened.
     pub auditor: u64,
-    /// The number of messages.
     pub messages: u64,
 }
 

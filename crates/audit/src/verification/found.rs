@@ -142,7 +142,6 @@ pub enum AuditNote {
     /// A backup was restored.
     #[error("restored at {at} from a backup: the database went back to event {to} of {from}")]
     Restored {
-        /// The time.
         at: Moment,
         /// The last event before the restore.
         from: u64,

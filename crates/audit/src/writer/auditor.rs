@@ -15,9 +15,7 @@ const PAUSE: Duration = Duration::from_millis(100);
 
 /// The configuration of an auditor.
 pub struct AuditorConfig {
-    /// The state folder.
     pub state: PathBuf,
-    /// The clock.
     pub clock: Arc<dyn Clock>,
     /// The length of activity after which a report is written.
     pub window: Duration,

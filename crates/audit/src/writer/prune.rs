@@ -26,7 +26,6 @@ struct SegmentEnd {
     last: u64,
     /// The hash of its last record.
     hash: Sha256Digest,
-    /// The time at which it ended.
     at: Moment,
     /// The last event of the database in it.
     seq: u64,

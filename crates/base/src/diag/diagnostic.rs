@@ -13,9 +13,7 @@ pub enum Severity {
 /// A related location.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DiagnosticLabel {
-    /// The span.
     pub span: Span,
-    /// The text for it.
     pub text: String,
 }
 

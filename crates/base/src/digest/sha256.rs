@@ -47,7 +47,6 @@ impl Sha256Digest {
         Ok(Self(hasher.finalize().into()))
     }
 
-    /// Returns the 32 bytes.
     pub fn bytes(&self) -> &[u8; 32] {
         &self.0
     }

@@ -26,11 +26,8 @@ pub struct CallAddress {
 pub enum CallAsker {
     /// The judge of a check.
     Check(Name),
-    /// A gate.
     Gate(GateId),
-    /// A planner.
     Planner,
-    /// A compactor.
     Compactor,
 }
 

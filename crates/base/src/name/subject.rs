@@ -10,7 +10,6 @@ use super::Name;
 pub struct TaskPath {
     /// The tasks of the enclosing runs, outermost first.
     pub above: Vec<TaskRef>,
-    /// The task itself.
     pub spot: TaskRef,
     /// The attempt; `None`: the last.
     pub attempt: Option<u32>,
@@ -19,7 +18,6 @@ pub struct TaskPath {
 /// A task in one run, as a user names it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TaskRef {
-    /// The step.
     pub step: Name,
     /// The item, by its index or its key.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -85,7 +85,6 @@ impl SecretScan {
         deep(self.raw) || deep(self.broken)
     }
 
-    /// Scans one byte, which ends at `end`.
     fn step(&mut self, patterns: &SecretPatterns, byte: u8, end: usize, found: &mut Vec<Range<usize>>) {
         self.raw = patterns.step(self.raw, byte);
         if let Some(length) = patterns.ends(self.raw).max() {

@@ -15,7 +15,6 @@ pub struct SourceText {
 /// A location for users: lines and columns from one, columns in characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LineColumn {
-    /// The line, from one.
     pub line: usize,
     /// The column in characters, from one.
     pub column: usize,
@@ -51,7 +50,6 @@ impl SourceText {
         self.text.get(span.range()).unwrap_or("")
     }
 
-    /// Returns the SHA-256 of the text.
     pub fn digest(&self) -> Sha256Digest {
         Sha256Digest::of_bytes(self.text.as_bytes())
     }

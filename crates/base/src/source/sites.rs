@@ -7,7 +7,6 @@ use crate::name::{Name, PlanId};
 pub struct DeclarationSite {
     /// The file, relative to the workspace.
     pub path: String,
-    /// The line, from one.
     pub line: usize,
 }
 

@@ -6,11 +6,9 @@ use crate::source::Span;
 /// The reason why a text cannot be read as YAML.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct YamlError {
-    /// The kind of error.
     pub kind: YamlErrorKind,
     /// The location: the character at which the reading stopped.
     pub span: Span,
-    /// The error message.
     pub message: String,
     /// The usual remedy.
     pub help: Option<&'static str>,

@@ -3,7 +3,6 @@ use crate::source::Span;
 /// A Markdown file that begins with YAML between `---` lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FrontMatter {
-    /// The YAML.
     pub yaml: Span,
     /// The Markdown.
     pub body: Span,

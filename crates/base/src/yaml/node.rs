@@ -7,7 +7,6 @@ use crate::source::Span;
 /// A value and its location. Borrows from the file's text if it can.
 #[derive(Clone, Debug, PartialEq)]
 pub struct YamlNode<'a> {
-    /// The value.
     pub value: YamlValue<'a>,
     /// The location, quotes included.
     pub span: Span,
@@ -20,7 +19,6 @@ pub struct YamlNode<'a> {
 pub enum YamlNotation {
     /// Without quotes.
     Plain,
-    /// In quotes.
     Quoted,
     /// Below a `|`.
     Literal,
@@ -39,7 +37,6 @@ pub enum YamlValue<'a> {
     Bad,
     /// `null`, `~` or nothing.
     Null,
-    /// `true` or `false`.
     Bool(bool),
     /// A plain scalar that is a number.
     Number(Number),
@@ -54,11 +51,9 @@ pub enum YamlValue<'a> {
 /// A key of a mapping and its value.
 #[derive(Clone, Debug, PartialEq)]
 pub struct YamlEntry<'a> {
-    /// The key.
     pub key: Cow<'a, str>,
     /// The location of the key.
     pub at: Span,
-    /// The value.
     pub value: YamlNode<'a>,
 }
 
@@ -84,7 +79,6 @@ impl<'a> YamlNode<'a> {
         }
     }
 
-    /// Returns its text, if it is one.
     pub fn text(&self) -> Option<&str> {
         match &self.value {
             YamlValue::Text(text) => Some(text),

@@ -3,9 +3,7 @@ use crate::source::Span;
 /// A construct that YAML allows and strict readers refuse.
 #[derive(Clone, Debug, PartialEq)]
 pub struct YamlOddity {
-    /// The kind of oddity.
     pub kind: YamlOddityKind,
-    /// Its span.
     pub span: Span,
 }
 
@@ -14,11 +12,9 @@ pub struct YamlOddity {
 pub enum YamlOddityKind {
     /// A list or a mapping in brackets.
     Flow,
-    /// An `&anchor`.
     Anchor,
     /// An `*alias`, which is not followed.
     Alias,
-    /// A `!tag`.
     Tag,
     /// A duplicate key: its text, and the location of the first one.
     Duplicate(String, Span),

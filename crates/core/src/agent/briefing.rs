@@ -45,7 +45,6 @@ pub struct BriefingParts<'a> {
     pub may_be_untrusted: bool,
     /// The source of the values, if it is not trusted.
     pub untrusted_values: Option<&'a str>,
-    /// The tools.
     pub tools: Vec<ToolDefinition>,
     /// The maximum tokens of a reply.
     pub max_output: u64,
@@ -163,7 +162,6 @@ impl ModelRequest {
         self.messages.push(Message::User { text });
     }
 
-    /// Estimates its tokens.
     pub fn estimated_tokens(&self) -> u64 {
         let messages = self.messages.iter().map(Message::chars).sum::<usize>();
         let tools = self.tools.iter().map(|tool| {
@@ -180,7 +178,6 @@ pub(crate) fn repair_text(mistake: &str) -> String {
 }
 
 impl ModelReply {
-    /// Estimates its tokens.
     pub fn estimated_tokens(&self) -> u64 {
         tokens_of_chars(chars(&self.text) + call_chars(&self.tool_calls))
     }
@@ -197,7 +194,6 @@ impl Message {
     }
 }
 
-/// Estimates the tokens of a text.
 pub fn estimate_tokens(text: &str) -> u64 {
     tokens_of_chars(chars(text))
 }

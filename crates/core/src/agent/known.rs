@@ -12,9 +12,7 @@ pub struct KnownConversations(BTreeMap<Sha256Digest, String>);
 /// The beginning of a conversation that is stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KnownBeginning {
-    /// Its name.
     pub name: String,
-    /// The number of its messages.
     pub messages: usize,
 }
 

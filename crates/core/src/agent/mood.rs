@@ -14,9 +14,7 @@ const HOUR: i64 = 3_600_000;
 /// An event that changes moods.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct PersonaOccurrence {
-    /// The time.
     pub at: Moment,
-    /// The event.
     pub event: PersonaEvent,
 }
 

@@ -4,7 +4,6 @@ use crate::machine::PersonAnswer;
 /// A question of an agent to people.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Question {
-    /// The question.
     pub question: String,
     /// The answers to choose from; empty: any.
     pub choices: Vec<String>,

@@ -12,18 +12,15 @@ use super::{ToolDefinition, tool_definition};
 /// A call of a script of a skill, as a model wrote it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SkillRequest {
-    /// The skill.
     pub skill: String,
     /// The script: its path, or its name without folder and extension.
     pub script: String,
-    /// The arguments.
     pub arguments: JsonObject,
 }
 
 /// A script of a skill that is called with valid arguments.
 #[derive(Clone, Debug)]
 pub struct SkillScriptCall<'a> {
-    /// The script.
     pub script: &'a AgentSkillScript,
     /// The script with the arguments.
     pub call: SkillCall,

@@ -27,7 +27,6 @@ keywords! {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ConnectionFailure {
-    /// The kind of failure.
     pub failure_type: FailureKind,
     /// The service's display name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -79,7 +78,6 @@ impl ConnectionFailure {
     }
 }
 
-/// Returns the remedies for a failure of the connection `name`, whose skill is `skill`.
 pub fn remedies(failure: &ConnectionFailure, name: &str, skill: &str) -> Vec<ConnectionRemedy> {
     let one = |text: &str, command: Option<String>| ConnectionRemedy { text: text.to_owned(), command };
     let again = || Some(format!("wf connection add {name} --skill {skill}"));

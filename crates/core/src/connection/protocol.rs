@@ -18,7 +18,6 @@ pub const MOST_LINE: usize = 64 * 1024;
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum SetupHostMessage {
-    /// The start of the setup.
     Start {
         /// The authentication strategy.
         auth_strategy: AuthMethod,
@@ -31,16 +30,12 @@ pub enum SetupHostMessage {
     },
     /// The result of a step that the script waits for.
     StepResult {
-        /// The step.
         step_id: String,
         /// The result; never a secret.
         payload: Value,
     },
     /// The user cancelled.
-    Cancel {
-        /// The reason.
-        reason: &'static str,
-    },
+    Cancel { reason: &'static str },
 }
 
 impl SetupHostMessage {
@@ -71,7 +66,6 @@ pub enum SetupStep {
     DeviceCode {
         /// The page.
         verification_url: String,
-        /// The code.
         user_code: String,
         /// The lifetime of the code, in seconds.
         expires_in: u64,
@@ -113,10 +107,8 @@ pub struct SetupCompletion {
     /// The granted permissions; absent: those asked for.
     #[serde(default)]
     pub permissions_granted: Option<Vec<String>>,
-    /// The expiry of the token.
     #[serde(default)]
     pub token_expires_at: Option<Moment>,
-    /// The expiry of the refresh token.
     #[serde(default)]
     pub refresh_token_expires_at: Option<Moment>,
     /// The display name of the account.

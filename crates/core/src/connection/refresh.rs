@@ -16,7 +16,6 @@ const DORMANT: Duration = Duration::from_hours(30 * 24);
 pub struct TokenExpiry {
     /// The expiry of the token; `None`: never, or unknown.
     pub token: Option<Moment>,
-    /// The expiry of the refresh token.
     pub refresh: Option<Moment>,
     /// The last use of the connection, or its creation if it was never used.
     pub used: Moment,

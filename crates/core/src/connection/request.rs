@@ -88,7 +88,6 @@ pub struct DiscoveryReply {
     pub tenant_type: Option<String>,
     /// The permissions that the setup will ask for.
     pub initial_permissions: Vec<String>,
-    /// The requirements of the setup.
     #[serde(default)]
     pub setup_requirements: SetupRequirements,
 }
@@ -97,7 +96,6 @@ pub struct DiscoveryReply {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SetupRequirements {
-    /// A browser.
     #[serde(default)]
     pub browser: bool,
     /// An app registered with the service.
@@ -127,7 +125,6 @@ pub struct RefreshReply {
     /// The expiry of the new token.
     #[serde(default)]
     pub new_expires_at: Option<Moment>,
-    /// The expiry of the refresh token.
     #[serde(default)]
     pub refresh_token_expires_at: Option<Moment>,
 }
@@ -138,10 +135,8 @@ pub struct RefreshReply {
 pub struct HealthCheckReply {
     /// True if the connection works.
     pub healthy: bool,
-    /// The expiry of the token.
     #[serde(default)]
     pub token_expires_at: Option<Moment>,
-    /// The expiry of the refresh token.
     #[serde(default)]
     pub refresh_token_expires_at: Option<Moment>,
     /// The response time of the service.

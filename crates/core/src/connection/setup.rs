@@ -37,7 +37,6 @@ pub enum SetupInput<'a> {
     Answer(SetupAnswer),
     /// The user cancelled.
     Cancel,
-    /// The time is up.
     TimeUp,
     /// The script has exited; the text gives the failure, if it failed.
     Ended(Option<String>),

@@ -17,7 +17,6 @@ pub struct EnvelopeBreach {
 }
 
 impl EnvelopeBreach {
-    /// Returns a breach of the plan itself.
     pub fn of_plan(reason: String) -> Self {
         Self { step: None, check: None, reason }
     }
@@ -37,7 +36,6 @@ pub fn breaches(envelope: &PlanEnvelope, outer: &Plan, plan: &Plan) -> Vec<Envel
     check.breaches
 }
 
-/// Returns the number of steps that a step is: one for each of its items.
 fn item_count(step: &Step) -> usize {
     match &step.fan {
         StepRepetition::Once | StepRepetition::Each(_) => 1,

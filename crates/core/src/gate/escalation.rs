@@ -3,7 +3,6 @@ use wf_model::{Escalation, EscalationAction, Gate};
 /// An escalation that was found, or its substitute.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ResolvedEscalation {
-    /// The escalation.
     pub escalation: Escalation,
     /// The fault in its name, for the record.
     pub warning: Option<String>,

@@ -90,7 +90,6 @@ impl GatePass {
         }
     }
 
-    /// Returns the outcome.
     pub fn into_outcome(self) -> GateOutcome {
         self.outcome
     }

@@ -5,13 +5,11 @@ use wf_model::GateLane;
 /// The ruling from all results of a trigger point.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum GateRuling {
-    /// Continue.
     Continue,
     /// Block. Further blocks have no effect.
     Block {
         /// The first blocking gate.
         gate: GateId,
-        /// The reason.
         reason: String,
         /// True if the gate failed, and blocks only to be safe.
         failed: bool,

@@ -19,7 +19,6 @@ pub fn subject(gate: &Gate, context: &GateContext) -> Option<Value> {
     }
 }
 
-/// Returns the subject of a trigger.
 pub fn trigger_subject(on: GateTrigger, context: &GateContext) -> Option<Value> {
     context.get(key(on)).cloned()
 }

@@ -63,7 +63,6 @@ impl<K: Ord + Clone> GoalAgenda<K> {
         }
     }
 
-    /// Removes a goal.
     pub fn remove(&mut self, goal: &K) {
         if let Some(Some(wake)) = self.wakes.remove(goal) {
             self.order.remove(&(wake, goal.clone()));

@@ -21,7 +21,6 @@ keywords! {
 /// A proposal to change the autonomy of a goal. It takes effect only when the approver signs it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AutonomyProposal {
-    /// The direction.
     pub direction: AutonomyDirection,
     /// The present grant.
     pub from: StandingApprovalLimits,

@@ -30,31 +30,17 @@ pub enum GoalOccurrence {
     /// Time passed.
     Woke,
     /// A run of it ended.
-    Ended {
-        /// The run.
-        run: RunId,
-        /// Its end.
-        end: ReconciliationRunEnd,
-    },
+    Ended { run: RunId, end: ReconciliationRunEnd },
     /// A run of it does nothing until a person decides.
-    Waits {
-        /// The run.
-        run: RunId,
-    },
+    Waits { run: RunId },
     /// A person pauses it.
-    Pause {
-        /// The reason.
-        reason: String,
-    },
+    Pause { reason: String },
     /// A person ends its pause.
     Resume,
     /// A person wants a reconciliation now.
     Request,
     /// Its workspace decides about it again, once what is under way has ended.
-    Recall {
-        /// True if that is cancelled.
-        cancels: bool,
-    },
+    Recall { cancels: bool },
 }
 
 /// A command for whoever drives a goal.
@@ -62,7 +48,6 @@ pub enum GoalOccurrence {
 pub enum GoalCommand {
     /// Start a run, and tell when it ends or waits for people.
     Start(ReconciliationRun),
-    /// Cancel a run.
     Cancel(RunId),
     /// Send notifications, each to its recipient.
     Notify(Vec<Value>),

@@ -70,9 +70,7 @@ impl ReconciliationHealth {
 pub struct CheckRunFindings {
     /// True if every check passed.
     pub passed: bool,
-    /// True if the run was cancelled.
     pub cancelled: bool,
-    /// The checks that failed.
     pub failed_checks: Vec<String>,
     /// The checks that could not be made.
     pub unchecked: Vec<String>,
@@ -89,14 +87,12 @@ pub enum RepairOutcome {
     Failed(String),
     /// It may not start, or waits for an answer; the reason.
     Waits(String),
-    /// It was cancelled.
     Cancelled,
 }
 
 /// The verdict of a reconciliation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GoalOutcome {
-    /// The health of the goal.
     pub health: ReconciliationHealth,
     /// The reason, in a few words; empty if the state is as desired.
     pub reason: String,

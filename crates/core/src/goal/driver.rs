@@ -118,7 +118,6 @@ impl GoalDriver {
         std::mem::take(&mut self.records)
     }
 
-    /// Returns the goal.
     pub fn goal(&self) -> &Goal {
         &self.goal
     }

@@ -33,7 +33,6 @@ pub struct OpenSlot {
     pub slot: Moment,
     /// [`SlotState::Due`] or [`SlotState::Queued`].
     pub state: SlotState,
-    /// The cause of its reconciliation.
     pub cause: ReconciliationCause,
     /// The time of the decision.
     pub at: Moment,

@@ -19,7 +19,6 @@ pub struct FollowUps {
 pub struct NotifiedReconciliation<'a> {
     /// Its check run.
     pub look: &'a RunId,
-    /// Its repair, if there is one.
     pub repair: Option<&'a RunId>,
     /// Its scheduled time.
     pub slot: Option<Moment>,

@@ -50,7 +50,6 @@ pub struct RepairSample {
 /// actions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OpinionCounts {
-    /// The number of repairs.
     pub repairs: u32,
     /// The number of corrected repairs.
     pub corrected: u32,

@@ -9,7 +9,6 @@ use wf_base::time::Moment;
 pub struct GoalRecord {
     /// The time of the decision.
     pub at: Moment,
-    /// The fact.
     #[serde(flatten)]
     pub fact: GoalFact,
 }
@@ -22,26 +21,20 @@ pub enum GoalFact {
     Decided {
         /// The time up to which they were accounted for before.
         after: Option<Moment>,
-        /// The decision.
         decision: SlotDecision,
     },
     /// A person asked for a reconciliation, which counts as a scheduled time.
     Requested {
-        /// That time.
         slot: Moment,
     },
     /// A check run was started.
     Started {
-        /// The run.
         run: RunId,
         /// The scheduled time.
         slot: Moment,
-        /// The cause of the reconciliation.
         cause: ReconciliationCause,
     },
-    /// A repair was started.
     RepairStarted {
-        /// The run.
         run: RunId,
         /// The check run of its reconciliation.
         look: RunId,
@@ -50,15 +43,12 @@ pub enum GoalFact {
     Ended {
         /// Its check run.
         look: RunId,
-        /// The verdict.
         verdict: GoalOutcome,
         /// The reason why the goal is paused now, if it is.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pause: Option<String>,
     },
-    /// The goal was paused.
     Paused {
-        /// The reason.
         reason: String,
     },
     /// Its pause ended.

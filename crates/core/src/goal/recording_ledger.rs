@@ -8,9 +8,7 @@ use wf_model::Goal;
 
 /// A ledger whose decisions are recorded, too.
 pub(super) struct RecordingLedger<'a> {
-    /// The ledger.
     pub(super) ledger: &'a mut InMemoryLedger,
-    /// The records.
     pub(super) records: &'a mut Vec<GoalRecord>,
 }
 

@@ -67,9 +67,7 @@ pub struct SlotEntry {
     pub last: Moment,
     /// The number of scheduled times in the row.
     pub count: u64,
-    /// The state.
     pub state: SlotState,
-    /// The cause of the reconciliation.
     pub cause: ReconciliationCause,
     /// The reason why it is not started, or is late; a few words, or none.
     pub reason: String,

@@ -6,7 +6,6 @@ use crate::machine::{CheckRuling, CheckVerdict, EventKind, RunOutcome};
 /// The end of a run of a reconciliation, as far as that depends on it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ReconciliationRunEnd {
-    /// The outcome of the run.
     pub outcome: RunOutcome,
     /// The reason, in its own words; empty if it succeeded.
     #[serde(default, skip_serializing_if = "String::is_empty")]

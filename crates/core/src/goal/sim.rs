@@ -12,7 +12,6 @@ use wf_model::Goal;
 /// A scenario to simulate.
 #[derive(Clone, Debug)]
 pub struct SimulationScenario {
-    /// The goals.
     pub goals: Vec<Arc<Goal>>,
     /// The start of the daemon: nothing is due before.
     pub from: Moment,

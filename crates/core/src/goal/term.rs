@@ -10,9 +10,7 @@ const LONGEST_NOTICE: Duration = Duration::from_hours(7 * 24);
 /// The term of a standing approval: how long and for how many repairs it is valid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ApprovalTerm {
-    /// The time at which it was issued.
     pub issued: Moment,
-    /// The time at which it expires.
     pub expires: Moment,
     /// The number of repairs that it permits.
     pub executions: u32,

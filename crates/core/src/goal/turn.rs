@@ -61,7 +61,6 @@ pub fn turn<L: GoalLedger>(goal: &Goal, ledger: &mut L, now: Moment) -> Result<D
 pub struct LedgerEntry {
     /// The time up to which the basis of the decision was accounted for.
     pub after: Option<Moment>,
-    /// The decision.
     pub decision: SlotDecision,
 }
 
@@ -129,7 +128,6 @@ impl<'g> LedgerTurn<'g> {
         }
     }
 
-    /// Returns the actions due.
     pub fn into_turn(self) -> DueActions {
         self.turn
     }

@@ -6,9 +6,7 @@ use wf_base::time::Moment;
 /// The withdrawal of a goal's standing approval.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ApprovalWithdrawal {
-    /// The nonce of the withdrawn approval.
     pub nonce: String,
-    /// The time.
     pub at: Moment,
 }
 

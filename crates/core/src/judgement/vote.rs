@@ -15,7 +15,6 @@ pub struct CriterionVote {
     pub passes: bool,
     /// The quoted passage, if it passes.
     pub quote: String,
-    /// The reason.
     pub reason: String,
 }
 

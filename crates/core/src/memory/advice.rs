@@ -8,7 +8,6 @@ use wf_base::time::Moment;
 /// A tool, and what it would be used on; `None`: the tool by itself.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ToolTarget {
-    /// The name of the tool.
     pub tool: String,
     /// The entity: a target, or an intent.
     pub entity: Option<String>,

@@ -31,7 +31,6 @@ struct BundleHeader {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {cause}")]
 pub struct BadBundleLine {
-    /// The number of the line, from one.
     pub line: usize,
     /// The error.
     pub cause: String,

@@ -12,9 +12,7 @@ const MAX_SOURCE: usize = 200;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("megram {} is not a claim of a file: its level is {level}", id.short())]
 pub struct ClaimExpectedError {
-    /// The id.
     pub id: Sha256Digest,
-    /// The level.
     pub level: MegramLevel,
 }
 

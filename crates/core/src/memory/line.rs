@@ -39,7 +39,6 @@ pub(super) enum BadMegram {
     Number {
         /// The name of the number.
         name: &'static str,
-        /// The value found.
         found: String,
         /// The allowed range.
         range: &'static str,

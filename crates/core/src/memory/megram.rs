@@ -14,7 +14,6 @@ use wf_base::time::Moment;
 pub struct Megram {
     /// The id; megrams with the same id are the same megram.
     pub id: Sha256Digest,
-    /// The level.
     pub level: MegramLevel,
     /// The time of creation, from which it fades.
     pub created: Moment,

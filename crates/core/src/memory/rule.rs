@@ -20,9 +20,7 @@ keywords! {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("megram {} is not a rule: its level is {level}", id.short())]
 pub struct RuleExpectedError {
-    /// The id.
     pub id: Sha256Digest,
-    /// The level.
     pub level: MegramLevel,
 }
 
@@ -46,7 +44,6 @@ impl RuleSense {
 }
 
 impl Megram {
-    /// Returns its sense, if it is a rule.
     pub fn sense(&self) -> Option<RuleSense> {
         match self.level {
             MegramLevel::CommonSense if self.sigma < 0.0 => Some(RuleSense::Constraint),

@@ -31,7 +31,6 @@ pub struct MegramTags {
      path:api.example or env:local"
 )]
 pub struct BadTag {
-    /// The text.
     pub text: String,
 }
 
@@ -88,7 +87,6 @@ impl MegramTags {
     }
 }
 
-/// Returns the space of a tool.
 pub(super) fn tool_space(name: &str) -> String {
     format!("tool:{name}")
 }

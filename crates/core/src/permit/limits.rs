@@ -30,7 +30,6 @@ impl ParallelLimits {
         *self == Self::default()
     }
 
-    /// Returns the value of a limit.
     pub fn value(&self, limit: ParallelLimit) -> Option<u32> {
         match limit {
             ParallelLimit::Workspace => self.in_workspace,

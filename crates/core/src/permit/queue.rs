@@ -18,9 +18,7 @@ pub enum PermitLane {
 pub struct PermitOwner {
     /// The outermost run.
     pub run: RunId,
-    /// Its session.
     pub session: Option<SessionName>,
-    /// Its lane.
     pub lane: PermitLane,
 }
 
@@ -40,7 +38,6 @@ pub struct PermitWait {
 /// The permits of a workspace.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PermitQueue {
-    /// The limits.
     pub limits: ParallelLimits,
     /// The owners of the permits that are given.
     pub held: Vec<PermitOwner>,

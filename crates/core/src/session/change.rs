@@ -19,10 +19,7 @@ pub enum SessionChange {
     /// To end it, since its work is done.
     Complete,
     /// To end it, since its work is given up.
-    Fail {
-        /// The reason.
-        reason: String,
-    },
+    Fail { reason: String },
 }
 
 /// The reason why nothing is done in a session, or about it.
@@ -31,7 +28,6 @@ pub enum SessionRefusal {
     /// There is no session of this name.
     #[error("session `{0}` does not exist")]
     Unknown(SessionName),
-    /// There is a session of this name.
     #[error("session `{0}` already exists")]
     Known(SessionName),
     /// It was put aside.
@@ -43,7 +39,6 @@ pub enum SessionRefusal {
     /// It has ended.
     #[error("session `{name}` has ended: {state}")]
     Over {
-        /// The session.
         name: SessionName,
         /// The state in which it ended.
         state: SessionState,

@@ -30,9 +30,7 @@ impl SessionState {
 /// A session, as it is recorded.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct SessionRecord {
-    /// The name.
     pub name: SessionName,
-    /// The state.
     pub state: SessionState,
     /// True if runs that are under way when it is suspended are interrupted, and do not end their steps first.
     #[serde(skip)]

@@ -9,7 +9,6 @@ use wf_model::{CheckCertainty, CheckPhase, Expectation, FailureClass, FailureCla
 /// The ruling on one criterion, before it is given a name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CriterionJudgement {
-    /// The ruling.
     pub ruling: CheckRuling,
     /// The expectation, in one short line; empty if it passed.
     pub expected: String,
@@ -17,7 +16,6 @@ pub struct CriterionJudgement {
     pub found: String,
     /// The output of the probe, at most [`REASON_LIMIT`](crate::machine::REASON_LIMIT) characters.
     pub evidence: String,
-    /// The class of a failure.
     pub failure_class: Option<FailureClass>,
 }
 

@@ -14,14 +14,12 @@ pub struct ReverifiedResult {
     pub place: Option<TaskId>,
     /// The files that it was checked with: their number, and the first that changed since.
     pub evidence: Option<EvidenceFreshness>,
-    /// Its criteria.
     pub criteria: Vec<CriterionComparison>,
 }
 
 /// The freshness of the files that a result was checked with.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct EvidenceFreshness {
-    /// The number of files.
     pub files: usize,
     /// The first file that changed, or is gone; `None`: it is fresh.
     pub stale: Option<String>,

@@ -6,9 +6,7 @@ use wf_model::FailureClass;
 pub struct FailureSign {
     /// A short description of the cause.
     pub meaning: &'static str,
-    /// The sign.
     pub sign: SignPattern,
-    /// The class of the failure.
     pub failure_class: FailureClass,
 }
 

@@ -22,7 +22,6 @@ use wf_gateway::ModelCallResult;
 /// A model call of an agent.
 pub(crate) struct ModelCall {
     pub(crate) attempt: Attempt,
-    /// The number of the call.
     pub(crate) call: u32,
     /// The mistake in the answer before that the model is asked to repair.
     pub(crate) repairs: Option<String>,

@@ -19,7 +19,6 @@ use wf_model::{AgentEngine, ModelChoice, ModelDefinition, ModelTable};
 /// The maximum time of a call (Silas 5.7).
 const TIMEOUT: Duration = Duration::from_secs(2);
 
-/// The role of the compactor.
 const ROLE: &str = "compactor";
 
 /// Returns the compactor of an agent, if `wf.yaml` has one. A program of its own cuts its conversation itself.

@@ -167,7 +167,6 @@ pub fn conversations(
     Ok(found)
 }
 
-/// Reads the turns in a folder.
 pub(super) fn turns(folder: &Path, state: &Path) -> Result<ConversationTurns, StoreError> {
     let (mut counted, mut occurred) = (Vec::new(), Vec::new());
     for judged in judged(folder, state)? {

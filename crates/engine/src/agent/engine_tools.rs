@@ -45,7 +45,6 @@ pub(super) async fn fetch(
 
 /// The author of a note.
 pub(super) struct NoteSource {
-    /// The attempt.
     pub(super) attempt: Attempt,
     /// True if it was given untrusted text before.
     pub(super) untrusted: bool,

@@ -51,7 +51,6 @@ pub(super) struct ServerAnswer {
 pub(super) struct AgentServers {
     health: StoredHealth,
     servers: Vec<McpServer>,
-    /// The definitions of their tools.
     definitions: Vec<ToolDefinition>,
     links: Mutex<BTreeMap<Name, McpLink>>,
     /// The stop of the processes, which ends with the agent.

@@ -14,7 +14,6 @@ use wf_model::{
 
 /// The mode in which an agent deals with people.
 pub(super) struct AgentMode {
-    /// The mode that the agent is told, if there is one.
     pub(super) told: Option<InteractionMode>,
     /// The mode as it was resolved; `None`: the plan alone says it.
     pub(super) resolved: Option<ResolvedMode>,

@@ -11,11 +11,9 @@ use wf_exec::fetch::FetchTarget;
 
 /// A valid call of an agent: who carries it out, and what.
 pub(super) enum AgentCall<'a> {
-    /// A server.
     Server(McpRequest),
     /// A process in the sandbox.
     Sandbox(ToolRequest),
-    /// A script of a skill.
     Script(SkillScriptCall<'a>),
     /// A person, who has answered before it begins.
     Ask,

@@ -102,7 +102,6 @@ impl AttemptTask {
         }
     }
 
-    /// Returns the time left of a limit on this attempt.
     fn time_left(&self, limit: Option<Duration>) -> Option<Duration> {
         let now = self.run.session.clock.now();
         let spent = self.since.map_or(Duration::ZERO, |since| now.since(since));
@@ -148,7 +147,6 @@ impl AttemptTask {
         }
     }
 
-    /// Returns the end of a process, with its outputs read.
     fn end_with_outputs(&self, step: &Step, gone: ProcessOutcome) -> AttemptEnd {
         if !gone.exit.is_success() {
             let ends = [&gone.ends.out, &gone.ends.err].map(String::as_bytes);

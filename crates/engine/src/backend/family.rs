@@ -26,7 +26,6 @@ pub struct RunFamily {
 /// The copy of a nested run.
 struct NestedReplica {
     outer: RunId,
-    /// The name of the attempt that it is.
     attempt: String,
     replica: RunReplica,
 }

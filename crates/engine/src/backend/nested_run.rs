@@ -27,7 +27,6 @@ use crate::session::{EngineError, FinishedRun};
 /// A run of the plan of a step, or one that its agent started, as far as its attempt decides about it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct NestedRun {
-    /// The run that it is nested in.
     pub outer: RunId,
     /// The attempt that it is, or whose agent started it.
     pub attempt: Attempt,
@@ -177,7 +176,6 @@ impl RunReplica {
     }
 }
 
-/// Returns the run that an attempt is.
 fn nested_run_of(task: &AttemptTask) -> Result<Result<NestedRun, WorkError>, EngineError> {
     let step = step_of(&task.run, &task.attempt.place);
     let work = NestedWork::of(&task.run, &step, task.generated);

@@ -38,7 +38,6 @@ struct PastRun {
     config: Value,
     created: Moment,
     events: Vec<Event>,
-    /// Its lookups in the cache.
     lookups: Vec<CacheLookup>,
 }
 
@@ -84,7 +83,6 @@ impl PastRuns {
         self.lookups().map(|lookup| lookup.key).collect()
     }
 
-    /// Returns its results in the cache.
     pub(super) fn cached_results(&self, reader: &StoreReader) -> Result<Vec<CacheEntry>, StoreError> {
         let keys = self.cache_keys();
         let entries = keys.iter().map(|key| reader.cache_get(key));

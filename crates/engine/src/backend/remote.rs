@@ -97,7 +97,6 @@ pub enum ToBackend {
     Answer {
         /// The run that asks.
         run: RunId,
-        /// The number of the request.
         request: u32,
         /// The answer.
         token: String,
@@ -115,23 +114,15 @@ pub enum FromBackend {
     /// A nested run, before its events that follow.
     Nested(Box<NestedRun>),
     /// The next events of a run. Those of the run and of all nested in it come in the order in which they happened.
-    Events {
-        /// The run.
-        run: RunId,
-        /// The events.
-        events: Vec<Event>,
-    },
+    Events { run: RunId, events: Vec<Event> },
     /// The next additions of their work to the state, which has the files of cached results.
     Additions(Vec<StateAddition>),
     /// A task waits for a named lock.
     LockHeld {
         /// The run of the task.
         waits: RunId,
-        /// The task.
         place: TaskId,
-        /// The name of the lock.
         lock: String,
-        /// The run that has it.
         run: RunId,
         /// The task of that run.
         holder: TaskId,
@@ -149,7 +140,6 @@ pub enum FromBackend {
 /// A run on a backend.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct BackendRun {
-    /// The run.
     pub run: RunId,
     /// The number of its events that are recorded here, with those of the runs nested in it.
     pub recorded: u64,
@@ -163,15 +153,12 @@ pub struct BackendRun {
     pub carried: CarriedState,
     /// The root of its workspace.
     pub root: PathBuf,
-    /// The state folder.
     pub state: PathBuf,
     /// The path of its plan, relative to the root.
     pub path: String,
-    /// The texts that it runs by.
     pub sources: Vec<(String, String)>,
     /// Its resolved parameters.
     pub params: JsonObject,
-    /// Its approval.
     pub approved: Option<RunApproval>,
     /// The approvers whose answers count.
     pub approvers: Approvers,

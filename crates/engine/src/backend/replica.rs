@@ -104,12 +104,10 @@ impl RunReplica {
         Self { run, machine, count: 0, new, owned, fence: None, requests, end: None, opening: Vec::new() }
     }
 
-    /// Returns the id of the run.
     pub fn id(&self) -> &RunId {
         &self.run.run_ref.id
     }
 
-    /// Returns the number of events that it has.
     pub fn event_count(&self) -> u64 {
         self.count
     }

@@ -15,7 +15,6 @@ use wf_store::StoreError;
 use crate::run::RunContext;
 use crate::session::UnitResult;
 
-/// Checks for a decision.
 pub(crate) async fn check_decision(run: Arc<RunContext>, ask: Box<ApprovalRequest>) -> UnitResult {
     let looked = tokio::task::spawn_blocking(move || {
         let outcome = approval_outcome(&run, &ask)?;
@@ -108,7 +107,6 @@ fn outcome_of(
     Ok(answer(run, ask, decided, &evidence))
 }
 
-/// Returns the scope of an approval for a request.
 pub fn scope(ask: &ApprovalRequest) -> ApprovalScope {
     match ask.point {
         None => ApprovalScope::Step,

@@ -49,7 +49,6 @@ pub(crate) struct RunDispatcher {
     pub(crate) asks: BTreeMap<u32, (Box<ApprovalRequest>, AbortHandle)>,
     /// The requests to people, until they decide.
     requests: OpenRequests,
-    /// The attempts that are nested runs.
     pub(crate) nested: BTreeSet<Attempt>,
     /// The child runs of agents, which are nested runs, too.
     pub(crate) children: LiveChildren,

@@ -185,7 +185,6 @@ pub(super) async fn outlast_task(run: &RunContext, of: &RunId, place: &str) {
     supervisor::outlast(past, of, place).await;
 }
 
-/// Releases the locks of a task.
 async fn release(run: Arc<RunContext>, place: TaskId, freed: oneshot::Sender<()>) -> UnitResult {
     let session = &run.session;
     session.store.unlock(&run.run_ref.id, &place).await?;

@@ -163,7 +163,6 @@ fn former_supervisors(owners: &[RunLease]) -> Option<Arc<[String]>> {
     same_boot.then(|| before.iter().map(|owner| owner.supervisor.clone()).collect())
 }
 
-/// Returns the input that a run begins with.
 pub(crate) fn begin(run: &RunContext) -> Result<InputKind, StoreError> {
     let past = run.past.as_ref();
     let kept = past.map(|past| {

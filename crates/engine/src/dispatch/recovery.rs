@@ -31,7 +31,6 @@ pub fn secrets_given(plan: &Plan, events: &[(u64, Event)]) -> Vec<SecretDeclarat
 /// The secrets that earlier steps were given.
 #[derive(Clone, Debug, Default)]
 pub struct GivenSecrets {
-    /// Their declarations.
     pub declared: Vec<SecretDeclaration>,
     /// The traces of the values that they had then.
     pub fingerprints: Vec<SecretFingerprint>,

@@ -123,7 +123,6 @@ impl RunDispatcher {
         }
     }
 
-    /// Sets a timer.
     pub(super) fn set_timer(&mut self, at: Moment, timer: TimerKind) {
         let step = match &timer {
             TimerKind::Wait(attempt) => Some(current_step::step_of(&self.run, &attempt.place)),

@@ -29,11 +29,8 @@ const KEPT: &str = "originals";
 /// A run whose checks see a view.
 #[derive(Clone, Copy)]
 pub(crate) struct ViewedRun<'a> {
-    /// Its id.
     pub(crate) run: &'a RunId,
-    /// Its plan.
     pub(crate) plan: &'a Arc<Plan>,
-    /// Its parameters.
     pub(crate) params: &'a JsonObject,
 }
 

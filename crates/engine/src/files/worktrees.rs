@@ -57,7 +57,6 @@ impl RunContext {
         WorktreeGit::open(executor, &session.root, &session.host, &folder, &apart, shown).await
     }
 
-    /// Makes the worktree of an attempt that works in one.
     pub(crate) async fn begin_worktree(&self, attempt: &Attempt) -> Result<(), WorkError> {
         let Some(worktree) = self.worktree_of(attempt) else {
             return Ok(());

@@ -45,7 +45,6 @@ impl<'a> ModelAsker<'a> {
         usage_of(before)
     }
 
-    /// Returns the number of its calls.
     pub(crate) fn calls(&self) -> u32 {
         u32::try_from(self.asked.len()).unwrap_or(u32::MAX)
     }

@@ -19,7 +19,6 @@ use super::keys::ModelKeys;
 
 /// The surroundings of the models of a workspace.
 pub struct ModelSurroundings {
-    /// The models.
     pub models: Arc<ModelTable>,
     /// The environment of this process.
     pub host: Arc<HostEnv>,
@@ -29,15 +28,12 @@ pub struct ModelSurroundings {
     pub root: PathBuf,
     /// The state folder, which has the secrets of connections.
     pub state: PathBuf,
-    /// The clock.
     pub clock: Arc<dyn Clock>,
 }
 
 /// A call of a model outside of runs, without the keys of models.
 pub struct WorkspaceCall {
-    /// The request.
     pub request: ModelRequest,
-    /// The result.
     pub result: ModelCallResult,
 }
 
@@ -71,7 +67,6 @@ impl WorkspaceModels {
         Self { models, gateway: gateway.with_cassette(cassette.map(Arc::new)), keys, _store: store }
     }
 
-    /// Returns the models.
     pub fn table(&self) -> &ModelTable {
         &self.models
     }

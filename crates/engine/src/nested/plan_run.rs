@@ -62,7 +62,6 @@ impl<'a> NestedWork<'a> {
         }
     }
 
-    /// Returns its parameters for an attempt.
     pub(crate) fn params(&self, task: &AttemptTask) -> Result<JsonObject, WorkError> {
         params(task, self.with, &self.plan, self.path)
     }
@@ -131,7 +130,6 @@ pub(crate) fn params(
 /// The place of a nested run in another one.
 pub(crate) struct NestedPlace<'a> {
     pub(crate) outer: &'a RunContext,
-    /// The task that it is nested in.
     pub(crate) task: &'a TaskId,
     /// Its name there, if an agent dispatched it.
     child: Option<&'a Name>,
@@ -188,7 +186,6 @@ pub(crate) struct OpenNestedRun {
     pub(crate) events: Vec<(u64, Event)>,
 }
 
-/// Opens a nested run.
 pub(crate) fn open(
     place: NestedPlace<'_>,
     beginning: NestedBeginning<'_>,

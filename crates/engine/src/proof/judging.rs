@@ -102,7 +102,6 @@ pub(crate) async fn judge(
     (verdicts, seen)
 }
 
-/// Returns a text with its secrets masked, if it has some.
 fn masked_text(text: &str, mask: &SecretMask) -> Option<String> {
     match mask.text(text) {
         Cow::Owned(masked) => Some(masked),

@@ -32,9 +32,7 @@ pub struct Reverification {
     pub run: RunRef,
     /// The plan that it was recorded with.
     pub plan: Arc<Plan>,
-    /// Its parameters.
     pub params: JsonObject,
-    /// Its events.
     pub events: Vec<(u64, Event)>,
     /// The only task to check, or the step whose items to check; `None`: all, and the plan's own criteria.
     pub only: Option<TaskId>,
@@ -43,11 +41,8 @@ pub struct Reverification {
 /// The outermost of nested runs, as recorded.
 #[derive(Clone, Copy, Debug)]
 pub struct OutermostRun<'a> {
-    /// Its id.
     pub run: &'a RunId,
-    /// Its plan.
     pub plan: &'a Arc<Plan>,
-    /// Its events.
     pub events: &'a [(u64, Event)],
 }
 

@@ -43,7 +43,6 @@ impl RepeatChoice {
         choice.and_then(Result::ok).unwrap_or_default()
     }
 
-    /// True if a step was chosen as a whole.
     pub(super) fn is_whole_chosen(&self, step: &Name) -> bool {
         let own = |path: &Vec<TaskRef>| matches!(path.as_slice(), [spot] if spot.step == *step && spot.item.is_none());
         self.all || self.from.iter().chain(&self.only).any(own)

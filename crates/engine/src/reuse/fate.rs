@@ -21,7 +21,6 @@ pub enum StepFate {
 /// The way a step runs again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StepRerun {
-    /// The reason.
     pub reason: RerunReason,
     /// True if successful steps in the runs nested in it are reused.
     pub reuses_nested: bool,

@@ -202,12 +202,10 @@ impl RepeatedRun {
         has_checks || self.is_nested
     }
 
-    /// Returns the dropped results.
     pub fn dropped(&self) -> &[DiscardedResult] {
         &self.dropped
     }
 
-    /// True if the run succeeded.
     pub fn succeeded(&self) -> bool {
         self.succeeded
     }
@@ -228,7 +226,6 @@ impl RepeatedRun {
         names.zip(&self.fates)
     }
 
-    /// Returns the fate of a step.
     pub fn fate(&self, step: &Name) -> Option<&StepFate> {
         let ix = self.current_plan.find(step.as_str())?;
         self.fates.get(ix.index())
@@ -335,7 +332,6 @@ impl RepeatedRun {
     }
 }
 
-/// Returns the plan that a step uses.
 fn used_plan<'a>(plan: &'a Plan, step: &Name) -> Option<&'a NestedPlan> {
     let ix = plan.find(step.as_str())?;
     match &plan.step(ix).work {
@@ -362,7 +358,6 @@ fn known(reader: &StoreReader, run: &RunId) -> Result<Option<RunRow>, StoreError
     }
 }
 
-/// Returns the names whose values differ.
 fn differing_names(then: &JsonObject, now: &JsonObject) -> BTreeSet<Name> {
     let names = then.keys().chain(now.keys());
     names.filter(|name| then.get(*name) != now.get(*name)).filter_map(|name| Name::parse(name).ok()).collect()

@@ -19,7 +19,6 @@ pub(super) enum ParamReadAnswer {
     No,
     /// Unknown.
     Maybe,
-    /// Read.
     Yes,
 }
 

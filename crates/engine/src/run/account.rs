@@ -34,7 +34,6 @@ impl RunAccount {
         account
     }
 
-    /// Applies an event of the run.
     pub(crate) fn apply(&self, event: &Event) {
         self.ledgers().apply(&self.run, event);
     }

@@ -38,7 +38,6 @@ impl Declarations {
         Self { plan: Arc::clone(plan), steps }
     }
 
-    /// True if they are those of this plan.
     pub(super) fn is_of(&self, plan: &Arc<Plan>) -> bool {
         Arc::ptr_eq(&self.plan, plan)
     }

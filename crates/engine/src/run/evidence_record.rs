@@ -31,7 +31,6 @@ impl EvidenceRecord {
         record
     }
 
-    /// Applies a fact.
     pub(crate) fn apply(&mut self, fact: &EventKind) {
         match fact {
             EventKind::AttemptStarted(attempt) => self.begin(&attempt.place),

@@ -10,9 +10,7 @@ use wf_model::JsonObject;
 /// The end of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FinishedRun {
-    /// The run.
     pub run: RunId,
-    /// The outcome.
     pub outcome: RunOutcome,
     /// The reason; empty for success.
     pub reason: String,
@@ -28,7 +26,6 @@ pub struct FinishedRun {
     pub findings: NestedFindings,
     /// The tasks whose evidence is stale.
     pub stale: Vec<StaleFile>,
-    /// Its outputs.
     pub outputs: JsonObject,
     /// The number of criteria that pass, if the result was accepted with less than all.
     pub accepted: Option<CriteriaCount>,

@@ -39,7 +39,6 @@ pub struct EngineSession {
     pub executor: ProcessExecutor,
     /// The store for events.
     pub store: Store,
-    /// The clock.
     pub clock: Arc<dyn Clock>,
     /// The workspace's root.
     pub root: PathBuf,
@@ -65,7 +64,6 @@ pub struct EngineSession {
     pub reuses: bool,
     /// True if memory learns preferences from what people decide.
     pub learns_preferences: bool,
-    /// The observer of the runs.
     pub observer: Mutex<Box<dyn RunObserver + Send>>,
     /// The state that its runs share.
     pub shared: SharedState,
@@ -154,9 +152,7 @@ impl SharedState {
 
 /// A run to be begun.
 pub struct RunRequest {
-    /// Its id.
     pub run: RunId,
-    /// Its plan.
     pub plan: Arc<Plan>,
     /// The path of its spec, relative to the workspace.
     pub path: String,
@@ -209,7 +205,6 @@ pub enum EngineError {
     /// The run is suspended: it only waits for approvals.
     #[error("the run is waiting for an approval")]
     Parked {
-        /// The run.
         run: RunId,
         /// The pending approvals of the run and of those nested in it.
         questions: Vec<SuspendedRequest>,
@@ -217,9 +212,7 @@ pub enum EngineError {
     /// The session that the run belongs to was suspended: the run goes no further until it is resumed.
     #[error("session `{session}` was suspended")]
     SessionSuspended {
-        /// The run.
         run: RunId,
-        /// The session.
         session: SessionName,
         /// True if steps under way were interrupted; false if they have ended.
         is_interrupted: bool,
@@ -229,7 +222,6 @@ pub enum EngineError {
     Backend {
         /// The backend.
         name: String,
-        /// The reason.
         reason: String,
     },
     /// The program of a backend cannot start the run, of which nothing is recorded.
@@ -237,7 +229,6 @@ pub enum EngineError {
     Unstarted {
         /// The backend.
         name: String,
-        /// The reason.
         reason: String,
     },
     /// The end was requested.

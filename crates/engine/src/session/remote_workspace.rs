@@ -83,7 +83,6 @@ impl ConversationTurns {
         self.counted.is_empty() && self.occurred.is_empty()
     }
 
-    /// Returns these turns and others.
     pub(crate) fn and(mut self, other: Self) -> Self {
         self.counted.extend(other.counted);
         self.occurred.extend(other.occurred);

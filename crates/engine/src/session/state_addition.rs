@@ -17,17 +17,13 @@ use super::engine_session::EngineSession;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StateAddition {
-    /// A lookup in the cache.
     Lookup(Box<CacheLookup>),
-    /// A result in the cache.
     Result(Box<CacheEntry>),
-    /// A note in memory.
     Note(Box<MemoryNote>),
     /// Megrams of memory that a run was told.
     Recall {
         /// Their ids.
         megrams: Vec<Sha256Digest>,
-        /// The time.
         at: Moment,
     },
 }

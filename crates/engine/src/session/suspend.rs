@@ -11,9 +11,7 @@ use wf_core::observe::RunRef;
 /// A pending approval of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SuspendedRequest {
-    /// The run.
     pub run: RunRef,
-    /// The request.
     pub ask: ApprovalRequest,
 }
 

@@ -61,7 +61,6 @@ pub struct ToolOutcome {
     pub is_error: bool,
     /// True if the text may come from files that are not trusted, or from the network.
     pub is_untrusted: bool,
-    /// The duration.
     pub duration_ms: u64,
 }
 

@@ -91,7 +91,6 @@ pub fn key(
 /// key.
 const MISS_REASON_KEY: &str = "refused";
 
-/// Returns the key of some parts.
 pub fn cache_key(parts: &Value) -> Sha256Digest {
     let mut parts = parts.clone();
     if let Value::Object(parts) = &mut parts {

@@ -40,7 +40,6 @@ pub enum PathLookupError {
     Absent,
     /// The path leads out of the folder, whether or not the file exists.
     Outside,
-    /// The lookup failed.
     Failed(Errno),
 }
 

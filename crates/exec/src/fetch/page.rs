@@ -97,7 +97,6 @@ fn redirect(target: &FetchTarget, answer: &Response) -> Option<Url> {
     target.url.join(place.to_str().ok()?).ok()
 }
 
-/// Reads an answer as text.
 async fn read(mut answer: Response) -> Result<String, String> {
     let header = |name| answer.headers().get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let kind = header(CONTENT_TYPE).split(';').next().unwrap_or_default().trim().to_ascii_lowercase();

@@ -41,7 +41,6 @@ impl FetchTarget {
         source.chars().take(MAX_SOURCE_CHARS).collect()
     }
 
-    /// Returns the address.
     pub fn address(&self) -> &str {
         self.url.as_str()
     }

@@ -15,7 +15,6 @@ use wf_model::{BoundedJsonPath, JsonObject, RequiredOutput};
 /// A request and its limits.
 #[derive(Debug)]
 pub struct HttpJob {
-    /// The request.
     pub ask: HttpRequest,
     /// The timeout for the request and its response.
     pub timeout: Option<Duration>,
@@ -28,7 +27,6 @@ pub struct HttpJob {
 /// The end of a request.
 #[derive(Debug)]
 pub struct HttpOutcome {
-    /// The exit.
     pub exit: WorkExit,
     /// The outputs, if it succeeded.
     pub outputs: JsonObject,

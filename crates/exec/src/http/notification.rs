@@ -17,9 +17,7 @@ pub struct HttpNotification {
     pub url: String,
     /// The headers in order, which may be secret.
     pub headers: Vec<(Cow<'static, str>, String)>,
-    /// The body.
     pub body: String,
-    /// The timeout.
     pub timeout: Duration,
 }
 

@@ -16,7 +16,6 @@ pub struct HttpRequest {
     pub url: String,
     /// The headers in order.
     pub headers: Vec<(String, String)>,
-    /// The body, if there is one.
     pub body: Option<String>,
     /// The accepted status codes; empty: 200 to 299.
     pub expect: Vec<u16>,

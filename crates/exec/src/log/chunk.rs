@@ -5,7 +5,6 @@ use wf_base::time::Moment;
 /// A part of a log: bytes of one stream with one arrival time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LogChunk {
-    /// The stream.
     pub stream: LogStream,
     /// The arrival time of the first byte.
     pub at: Moment,

@@ -16,7 +16,6 @@ pub struct RunLogs {
 }
 
 impl RunLogs {
-    /// Takes the folder of a run.
     pub fn new(folder: PathBuf) -> Arc<Self> {
         Arc::new(Self { folder, archive: OnceLock::new() })
     }

@@ -13,7 +13,6 @@ pub struct LogTarget {
     pub path: PathBuf,
     /// The maximum size: beyond it, the first and the last half are kept.
     pub limit: u64,
-    /// The mask for secrets.
     pub mask: SecretMask,
     /// The clock for timestamps.
     pub clock: Arc<dyn Clock>,

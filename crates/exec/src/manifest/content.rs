@@ -22,7 +22,6 @@ pub struct FileContent {
     pub link: bool,
     /// True for a file that someone may execute.
     pub executable: bool,
-    /// SHA-256 of the content.
     pub digest: Sha256Digest,
 }
 

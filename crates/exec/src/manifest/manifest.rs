@@ -83,7 +83,6 @@ impl WorkspaceManifest {
         }
     }
 
-    /// True if there is a folder at a path.
     pub(crate) fn has_folder(&self, path: &Path) -> bool {
         matches!(self.node(path), Some(ManifestNode::Folder(_)))
     }

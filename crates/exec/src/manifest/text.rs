@@ -11,7 +11,6 @@ use crate::disk::stamp::FileStamp;
 #[error("not a workspace manifest")]
 pub struct ManifestError;
 
-/// The end of a folder.
 const FOLDER_END: &[u8] = b".";
 
 impl WorkspaceManifest {

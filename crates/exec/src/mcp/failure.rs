@@ -11,7 +11,6 @@ pub enum McpFailure {
     /// The server has ended.
     #[error("it ended ({exit}){}", last(.said))]
     Ended {
-        /// Its exit.
         exit: WorkExit,
         /// The last line of its messages, masked by nobody.
         said: String,
@@ -30,7 +29,6 @@ pub enum McpFailure {
     Refused {
         /// The method of the request.
         method: String,
-        /// The reason that it gives.
         reason: String,
     },
     /// The server speaks another version.

@@ -43,7 +43,6 @@ pub(super) fn notification(method: &str) -> Vec<u8> {
     line(&json!({"jsonrpc": "2.0", "method": method}))
 }
 
-/// Returns the line of a message.
 pub(super) fn line(message: &Value) -> Vec<u8> {
     format!("{message}\n").into_bytes()
 }

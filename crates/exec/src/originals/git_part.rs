@@ -14,7 +14,6 @@ pub enum GitPart {
     Setting,
 }
 
-/// The files of the state.
 const STATE_FILES: [&str; 4] = ["HEAD", "index", "packed-refs", "shallow"];
 
 /// The folders that decide about everything in them.

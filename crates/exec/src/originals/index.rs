@@ -73,7 +73,6 @@ pub(super) fn entries(bytes: &[u8]) -> Vec<IndexedFile> {
     found
 }
 
-/// Returns the name of the object of a file.
 pub(super) fn object_name(content: &[u8]) -> String {
     let mut context = Context::new(&SHA1_FOR_LEGACY_USE_ONLY);
     context.update(format!("blob {}\0", content.len()).as_bytes());

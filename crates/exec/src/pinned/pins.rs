@@ -83,7 +83,6 @@ impl PinnedFiles {
             .collect()
     }
 
-    /// Checks one file.
     fn check_file(&self, path: &str, guard: &mut SkillFileGuard) -> Result<(), WorkError> {
         let unable = |error: std::io::Error| WorkError::logical(format!("cannot read `{path}`: {error}"));
         let (posts, end) = resolve_path(&self.root, path, true).map_err(unable)?;

@@ -20,7 +20,6 @@ pub(super) struct PathEntry {
     pub(super) digest: Sha256Digest,
     /// The stamp that identifies this version.
     pub(super) stamp: FileStamp,
-    /// True for a link.
     pub(super) is_link: bool,
 }
 

@@ -92,7 +92,6 @@ fn candidates(name: &str) -> Vec<PathBuf> {
     parents.map(|parent| parent.join(format!("{GROUP_PREFIX}{name}"))).collect()
 }
 
-/// Returns the living processes of a group.
 fn inside(group: &Path) -> Vec<LivingProcess> {
     let numbers = fs::read_to_string(group.join("cgroup.procs")).unwrap_or_default();
     let numbers = numbers.lines().filter_map(|line| line.parse().ok());

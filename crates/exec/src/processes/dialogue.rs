@@ -24,7 +24,6 @@ const WRITE_TIMEOUT: Duration = Duration::from_secs(5);
 /// The limits of a dialogue.
 #[derive(Clone, Copy, Debug)]
 pub struct DialogueLimits {
-    /// The timeout.
     pub timeout: Duration,
     /// The grace period between the request to terminate and the kill.
     pub grace: Duration,
@@ -44,7 +43,6 @@ pub type LineReceiver = mpsc::UnboundedReceiver<Vec<u8>>;
 /// The outcome of a process and the tail of its output.
 #[derive(Clone, Debug)]
 pub struct DialogueEnd {
-    /// The exit.
     pub exit: WorkExit,
     /// The tails of both streams, not masked.
     pub ends: StreamTails,

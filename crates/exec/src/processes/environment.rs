@@ -41,11 +41,9 @@ pub struct EnvironmentSources<'a> {
     pub step: &'a [EnvVar],
     /// The plan's resolved parameters.
     pub params: &'a JsonObject,
-    /// The run.
     pub run: &'a RunId,
     /// The part that the idempotency keys of all tasks of the run share.
     pub key_scope: &'a str,
-    /// The attempt.
     pub attempt: &'a Attempt,
     /// The item, where the step is repeated.
     pub item: Option<&'a StepItem>,
@@ -59,7 +57,6 @@ pub struct EnvironmentSources<'a> {
     pub workspace: &'a Path,
 }
 
-/// Returns the environment of a step.
 pub fn of_step(parts: &EnvironmentSources<'_>, scope: &dyn ExprScope) -> Result<ProcessEnv, EvalError> {
     let mut env = match parts.allow {
         None => parts.passed.clone(),

@@ -18,7 +18,6 @@ const FIRST_READ_BYTES: usize = 2 * 1024;
 pub(super) struct OutputPipe {
     reader: Option<Receiver>,
     bytes: Vec<u8>,
-    /// True if there was output.
     prints: bool,
 }
 

@@ -18,9 +18,7 @@ use wf_core::machine::WorkExit;
 /// The command and the limits of a probe.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ProbeJob {
-    /// The process.
     pub command: ProcessCommand,
-    /// The timeout.
     pub timeout: Duration,
     /// The grace period between the request to terminate and the kill.
     pub grace: Duration,
@@ -49,7 +47,6 @@ pub enum ProbeRole {
 /// The outcome of a probe.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ProbeOutcome {
-    /// The exit.
     pub exit: WorkExit,
     /// The beginning of its standard output; a supervisor sends it apart.
     #[serde(skip)]
@@ -64,7 +61,6 @@ pub struct ProbeOutcome {
     pub printed: u64,
     /// The guards that its sandbox enforced; `None`: it had none.
     pub isolation: Option<Vec<IsolationKind>>,
-    /// The tails of both streams.
     pub ends: StreamTails,
 }
 

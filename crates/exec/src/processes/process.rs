@@ -28,7 +28,6 @@ use crate::sandbox::{self, ControlFiles, PreparedSandbox, SandboxHandle, Sandbox
 use crate::work_error::WorkError;
 use wf_model::EngineFailure;
 
-/// The default `PATH`.
 const DEFAULT_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 
 /// The number of concurrent processes up to which each may take two more descriptors, which are limited.
@@ -84,7 +83,6 @@ impl ProcessCommand {
         Self { argv, env, cwd, sandbox: None, pins: None, input: None }
     }
 
-    /// Returns the value of `PATH` for the process.
     pub fn path(&self) -> Option<&str> {
         let mut path = self.env.iter().filter(|(name, _)| name == "PATH");
         path.next_back().map(|(_, value)| value.as_str())
@@ -292,7 +290,6 @@ impl ChildProcess {
         !self.root.is_gone()
     }
 
-    /// Returns the report of its sandbox, if it has one.
     pub(super) fn report(&mut self) -> Option<SandboxReport> {
         self.confined.as_mut().map(SandboxHandle::report)
     }

@@ -170,7 +170,6 @@ impl SupervisorSocket {
     }
 }
 
-/// Reads the order.
 pub(super) fn order() -> io::Result<SandboxOrder> {
     let text = std::fs::read(format!("/proc/self/fd/{ORDER_FD}"))?;
     Ok(serde_json::from_slice(&text)?)

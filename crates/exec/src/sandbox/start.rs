@@ -112,7 +112,6 @@ pub(crate) fn start(
 }
 
 impl SandboxHandle {
-    /// Returns the report.
     pub(crate) fn report(&mut self) -> SandboxReport {
         let mut text = Vec::new();
         // All senders have exited, so nothing more can arrive.

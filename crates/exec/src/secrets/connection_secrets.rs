@@ -171,7 +171,6 @@ impl ConnectionSecrets {
         Ok(names)
     }
 
-    /// Returns a secret.
     pub fn get(&self, name: &RefId) -> Result<SecretText, ConnectionSecretError> {
         get(&self.folder(), name)
     }

@@ -51,7 +51,6 @@ pub enum KeyFolderError {
     /// The environment names no folder.
     #[error("no folder for keys: none of WF_KEYS, XDG_CONFIG_HOME and HOME is set")]
     NoFolder,
-    /// The folder is a relative path.
     #[error("WF_KEYS must be an absolute path, not {}", .0.display())]
     Relative(PathBuf),
     /// Other users can read or change it.
@@ -68,17 +67,11 @@ pub enum KeyFolderError {
     Missing {
         /// The requested name.
         name: String,
-        /// The folder.
         dir: PathBuf,
     },
     /// The name is taken.
     #[error("key `{name}` already exists in {}", .dir.display())]
-    Exists {
-        /// The name.
-        name: String,
-        /// The folder.
-        dir: PathBuf,
-    },
+    Exists { name: String, dir: PathBuf },
     /// The name is not valid as the name of a key.
     #[error("`{0}` is not a valid key name")]
     Name(String),
@@ -87,9 +80,7 @@ pub enum KeyFolderError {
     System {
         /// The operation.
         doing: &'static str,
-        /// Its path.
         path: PathBuf,
-        /// The cause.
         cause: io::Error,
     },
 }
@@ -143,7 +134,6 @@ impl KeyFolder {
         dir.map(|dir| Self { dir }).ok_or(KeyFolderError::NoFolder)
     }
 
-    /// Returns the folder.
     pub fn dir(&self) -> &Path {
         &self.dir
     }
@@ -165,13 +155,11 @@ impl KeyFolder {
         Ok(names)
     }
 
-    /// Returns the text of a private key.
     pub fn private(&self, name: &str) -> Result<String, KeyFolderError> {
         self.ensure_private()?;
         self.text(name, "pem", FORBIDDEN_ON_PRIVATE)
     }
 
-    /// Returns the text of a public key.
     pub fn public(&self, name: &str) -> Result<String, KeyFolderError> {
         self.text(name, "pub", FORBIDDEN_ON_PUBLIC)
     }

@@ -49,7 +49,6 @@ struct AllRedactions {
 /// The texts that must not be stored or shown.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Redactions {
-    /// The secrets.
     #[serde(with = "exposed")]
     pub secrets: Vec<SecretText>,
     /// The traces of values that secrets had when earlier steps were given them.
@@ -78,9 +77,7 @@ impl SharedRedactions {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("secret `{name}`: {reason}")]
 pub struct SecretError {
-    /// The secret.
     pub name: EnvName,
-    /// The reason.
     pub reason: String,
 }
 
@@ -115,7 +112,6 @@ impl From<&str> for SecretText {
 }
 
 impl SecretText {
-    /// Returns the value itself.
     pub fn expose(&self) -> &str {
         &self.0
     }

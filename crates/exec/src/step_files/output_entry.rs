@@ -3,12 +3,16 @@
 /// An entry.
 #[derive(Debug, PartialEq)]
 pub(super) enum OutputEntry<'a> {
-    /// A line.
     Line(&'a str),
     /// `key<<END`, the lines of the value, `END`.
-    Block { key: &'a str, value: String },
+    Block {
+        key: &'a str,
+        value: String,
+    },
     /// Such a value whose end is missing: the rest of the file.
-    Unended { end: &'a str },
+    Unended {
+        end: &'a str,
+    },
 }
 
 /// Returns the entries of an output file, each with the number of its first line.
@@ -38,7 +42,6 @@ pub(super) fn entries(text: &str) -> Vec<(usize, OutputEntry<'_>)> {
 /// The key of values that are masked in the log, and are no outputs.
 const MASK: &str = "mask";
 
-/// Returns the values that are to be masked.
 pub(crate) fn masks(text: &str) -> Vec<String> {
     let values = entries(text).into_iter().filter_map(|(_, entry)| match entry {
         OutputEntry::Line(line) => Some(masked_value(line)?.to_owned()),

@@ -118,7 +118,6 @@ impl ServedRequest {
     }
 }
 
-/// Serves one request.
 async fn answer(
     supervisor: &Supervisor,
     ask: SupervisorRequest,

@@ -26,14 +26,12 @@ pub enum JournalLine {
     },
     /// An attempt is about to start.
     Begins {
-        /// The attempt.
         task: RunAttempt,
         /// The mark in the environment of its processes.
         mark: String,
     },
     /// The process of an attempt was started.
     Runs {
-        /// The attempt.
         task: RunAttempt,
         /// The process, the leader of a session.
         pid: i32,
@@ -41,12 +39,7 @@ pub enum JournalLine {
         start: u64,
     },
     /// The work of an attempt ended.
-    Ended {
-        /// The attempt.
-        task: RunAttempt,
-        /// The outcome.
-        gone: ProcessOutcome,
-    },
+    Ended { task: RunAttempt, gone: ProcessOutcome },
 }
 
 /// The journal's record of one attempt.

@@ -9,9 +9,7 @@ use wf_core::machine::Attempt;
 /// An attempt of a run, as known to a supervisor.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct RunAttempt {
-    /// The run.
     pub run: RunId,
-    /// The attempt.
     pub attempt: Attempt,
 }
 
@@ -21,7 +19,6 @@ pub struct RunAttempt {
 pub(super) enum SupervisorRequest {
     /// Runs the work of an attempt. It continues if the engine dies.
     Run {
-        /// The attempt.
         task: RunAttempt,
         /// The work and its limits.
         job: Box<ProcessJob>,
@@ -32,7 +29,6 @@ pub(super) enum SupervisorRequest {
     Probe(Box<ProbeJob>),
     /// Follows an attempt that an engine requested earlier.
     Follow {
-        /// The attempt.
         task: RunAttempt,
         /// True to show the output.
         show: bool,
@@ -41,10 +37,7 @@ pub(super) enum SupervisorRequest {
     /// open until then.
     Conclude,
     /// Seals a run: nothing of it begins any more.
-    Seal {
-        /// The run.
-        run: RunId,
-    },
+    Seal { run: RunId },
 }
 
 /// A follow-up message of an engine to its request.

@@ -33,7 +33,6 @@ pub(super) struct AttemptHandle {
 pub(super) struct AttemptSubscription {
     /// The output, if shown.
     pub(super) output: mpsc::Receiver<(LogStream, Vec<u8>)>,
-    /// The outcome.
     pub(super) outcome: oneshot::Receiver<ProcessOutcome>,
     /// The stop request.
     stop: watch::Sender<StopLevel>,

@@ -42,7 +42,6 @@ impl WorkspaceRecord {
     }
 }
 
-/// Splits bytes at a mark.
 fn split<'a>(bytes: &'a [u8], mark: &[u8]) -> (&'a [u8], &'a [u8]) {
     let at = bytes.windows(mark.len()).position(|part| part == mark);
     at.map_or((bytes, &[][..]), |at| (&bytes[..at], &bytes[at + mark.len()..]))

@@ -19,7 +19,6 @@ pub(super) struct CheckRules<'a> {
     declared: &'a DeclaredProducts,
     products: Vec<GlobSet>,
     fixed: Vec<GlobSet>,
-    /// The paths named by the check.
     named: BTreeSet<PathBuf>,
     /// The files of the check that it sees as they were when the run began.
     pub(super) own: BTreeSet<PathBuf>,
@@ -27,7 +26,6 @@ pub(super) struct CheckRules<'a> {
     pub(super) given: BTreeSet<PathBuf>,
     /// The files of the check that may not have changed, since nothing has their content as it was.
     unchanged: BTreeSet<PathBuf>,
-    /// The paths hidden from it.
     hidden: &'a [PathBuf],
     /// True if changed caches are hidden.
     hides_caches: bool,

@@ -44,9 +44,7 @@ async fn blocking<T: Send + 'static>(
 /// A check that sees the workspace through a view.
 #[derive(Clone, Debug)]
 pub struct ViewedCheck {
-    /// The view.
     pub(super) workspace_view: Arc<WorkspaceView>,
-    /// The check.
     pub(super) check: Arc<Check>,
     /// The globs of the products of the checked work.
     products: Arc<[String]>,

@@ -12,7 +12,6 @@ use wf_model::Check;
 /// The worktree that a check sees in place of the workspace.
 #[derive(Clone, Debug)]
 pub struct ViewedWorktree {
-    /// Its folder.
     pub folder: PathBuf,
     /// The changes of its attempt.
     pub changes: WorktreeChanges,

@@ -34,7 +34,6 @@ const NOTED_WAIT: Duration = Duration::from_secs(1);
 /// The work of an attempt and its limits.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct ProcessJob {
-    /// The process.
     pub command: ProcessCommand,
     /// The maximum run time.
     pub timeout: Option<Duration>,
@@ -80,7 +79,6 @@ pub type OnStart = Box<dyn FnOnce(i32, u64) + Send>;
 /// The outcome of an attempt's work.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ProcessOutcome {
-    /// The exit of the process.
     pub exit: WorkExit,
     /// The content of the output file; empty unless the work succeeded. Contains no secret.
     pub output: String,

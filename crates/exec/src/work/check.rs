@@ -80,7 +80,6 @@ pub struct RenderedCheck {
 
 /// The verdict on a check, and the output that it was given on.
 pub struct CheckOutcome {
-    /// The verdict.
     pub verdict: CheckVerdict,
     /// Standard output, without secrets.
     pub output: String,

@@ -15,7 +15,6 @@ use wf_base::time::SystemClock;
 pub enum ProcessExecutor {
     /// This process. The processes it started die with their futures.
     InProcess,
-    /// A supervisor.
     Supervised(Arc<SupervisorClient>),
 }
 
@@ -72,7 +71,6 @@ impl ProcessExecutor {
         }
     }
 
-    /// Returns the id of the supervisor, if there is one.
     pub fn supervisor_id(&self) -> Option<&str> {
         match self {
             Self::InProcess => None,

@@ -63,7 +63,6 @@ pub struct WorktreeGit {
     executor: ProcessExecutor,
     /// The workspace.
     pub(super) root: PathBuf,
-    /// Its folder.
     folder: PathBuf,
     path: String,
     /// Its path for people, in the workspace that they see.
@@ -75,7 +74,6 @@ pub struct WorktreeGit {
 /// The files that a command of git works with.
 #[derive(Clone, Copy)]
 pub(super) struct GitPlace<'a> {
-    /// The index.
     pub(super) index: &'a Path,
     /// The folder of the files.
     pub(super) folder: &'a Path,

@@ -16,7 +16,6 @@ pub enum ComputedMerge {
     Unchanged,
     /// The merge, and the files with conflicts.
     Changed {
-        /// The merge.
         plan: MergePlan,
         /// The files with conflicts: empty if there are none.
         conflicts: Vec<String>,

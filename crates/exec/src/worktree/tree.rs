@@ -17,7 +17,6 @@ pub struct AttemptWorktree {
 }
 
 impl AttemptWorktree {
-    /// Returns its folder.
     pub fn folder(&self) -> PathBuf {
         self.home.join(&self.name)
     }
@@ -28,7 +27,6 @@ impl AttemptWorktree {
         drop(fs::remove_file(self.index()));
     }
 
-    /// Returns the name of one of its commits.
     pub(super) fn commit_name(&self, of: &str) -> String {
         format!("{}/{of}", self.reference)
     }

@@ -16,7 +16,6 @@ const BEFORE: usize = 12;
 /// A part of a request, as people call it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RequestPart {
-    /// Its name.
     pub label: String,
     /// Its content.
     pub text: String,

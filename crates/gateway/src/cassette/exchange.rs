@@ -19,7 +19,6 @@ pub struct RecordedExchange {
     /// if the request is whole, as it is wherever it is not in a file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub continues: Option<String>,
-    /// The request.
     pub request: ModelRequest,
     /// The fallback that replied instead of the model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -35,7 +34,6 @@ pub struct RecordedExchange {
     /// The cost of all tries, in millionths of a US dollar.
     #[serde(default, rename = "cost_micro_usd", skip_serializing_if = "Money::is_zero")]
     pub cost: Money,
-    /// The number of tries.
     pub tries: u32,
 }
 
@@ -52,9 +50,7 @@ pub enum RecordedOutcome {
 /// A recorded failure of a model.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RecordedFailure {
-    /// The model.
     pub model: Name,
-    /// The kind.
     pub kind: ModelFailureKind,
     /// The reason in a sentence.
     pub message: String,
@@ -105,7 +101,6 @@ impl RecordedExchange {
         }
     }
 
-    /// Returns its digest.
     pub fn digest(&self) -> Sha256Digest {
         request_digest(&self.model, &self.request)
     }

@@ -34,31 +34,16 @@ pub enum CassetteError {
     Used(PathBuf),
     /// There is no such folder.
     #[error("{} is not a folder of recordings: {reason}", path.display())]
-    NoFolder {
-        /// The path.
-        path: PathBuf,
-        /// The reason.
-        reason: String,
-    },
+    NoFolder { path: PathBuf, reason: String },
     /// A file of it cannot be read.
     #[error("cannot read the recording {}: {reason}", path.display())]
-    Unreadable {
-        /// The file.
-        path: PathBuf,
-        /// The reason.
-        reason: String,
-    },
+    Unreadable { path: PathBuf, reason: String },
     /// There is no space left to record an exchange.
     #[error("no space left to record the exchange in {}", .0.display())]
     NoSpace(PathBuf),
     /// An exchange cannot be recorded.
     #[error("cannot record the exchange in {}: {reason}", path.display())]
-    Unwritable {
-        /// The folder.
-        path: PathBuf,
-        /// The reason.
-        reason: String,
-    },
+    Unwritable { path: PathBuf, reason: String },
 }
 
 impl Cassette {
@@ -114,7 +99,6 @@ impl Cassette {
         self.is_replay
     }
 
-    /// Returns its folder.
     pub fn folder(&self) -> &Path {
         &self.folder
     }

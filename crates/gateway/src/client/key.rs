@@ -7,7 +7,6 @@ pub struct ModelKey(String);
 /// The reason why a text is no key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadModelKey {
-    /// It is empty.
     #[error("the key is empty")]
     Empty,
     /// It has a character that a header cannot have.

@@ -43,13 +43,11 @@ impl Default for ClientLimits {
 pub struct ProviderCall<'a> {
     /// The wire format.
     pub api: ModelApi,
-    /// The address.
     pub address: &'a ProviderAddress,
     /// The provider's name of the model.
     pub model: &'a str,
     /// The key; `None`: the provider wants none.
     pub key: Option<&'a ModelKey>,
-    /// The request.
     pub request: &'a ModelRequest,
     /// The maximum tokens of the reply.
     pub max_output: u64,
@@ -62,7 +60,6 @@ pub struct ProviderCall<'a> {
 /// A failed call, and what it will be billed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FailedSend {
-    /// The failure.
     pub failure: ModelFailure,
     /// The tokens of a reply that broke off.
     pub usage: TokenUsage,

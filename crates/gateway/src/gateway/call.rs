@@ -109,7 +109,6 @@ impl Gateway {
         Self { health, ..self }
     }
 
-    /// Returns its models.
     pub fn table(&self) -> &ModelTable {
         &self.table
     }

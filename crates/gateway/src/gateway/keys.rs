@@ -14,6 +14,5 @@ pub type ModelKeyFuture<'a> = Pin<Box<dyn Future<Output = Result<ModelKey, Model
 
 /// A source of the keys of models. It is asked before every call, so that a new key needs no restart.
 pub trait ModelKeyResolver: Send + Sync {
-    /// Reads a key.
     fn resolve<'a>(&'a self, source: &'a SecretSource) -> ModelKeyFuture<'a>;
 }

@@ -44,9 +44,7 @@ impl ModelCallResult {
 /// The last failure of a model within a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FailedModelCall {
-    /// The model.
     pub model: Name,
-    /// The failure.
     pub failure: ModelFailure,
     /// The number of requests that were made to it.
     pub tries: u32,

@@ -61,7 +61,6 @@ keywords! {
 }
 
 impl ModelFailureKind {
-    /// Returns its class.
     pub fn class(self) -> CallFailureClass {
         match self {
             Self::RateLimited
@@ -130,7 +129,6 @@ impl ModelFailure {
         Self::new(kind, message)
     }
 
-    /// Returns its class.
     pub fn class(&self) -> CallFailureClass {
         self.kind.class()
     }

@@ -22,14 +22,12 @@ pub struct ModelScript {
 pub struct ScriptedConversation {
     /// The text that a message before the first reply must contain; `None`: it fits any.
     pub when: Option<String>,
-    /// The replies.
     pub replies: Vec<ScriptedReply>,
 }
 
 /// A reply of a script.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ScriptedReply {
-    /// Its text.
     pub text: String,
     /// The tools that it calls, without the ids.
     pub tool_calls: Vec<ToolCall>,
@@ -60,7 +58,6 @@ pub enum ScriptError {
     Unreadable {
         /// The path as written.
         path: String,
-        /// The reason.
         reason: String,
     },
     /// Its text is wrong.
@@ -68,11 +65,8 @@ pub enum ScriptError {
     Text {
         /// The path as written.
         path: String,
-        /// The line, from one.
         line: usize,
-        /// The column, from one.
         column: usize,
-        /// The message.
         message: String,
     },
 }

@@ -27,7 +27,6 @@ pub(super) struct ClientService {
 }
 
 impl ClientService {
-    /// Answers a request.
     pub(super) async fn answer(self, request: Request<Incoming>) -> Response<AnswerBody> {
         let (method, path) = (request.method().clone(), request.uri().path().to_owned());
         let api = api_of_path(&path);

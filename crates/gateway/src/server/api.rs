@@ -10,7 +10,6 @@ pub enum ClientApi {
     Anthropic,
     /// OpenAI Chat Completions.
     OpenaiChat,
-    /// OpenAI Responses.
     OpenaiResponses,
 }
 
@@ -51,7 +50,6 @@ pub enum ClientTool {
     Custom,
     /// A function of a namespace. The function's name has both.
     Namespaced {
-        /// The namespace.
         namespace: String,
         /// The function's name within it.
         name: String,

@@ -4,7 +4,6 @@ use wf_core::agent::ModelReply;
 
 use super::ClientRequest;
 
-/// A call for a client.
 pub type ClientCallFuture<'a> = Pin<Box<dyn Future<Output = Result<ModelReply, CallRefusal>> + Send + 'a>>;
 
 /// The way from the server to models.
@@ -23,7 +22,6 @@ pub struct CallRefusal {
 }
 
 impl CallRefusal {
-    /// Creates a refusal.
     pub fn new(status: u16, reason: impl Into<String>) -> Self {
         Self { status, reason: reason.into() }
     }

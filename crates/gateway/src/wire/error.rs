@@ -20,7 +20,6 @@ pub enum WireError {
     Kind {
         /// The path of the field.
         field: String,
-        /// The kind that was expected.
         expected: &'static str,
     },
     /// The provider reported an error within the reply.

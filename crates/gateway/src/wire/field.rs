@@ -3,7 +3,6 @@ use serde_json::Value;
 use super::WireError;
 use crate::field::{FieldError, JsonField};
 
-/// A value of a reply.
 pub(super) type ReplyField<'a> = JsonField<'a, WireError>;
 
 impl FieldError for WireError {
@@ -16,7 +15,6 @@ impl FieldError for WireError {
     }
 }
 
-/// Reads JSON.
 pub(super) fn parse_json(text: &str) -> Result<Value, WireError> {
     serde_json::from_str(text).map_err(|error| WireError::Json(error.to_string()))
 }

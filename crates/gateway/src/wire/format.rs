@@ -12,7 +12,6 @@ use wf_core::agent::tokens_of_chars;
 /// A request, and what a wire format must know besides.
 #[derive(Clone, Copy, Debug)]
 pub struct WireRequest<'a> {
-    /// The request.
     pub request: &'a ModelRequest,
     /// The provider's name of the model.
     pub model: &'a str,

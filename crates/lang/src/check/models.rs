@@ -68,7 +68,6 @@ fn envelopes(plan: &PlanSpec) -> impl Iterator<Item = &EnvelopeSpec> {
     plan.all_steps().filter_map(|step| step.generated()?.within.as_ref())
 }
 
-/// Returns the role of the planner of a plan.
 fn planner_role(plan: &PlanSpec) -> Option<&Spanned<Name>> {
     plan.planner.as_ref()?.role.as_ref()
 }

@@ -20,9 +20,7 @@ pub(super) enum ExprSite {
     PlanEnv,
     /// The plan's own criteria and outputs, which are evaluated last.
     PlanEnd,
-    /// `when`
     When,
-    /// `for_each`
     ForEach,
     /// A variable of a step.
     Env,
@@ -30,7 +28,6 @@ pub(super) enum ExprSite {
     Request,
     /// A check of a step.
     Check,
-    /// An argument.
     Argument,
     /// The address of a request.
     Url,

@@ -119,7 +119,6 @@ impl<'n, 'a> MappingFields<'n, 'a> {
         T::decode(&self.find(key)?.value, decoder)
     }
 
-    /// Reads a required key.
     pub fn require<T: DecodeSpec>(&self, key: &str, decoder: &mut SpecDecoder<'_>) -> Option<T> {
         if !self.has(key) {
             let message = format!("{} requires the key `{key}`", self.shape.noun);

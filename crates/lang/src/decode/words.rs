@@ -9,7 +9,6 @@ pub fn word<T: Keyword>(node: &YamlNode<'_>, decoder: &mut SpecDecoder<'_>) -> O
     one_of(node, &words, decoder).and_then(T::from_word)
 }
 
-/// Reads one of a set of words.
 pub fn one_of<'w>(node: &YamlNode<'_>, words: &[&'w str], decoder: &mut SpecDecoder<'_>) -> Option<&'w str> {
     let YamlValue::Text(text) = &node.value else {
         let list: Vec<_> = words.iter().map(|word| format!("`{word}`")).collect();

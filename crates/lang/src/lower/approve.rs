@@ -26,7 +26,6 @@ pub(super) fn outputs(approve: &ApproveSpec) -> Vec<RequiredOutput> {
     shown.chain(answered).flatten().collect()
 }
 
-/// Returns the JSON Schema of the value of an answer.
 fn schema(kind: &AnswerKind) -> serde_json::Value {
     match kind {
         AnswerKind::Choose(AnswerChoices::List(words)) => json!({ "type": "string", "enum": words }),

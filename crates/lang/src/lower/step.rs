@@ -108,7 +108,6 @@ fn not_run() -> FailureClassRule {
     }
 }
 
-/// The alternatives of a step.
 fn alternatives(
     written: &ast::StepSpec,
     among: &SiblingSteps<'_>,

@@ -23,7 +23,6 @@ pub struct SylkImport {
 pub struct SylkFile {
     /// The path, relative to the folder of the import.
     pub path: String,
-    /// The text.
     pub text: String,
 }
 

@@ -6,7 +6,6 @@ use wf_base::diag::{Code, Diagnostic};
 use wf_base::time::Moment;
 use wf_model::schedule::GoalSchedule;
 
-/// A goal with these lines.
 fn goal(lines: &str) -> LoadedSpec {
     let text = format!("---\nkind: goal\nid: g\n{lines}\nverify: [{{name: up, run: x}}]\n---\n");
     let files = [("goal.md".to_owned(), text.into_bytes())];

@@ -13,7 +13,6 @@ use wf_base::name::{ArgName, SkillName};
 /// A skill that an agent works by: its text, and the scripts that it may call.
 #[derive(Clone, Debug, Serialize)]
 pub struct AgentSkill {
-    /// Its name.
     pub name: SkillName,
     /// Its folder, relative to the workspace.
     pub folder: String,

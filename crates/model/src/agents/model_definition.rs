@@ -106,11 +106,9 @@ impl McpServer {
 /// The models of a workspace, the roles that they have, and the servers whose tools they may call.
 #[derive(Clone, Debug, Default)]
 pub struct ModelTable {
-    /// The models by name.
     pub models: BTreeMap<Name, ModelDefinition>,
     /// The model of each role.
     pub roles: BTreeMap<Name, Name>,
-    /// The MCP servers by name.
     pub servers: BTreeMap<Name, McpServer>,
 }
 

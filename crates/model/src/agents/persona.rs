@@ -29,19 +29,12 @@ keywords! {
 /// A value for each axis of a style.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct PersonaAxes {
-    /// The warmth.
     pub warmth: f64,
-    /// The assertiveness.
     pub assertiveness: f64,
-    /// The verbosity.
     pub verbosity: f64,
-    /// The formality.
     pub formality: f64,
-    /// The humor.
     pub humor: f64,
-    /// The initiative.
     pub initiative: f64,
-    /// The certainty.
     pub certainty: f64,
 }
 
@@ -112,7 +105,6 @@ impl PersonaAxes {
         })
     }
 
-    /// Returns the axes with changes.
     fn changed(mut self, changes: &PersonaChanges) -> Self {
         for (which, change) in changes.iter() {
             if let Some(axis) = self.axis_mut(which) {

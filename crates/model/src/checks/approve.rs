@@ -86,7 +86,6 @@ impl AnswerKind {
         }
     }
 
-    /// Returns the output that has the value of the answer.
     pub fn output(&self) -> &'static str {
         match self {
             Self::Choose(_) => "choice",
@@ -107,7 +106,6 @@ impl AnswerKind {
 }
 
 impl ApprovalStep {
-    /// Returns the templates of the values that the approval covers.
     pub fn covered(&self) -> impl Iterator<Item = &Template> {
         let answered = self.answer.as_ref().and_then(AnswerKind::template);
         self.show.iter().map(|(_, value)| value).chain(answered)

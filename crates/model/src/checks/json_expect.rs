@@ -8,7 +8,6 @@ use crate::json::{order::equal, path::BoundedJsonPath};
 pub struct JsonMismatch {
     /// The expected value, in a few words.
     pub expected: String,
-    /// The value found.
     pub found: String,
     /// True if the comparison was impossible, because the path is invalid.
     pub is_bad: bool,

@@ -25,7 +25,6 @@ pub enum EvalError {
     Operation {
         /// The expression as written.
         expression: String,
-        /// The reason.
         reason: String,
     },
 }

@@ -13,17 +13,14 @@ pub(super) enum ExprNode {
     Const(Value),
     /// A name, and the fields of its value that are looked up.
     Read(ExprReference, Vec<LookupKey>),
-    /// A status function.
     Test(StatusFunction, Option<String>),
     /// A literal list.
     List(Vec<ExprNode>),
-    /// `not`
     Not(Box<ExprNode>),
     /// `and`: the first operand that does not count as true, else the last.
     All(Vec<ExprNode>),
     /// `or`: the first operand that counts as true, else the last.
     Any(Vec<ExprNode>),
-    /// A comparison.
     Compare(ComparisonOperator, Box<(ExprNode, ExprNode)>),
 }
 

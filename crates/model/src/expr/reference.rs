@@ -7,18 +7,14 @@ use wf_base::source::Span;
 /// A name that an expression reads, in one of these forms only.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ExprReference {
-    /// `params.NAME`
     Param(String),
     /// `steps.STEP.outputs.NAME`
     Output {
-        /// The step read from.
         step: String,
-        /// The output.
         output: String,
     },
     /// `steps.STEP.status`, the word for a step's final state.
     StepStatus(String),
-    /// `secrets.NAME`
     Secret(String),
     /// `item`, the value of this item of a `for_each`; fields of it may follow.
     Item,
@@ -28,7 +24,6 @@ pub enum ExprReference {
     ItemIndex,
     /// `matrix.AXIS`
     Matrix(String),
-    /// `run.id`
     RunId,
     /// `run.dispatch`, the name under which an agent dispatched the run; none elsewhere.
     RunDispatch,
@@ -72,7 +67,6 @@ keywords! {
 /// A reference and its position.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SpannedReference {
-    /// The reference.
     pub name: ExprReference,
     /// The part of its value that is read: its keys from the outside in.
     pub path: Vec<LookupKey>,

@@ -39,7 +39,6 @@ impl StepGraph {
     }
 }
 
-/// Returns the path from `start` to `end`.
 fn path_back(start: usize, end: usize, from: &BTreeMap<usize, usize>) -> Vec<usize> {
     let mut way = vec![end];
     let mut at = end;

@@ -33,7 +33,6 @@ impl StepGraph {
         Self { needs, order, cyclic_groups: circles }
     }
 
-    /// Returns the number of steps.
     pub fn len(&self) -> usize {
         self.needs.len()
     }

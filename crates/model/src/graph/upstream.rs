@@ -59,7 +59,6 @@ impl StepGraph {
         }
     }
 
-    /// Returns the known targets of the steps that a step needs.
     fn targets_of_needs(&self, step: usize, known: &[u64]) -> u64 {
         let needs = self.needs(step).iter();
         needs.fold(0, |bits, needed| bits | known[*needed])

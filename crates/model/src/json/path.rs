@@ -20,7 +20,6 @@ pub struct JsonPathError {
 }
 
 impl BoundedJsonPath {
-    /// Reads a path.
     pub fn parse(text: &str) -> Result<Self, JsonPathError> {
         if let Some(reason) = excess(text) {
             return Err(JsonPathError { reason: reason.into() });

@@ -18,7 +18,6 @@ use crate::summary::{RecordView, SummaryBuilder, argv_text, show_child_plans};
 /// Work that a model does with tools (DESIGN section 13; Silas 7.3).
 #[derive(Clone, Debug, Serialize)]
 pub struct AgentWork {
-    /// The model.
     pub model: ModelChoice,
     /// The program that lets the model work.
     pub engine: AgentEngine,
@@ -322,7 +321,6 @@ impl AgentDispatch {
         self.plans.iter().find(|child| child.path == path).map(|child| &child.plan)
     }
 
-    /// Returns the plan with an id.
     pub fn plan(&self, id: &str) -> Option<&ChildPlan> {
         self.plans.iter().find(|child| child.plan.id().as_str() == id)
     }

@@ -135,7 +135,6 @@ keywords! {
 }
 
 impl EnvelopeChecks {
-    /// True if this is the default.
     pub fn is_default(&self) -> bool {
         *self == Self::default()
     }

@@ -22,32 +22,22 @@ pub enum ItemKeyError {
     /// A part of the path does not exist.
     #[error("the item at position {position} (from 0) has no `{name}`")]
     Missing {
-        /// The position of the item.
         position: usize,
         /// The part, as written.
         name: String,
     },
     /// It is no single value.
     #[error("the key of the item at position {position} (from 0) is {kind}, not text, a number or a boolean")]
-    NotScalar {
-        /// The position of the item.
-        position: usize,
-        /// Its kind.
-        kind: &'static str,
-    },
+    NotScalar { position: usize, kind: &'static str },
     /// It is an empty text.
     #[error("the key of the item at position {position} (from 0) is empty")]
-    Empty {
-        /// The position of the item.
-        position: usize,
-    },
+    Empty { position: usize },
     /// It is too long.
     #[error(
         "the key of the item at position {position} (from 0) has {length} bytes, more than {}",
         ItemKeyPath::MAX
     )]
     TooLong {
-        /// The position of the item.
         position: usize,
         /// The length in bytes.
         length: usize,
@@ -56,16 +46,10 @@ pub enum ItemKeyError {
     #[error(
         "the key of the item at position {position} (from 0) has a control character, such as a line break"
     )]
-    Control {
-        /// The position of the item.
-        position: usize,
-    },
+    Control { position: usize },
     /// It cannot be named in brackets.
     #[error("the key of the item at position {position} (from 0) has a bracket without its counterpart")]
-    Bracket {
-        /// The position of the item.
-        position: usize,
-    },
+    Bracket { position: usize },
     /// Two items have the same key.
     #[error("the items at positions {first} and {second} (from 0) have the same key `{key}`")]
     Repeated {
@@ -73,7 +57,6 @@ pub enum ItemKeyError {
         first: usize,
         /// The position of the second one.
         second: usize,
-        /// Their key.
         key: String,
     },
 }
@@ -141,7 +124,6 @@ fn missing_name(source: &str, error: EvalError) -> String {
 }
 
 impl ItemKeyError {
-    /// Returns the remedy.
     pub fn remedy(&self) -> &'static str {
         match self {
             Self::Missing { .. } | Self::NotScalar { .. } | Self::Empty { .. } => {

@@ -11,7 +11,6 @@ use wf_base::name::Name;
 /// A typed input of a plan.
 #[derive(Clone, Debug, Serialize)]
 pub struct PlanParam {
-    /// Its name.
     pub name: Name,
     /// The schema that it must satisfy.
     pub schema: ValueSchema,
@@ -24,7 +23,6 @@ pub struct PlanParam {
     pub description: Option<String>,
 }
 
-/// The parameters of a plan.
 pub(crate) fn show_params(params: &[PlanParam], summary: &mut SummaryBuilder) {
     for PlanParam { name, schema, default, taint, description } in params {
         let key = format!("params.{name}");

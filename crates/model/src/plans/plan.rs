@@ -39,7 +39,6 @@ pub struct PlanParts {
     pub params: Vec<PlanParam>,
     /// Variables for every step.
     pub env: Vec<EnvVar>,
-    /// Secret values.
     pub secrets: Vec<SecretDeclaration>,
     /// The skills that its steps and nested plans may use; `None`: not declared.
     pub skills: Option<Vec<SkillName>>,
@@ -139,11 +138,9 @@ impl PlanParts {
 /// An output of a plan, for a plan that uses it.
 #[derive(Clone, Debug, Serialize)]
 pub struct PlanOutput {
-    /// Its name.
     pub name: Name,
     /// The schema that it must satisfy.
     pub schema: ValueSchema,
-    /// The template of its value.
     pub value: Template,
 }
 
@@ -201,7 +198,6 @@ impl std::fmt::Debug for Plan {
 }
 
 impl Plan {
-    /// Makes a plan from parts.
     pub fn new(parts: PlanParts) -> Result<Arc<Self>, PlanError> {
         let mut index = HashMap::with_capacity(parts.steps.len());
         let mut dependents = vec![Vec::new(); parts.steps.len()];
@@ -312,12 +308,10 @@ impl Plan {
         (0..u32::try_from(self.parts.steps.len()).unwrap_or(u32::MAX)).map(StepIx)
     }
 
-    /// The id of the plan.
     pub fn id(&self) -> &PlanId {
         &self.parts.id
     }
 
-    /// The parts of the plan.
     pub fn parts(&self) -> &PlanParts {
         &self.parts
     }
@@ -335,7 +329,6 @@ impl Plan {
         &self.parts.steps[ix.index()]
     }
 
-    /// A step by its id.
     pub fn find(&self, id: &str) -> Option<StepIx> {
         self.index.get(id).copied()
     }
@@ -350,7 +343,6 @@ impl Plan {
         self.parts.steps.iter().skip(self.parts.main).any(|step| !step.on_escalation)
     }
 
-    /// The steps that depend on a step.
     pub fn dependents(&self, ix: StepIx) -> &[StepIx] {
         self.dependents.get(ix.index()).map_or(&[], Vec::as_slice)
     }

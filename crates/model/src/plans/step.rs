@@ -24,7 +24,6 @@ use wf_base::name::Name;
 pub struct StepIx(pub u32);
 
 impl StepIx {
-    /// Returns it as an index.
     pub fn index(self) -> usize {
         self.0 as usize
     }
@@ -86,7 +85,6 @@ pub struct Step {
     /// The limit on how often `inspect` and `test` may send the work back for rework.
     #[serde(skip)]
     pub loops: ReworkLimit,
-    /// The required outputs.
     pub outputs: Vec<RequiredOutput>,
     /// The outputs that are declared external, whatever makes them.
     #[serde(skip)]

@@ -53,7 +53,6 @@ impl RecordView for StepWork {
 }
 
 impl StepWork {
-    /// Returns the templates of the work.
     pub fn templates(&self) -> Vec<&Template> {
         match self {
             Self::Run(_) | Self::Wait(WaitCondition::For(_) | WaitCondition::Until(_)) => Vec::new(),
@@ -149,9 +148,7 @@ pub struct NestedPlan {
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WaitCondition {
-    /// A duration.
     For(Duration),
-    /// An instant.
     Until(Moment),
     /// The existence of a file, relative to the workspace.
     File(Template),

@@ -37,7 +37,6 @@ impl FetchHost {
         Ok(Self { host: host.to_owned(), port, is_plain })
     }
 
-    /// Returns the address that the host is, if it is one.
     pub fn address(&self) -> Option<IpAddr> {
         self.host.parse().ok()
     }

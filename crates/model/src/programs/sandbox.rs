@@ -66,7 +66,6 @@ impl SandboxPermissions {
         excess
     }
 
-    /// Returns what both permit.
     #[must_use]
     pub fn intersection(&self, other: &Self) -> Self {
         let both = |own: &[String], other: &[String]| {
@@ -111,7 +110,6 @@ impl ResourceLimits {
         sizes.chain(processes).collect()
     }
 
-    /// Returns the stricter of each limit.
     #[must_use]
     pub fn stricter(&self, other: &Self) -> Self {
         fn least<T: Copy + Ord>(own: Option<T>, other: Option<T>) -> Option<T> {
@@ -136,10 +134,8 @@ fn covers(folder: &str, path: &str) -> bool {
     root(folder) == root(path) && parts(path).starts_with(parts(folder))
 }
 
-/// The default limit on memory, in bytes.
 pub const DEFAULT_MEMORY_BYTES: u64 = 4 << 30;
 
-/// The default limit on the number of processes.
 pub const DEFAULT_PROCESS_LIMIT: u32 = 1024;
 
 /// The default size of a scratch layer, in bytes.
@@ -150,7 +146,6 @@ pub const DEFAULT_SCRATCH_BYTES: u64 = 2 << 30;
 pub struct ResourceLimits {
     /// Memory, in bytes.
     pub memory: Option<u64>,
-    /// CPU time.
     pub cpu: Option<Duration>,
     /// Processes and threads in parallel.
     pub processes: Option<u32>,

@@ -25,9 +25,7 @@ view! { script: ShellScript in Work {
 /// An environment variable.
 #[derive(Clone, Debug, Serialize)]
 pub struct EnvVar {
-    /// Its name.
     pub name: EnvName,
-    /// Its value.
     pub value: Template,
 }
 
@@ -36,7 +34,6 @@ pub struct EnvVar {
 pub struct SecretDeclaration {
     /// Its name in templates.
     pub name: EnvName,
-    /// Its source.
     pub source: SecretSource,
     /// True if it is masked in output and stored text.
     pub masked: bool,
@@ -71,7 +68,6 @@ pub enum SecretSource {
 /// A required output of a step.
 #[derive(Clone, Debug, Serialize)]
 pub struct RequiredOutput {
-    /// Its name.
     pub name: Name,
     /// The schema that it must satisfy.
     pub schema: ValueSchema,

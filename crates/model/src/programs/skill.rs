@@ -9,7 +9,6 @@ use wf_base::name::{ArgName, SkillName};
 /// A call of a script of a skill, with its arguments. Silas 5.2.1 c2.
 #[derive(Clone, Debug, Serialize)]
 pub struct SkillCall {
-    /// The skill.
     pub skill: SkillName,
     /// Its folder, relative to the workspace.
     pub folder: String,
@@ -35,7 +34,6 @@ view! { call: SkillCall in Work {
 /// An argument that a script takes.
 #[derive(Clone, Debug, Serialize)]
 pub struct SkillArg {
-    /// Its name.
     pub name: ArgName,
     /// The schema that its value must satisfy.
     pub schema: ValueSchema,
@@ -66,7 +64,6 @@ pub enum SkillArgError {
     Misfit {
         /// The argument.
         name: ArgName,
-        /// The script.
         script: String,
         /// A description of the mistake in the value.
         mistake: String,

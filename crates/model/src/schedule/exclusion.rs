@@ -13,7 +13,6 @@ keywords! {
     /// A day of the week.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
     #[serde(rename_all = "snake_case")]
-    #[expect(missing_docs, reason = "they are what they are called")]
     pub enum Weekday {
         Mon = "MON",
         Tue = "TUE",

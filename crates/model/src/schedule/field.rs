@@ -36,14 +36,12 @@ pub(super) const WEEK_DAYS: CronField = CronField {
 /// A piece of the expression.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CronPiece<'a> {
-    /// The text.
     pub(super) text: &'a str,
     /// The offset of its first byte.
     pub(super) at: usize,
 }
 
 impl<'a> CronPiece<'a> {
-    /// Returns its range.
     pub(super) fn place(&self) -> Range<usize> {
         self.at..self.at + self.text.len()
     }
@@ -66,7 +64,6 @@ impl<'a> CronPiece<'a> {
         })
     }
 
-    /// Returns the error for this piece.
     pub(super) fn cron_error(&self, message: impl Into<String>) -> BadCron {
         BadCron { at: self.place(), message: message.into(), remedy: None }
     }

@@ -36,7 +36,6 @@ const MACROS: [(&str, &str); 7] = [
     ("@hourly", "0 * * * *"),
 ];
 
-/// Reads an expression.
 pub(super) fn parse(text: &str) -> Result<CronExpression, BadCron> {
     let pieces = pieces(text);
     let place = match (pieces.first(), pieces.last()) {
@@ -114,7 +113,6 @@ fn macros(lower: &str) -> String {
     }
 }
 
-/// Reads the fields.
 fn fields(
     text: &str,
     seconds: Option<CronPiece>,

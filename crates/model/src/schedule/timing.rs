@@ -16,18 +16,14 @@ use wf_base::time::{Moment, format_duration, parse_duration};
 pub enum TimingRule {
     /// Repeatedly.
     Cron {
-        /// The times.
         expression: CronExpression,
-        /// The zone.
         zone: ScheduleZone,
         /// The policies for clock changes.
         dst: DstPolicy,
     },
     /// Once.
     At {
-        /// The time.
         civil: CivilDateTime,
-        /// The zone.
         zone: ScheduleZone,
         /// The policies for a clock change at that time.
         dst: DstPolicy,
@@ -91,7 +87,6 @@ fn show_schedule(rules: &[TimingRule], summary: &mut SummaryBuilder) {
 /// A scheduled time of a goal, on a whole second.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Slot {
-    /// The instant.
     pub at: Moment,
     /// The reason why nothing is started then, in words; none if it is not excluded.
     pub excluded: Option<String>,
@@ -193,7 +188,6 @@ impl GoalSchedule {
 }
 
 impl TimingRule {
-    /// Returns its zone.
     pub fn zone(&self) -> &ScheduleZone {
         let (Self::Cron { zone, .. } | Self::At { zone, .. }) = self;
         zone

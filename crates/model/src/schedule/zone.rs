@@ -42,7 +42,6 @@ pub struct ZonedTime {
 /// A clock change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClockChange {
-    /// The instant.
     pub at: Moment,
     /// The number of seconds; forward is positive.
     pub by: i64,

@@ -37,12 +37,10 @@ pub(crate) fn weight(count: u64) -> f64 {
     count as f64
 }
 
-/// A time limit.
 pub(crate) fn time_limit(time: Option<Duration>) -> (String, f64) {
     time.map_or_else(|| ("none".into(), f64::INFINITY), |time| (exact_duration(time), time.as_secs_f64()))
 }
 
-/// Words in one text, if there are any.
 pub(crate) fn argv_text(words: &[impl AsRef<str>]) -> Option<String> {
     (!words.is_empty()).then(|| shell_words(words))
 }

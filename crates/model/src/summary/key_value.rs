@@ -22,7 +22,6 @@ pub trait KeyValue {
 pub struct KeyLine {
     /// The end of the key of an entry: `.NAME` in a mapping, `[TEXT]` in a list.
     pub suffix: String,
-    /// The text.
     pub text: String,
     /// The number to compare with that of another version.
     pub amount: f64,

@@ -143,7 +143,6 @@ fn show_taint(step: &Step, value: &StepTaint, summary: &mut SummaryBuilder) {
     lines!(summary in Data { plain "taint" = text });
 }
 
-/// The secrets of a plan.
 pub(crate) fn show_secrets(secrets: &[SecretDeclaration], summary: &mut SummaryBuilder) {
     for SecretDeclaration { name, source, masked } in secrets {
         let key = format!("secrets.{name}");
@@ -166,7 +165,6 @@ pub(crate) fn show_secrets(secrets: &[SecretDeclaration], summary: &mut SummaryB
     }
 }
 
-/// The outputs of a plan.
 pub(crate) fn show_plan_outputs(outputs: &[PlanOutput], summary: &mut SummaryBuilder) {
     for PlanOutput { name, schema, value } in outputs {
         let key = format!("outputs.{name}");

@@ -18,7 +18,6 @@ pub struct PlanFlow {
 /// The flow of values in a step.
 #[derive(Clone, Debug)]
 pub struct StepFlow {
-    /// Its id.
     pub id: String,
     /// The values it is repeated over.
     pub each: Vec<ExprReference>,
@@ -55,6 +54,5 @@ pub enum OutputProducer {
     },
     /// By approvers, who were shown the values and agreed.
     Decided,
-    /// It makes nothing.
     Nothing,
 }

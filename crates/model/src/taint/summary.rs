@@ -6,9 +6,7 @@ use crate::expr::{BlockField, ExprReference};
 /// The trust in the values of a plan.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TaintSummary {
-    /// The parameters.
     pub params: BTreeMap<String, MixedTaint>,
-    /// The steps.
     pub steps: BTreeMap<String, StepTaint>,
     /// The outputs of the plan.
     pub outputs: BTreeMap<String, MixedTaint>,

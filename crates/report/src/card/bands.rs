@@ -19,7 +19,6 @@ pub struct EntryBand {
 pub struct BandEntry {
     /// Its position in the list, from 1.
     pub position: u32,
-    /// The entry.
     pub value: Value,
     /// True if it says that it is unusual (`anomaly: true`).
     pub is_anomaly: bool,

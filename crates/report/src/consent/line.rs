@@ -73,7 +73,6 @@ impl PlanSummary {
         self
     }
 
-    /// Adds the settings of the workspace.
     #[must_use]
     pub fn add_workspace_settings(mut self, house: &WorkspaceSettings<'_>) -> Self {
         let WorkspaceSettings { is_sandboxed, readable_paths, env_passthrough, named } = house;

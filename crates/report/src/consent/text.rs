@@ -13,7 +13,6 @@ use wf_model::{Goal, JsonObject, Plan};
 const MAX_SHOWN_FILES: usize = 30;
 /// The width of lines.
 const LINE_WIDTH: usize = 80;
-/// The width of the column of keys.
 const KEY_COLUMN_WIDTH: usize = 20;
 
 /// Returns everything that a plan will do as text for the approver. `path` is the plan's file,
@@ -191,7 +190,6 @@ fn labelled(key: &str, said: &str, indent: usize, style: Style) -> String {
     text
 }
 
-/// The style of a line.
 fn style(line: &SummaryLine) -> Style {
     if hides(&line.text) || hides(&line.key) {
         return BAD;

@@ -21,7 +21,6 @@ pub struct SummaryChange {
     pub before: Option<SummaryLine>,
     /// The line after the change; `None` if it is gone.
     pub after: Option<SummaryLine>,
-    /// The direction of the change.
     pub direction: ChangeDirection,
 }
 
@@ -31,12 +30,9 @@ pub struct SummaryChange {
 pub enum PartChange {
     /// A new part.
     Added {
-        /// The part.
         part: String,
     },
-    /// A removed part.
     Removed {
-        /// The part.
         part: String,
     },
     /// A part with the same content under another name.

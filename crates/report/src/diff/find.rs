@@ -10,7 +10,6 @@ struct PlanPart<'c> {
     name: &'c str,
 }
 
-/// The lines of each part.
 type PartLines<'c> = BTreeMap<PlanPart<'c>, Vec<&'c SummaryLine>>;
 
 /// Finds the changes in meaning from one version to another.
@@ -176,7 +175,6 @@ fn changed_direction(before: RiskDirection, after: RiskDirection) -> ChangeDirec
     }
 }
 
-/// The direction of an added line.
 fn added_direction(line: &SummaryLine) -> ChangeDirection {
     match (line.risk, line.kind) {
         (RiskDirection::Grant, _) => ChangeDirection::Looser,

@@ -33,7 +33,6 @@ pub struct SketchNode {
     pub marks: Vec<String>,
     /// True if it represents a whole plan.
     pub nested: bool,
-    /// True if it has checks.
     pub checked: bool,
     /// The zone that it belongs to; `None`: the plan's main steps.
     pub zone: Option<usize>,
@@ -48,7 +47,6 @@ pub struct SketchNode {
 /// A frame around boxes: `finally`, or an unfolded plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SketchZone {
-    /// The name.
     pub name: String,
     /// The zone around it.
     pub within: Option<usize>,

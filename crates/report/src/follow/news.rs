@@ -12,9 +12,7 @@ use wf_model::{FailureClass, JsonObject};
 pub enum RunNotification {
     /// A run started. Nested runs start silently.
     Began {
-        /// The plan.
         plan: PlanId,
-        /// The run.
         run: RunId,
         /// True if nothing in it has a sandbox.
         is_unsandboxed: bool,
@@ -23,7 +21,6 @@ pub enum RunNotification {
     Started {
         /// The task with those above it: `build/compile[linux]`.
         subject: String,
-        /// The number of the attempt.
         attempt: u32,
     },
     /// A task waits for a lock, or until it may execute.
@@ -48,22 +45,18 @@ pub enum RunNotification {
         /// The loop of `inspect` or `test`, if it is one.
         looped: Option<ReworkLoop>,
     },
-    /// A task ended.
     Ended(Box<TaskEnding>),
     /// A verdict on a criterion of a plan.
     Judged {
-        /// The plan.
         plan: PlanId,
         /// The plan, below the tasks above it.
         subject: String,
-        /// The verdict.
         verdict: CheckVerdict,
     },
     /// An event of the run as a whole.
     Noted {
         /// A one-word label.
         verb: &'static str,
-        /// The text.
         text: String,
     },
     /// The run ended. Nested runs end silently: the step that uses them is reported.
@@ -78,7 +71,6 @@ pub struct TaskEnding {
     pub run: RunRef,
     /// The task, by its display name, which commands accept: `compile[linux]`.
     pub task: String,
-    /// The step.
     pub step: Name,
     /// The final state.
     pub state: StepState,
@@ -86,7 +78,6 @@ pub struct TaskEnding {
     pub standing: Standing,
     /// The reason; empty for success.
     pub reason: String,
-    /// The class of its failure.
     pub failure_class: Option<FailureClass>,
     /// True if the run continues despite its failure.
     pub allowed_to_fail: bool,
@@ -107,11 +98,8 @@ pub struct TaskEnding {
 /// The end of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunEnding {
-    /// The run.
     pub run: RunId,
-    /// Its plan.
     pub plan: PlanId,
-    /// The outcome.
     pub outcome: RunOutcome,
     /// The reason; empty for success.
     pub reason: String,
@@ -127,7 +115,6 @@ pub struct RunEnding {
     pub accepted: Option<CriteriaCount>,
     /// The options left, where nothing more was tried.
     pub moves: Vec<String>,
-    /// The duration.
     pub duration: Duration,
     /// The rounds of the controller.
     pub rounds: Vec<Round>,

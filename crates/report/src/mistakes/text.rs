@@ -127,7 +127,6 @@ fn boundary(text: &str, at: usize) -> usize {
     at
 }
 
-/// A span as a range of the window.
 fn clamp(span: Span, window: &std::ops::Range<usize>, shown: &str) -> std::ops::Range<usize> {
     let within = |at: u32| boundary(shown, (at as usize).saturating_sub(window.start));
     let start = within(span.start);

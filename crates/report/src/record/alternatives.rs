@@ -42,7 +42,6 @@ impl RunRecord {
         own.or_else(|| Some((first.find(|change| change.step == *step)?, 1)))
     }
 
-    /// Returns the step as executed in a round.
     pub(super) fn executed_step<'a>(&self, step: &'a Step, round: usize) -> &'a Step {
         let way = self.alternative_in_round(&step.id, round).and_then(|(change, _)| change.to.as_ref());
         let way = way.and_then(|id| step.alternatives.iter().find(|one| one.id == *id));

@@ -18,7 +18,6 @@ use wf_core::machine::{
 /// The permissions of a run: approvals, gates, decisions, rounds.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct RunDecisions {
-    /// The approval of the run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub approved: Option<RunApproval>,
     /// The approvals that were requested.
@@ -60,7 +59,6 @@ pub struct RecordedInteraction {
     /// The attempt of the agent.
     #[serde(flatten)]
     pub attempt: Attempt,
-    /// The mode.
     #[serde(flatten)]
     pub resolved: ResolvedMode,
 }
@@ -68,7 +66,6 @@ pub struct RecordedInteraction {
 /// A request for an approval.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RecordedApproval {
-    /// The request.
     pub ask: ApprovalRequest,
     /// The decision; absent while it is pending.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -107,7 +104,6 @@ pub struct GateRecord {
     /// The task; absent: a gate of the run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub place: Option<TaskId>,
-    /// The result.
     pub result: GateResult,
 }
 

@@ -10,9 +10,7 @@ const PRINTED_GAPS: usize = 6;
 /// The gaps of the attempts of a task, one after another.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct GapTrajectory {
-    /// The step.
     pub step: Name,
-    /// The item.
     pub item: Option<u32>,
     /// The gap of each attempt that was checked, oldest first.
     pub gaps: Vec<FailureCount>,
@@ -38,7 +36,6 @@ impl GapTrajectory {
         all
     }
 
-    /// True if it is the trajectory of a task.
     pub fn is_of(&self, place: &TaskId) -> bool {
         self.step == place.step && self.item == place.item
     }

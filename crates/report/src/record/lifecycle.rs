@@ -17,7 +17,6 @@ pub enum RunLifecycle {
     /// It has not ended and no process works on it: it can be resumed.
     #[default]
     Interrupted,
-    /// It ended with this outcome.
     Ended(RunOutcome),
 }
 

@@ -23,7 +23,6 @@ pub const RECORD_VERSION: u32 = 1;
 pub struct RunRecord {
     /// The version of the format.
     pub v: u32,
-    /// The run itself.
     pub run: RunRow,
     /// The state in its life cycle, its process considered.
     pub life: RunLifecycle,
@@ -42,7 +41,6 @@ pub struct RunRecord {
     pub owner: Option<RunOwner>,
     /// The steps that have events.
     pub steps: Vec<StepRow>,
-    /// The attempts.
     pub attempts: Vec<AttemptRow>,
     /// The verdicts.
     pub checks: Vec<CheckRow>,
@@ -92,7 +90,6 @@ pub struct RunRecord {
 pub struct NestedRunRecord {
     /// The attempt above it, by its display name: `build[2]#1`.
     pub attempt: String,
-    /// The run.
     pub record: RunRecord,
 }
 
@@ -140,7 +137,6 @@ impl RunRecord {
         self.models.iter().chain(nested).collect()
     }
 
-    /// Returns the document.
     pub fn document(&self) -> Value {
         let mut document = serde_json::to_value(self).unwrap_or_default();
         write_lifecycles(&mut document);
@@ -170,7 +166,6 @@ impl RunRecord {
         self.checks.iter().filter(|check| check.step.is_none())
     }
 
-    /// Returns the display name of a task.
     pub fn task_display_name(&self, place: &TaskId) -> String {
         let own = |row: &&StepRow| row.step == place.step && row.item == place.item;
         match self.steps.iter().find(own).filter(|_| place.item.is_some()) {
@@ -201,7 +196,6 @@ fn is_none_made(calls: &usize) -> bool {
     *calls == 0
 }
 
-/// The task of a row.
 pub(super) fn task_of_row(row: &StepRow) -> TaskId {
     TaskId { step: row.step.clone(), item: row.item }
 }

@@ -8,7 +8,6 @@ use wf_store::StepRow;
 /// An attempt that followed because a check of `inspect` or `test` failed.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LoopedAttempt {
-    /// The attempt.
     #[serde(flatten)]
     pub attempt: Attempt,
     /// The loop and its phase.

@@ -29,14 +29,11 @@ keywords! {
 /// The model calls of one part of a run, by model.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ModelSpending {
-    /// The caller.
     pub caller: ModelCaller,
     /// The model that replied, or was asked in vain; absent if the record does not name it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<Name>,
-    /// The number of calls.
     pub calls: u64,
-    /// The tokens.
     pub tokens: u64,
     /// The cost, in millionths of a US dollar.
     #[serde(rename = "cost_micro_usd", skip_serializing_if = "Money::is_zero")]

@@ -9,7 +9,6 @@ use wf_model::{Plan, StepIx, StepWork};
 /// A step that ended well and depends on one whose evidence is stale.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct StaleDependant {
-    /// The step.
     pub step: Name,
     /// The step whose evidence is stale.
     pub on: Name,

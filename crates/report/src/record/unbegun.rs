@@ -14,7 +14,6 @@ pub struct UnbegunChild {
     /// The child run.
     #[serde(flatten)]
     pub id: ChildId,
-    /// Its plan.
     pub plan: PlanId,
     /// The reason why it cannot begin any more; absent while it may.
     #[serde(skip_serializing_if = "Option::is_none")]

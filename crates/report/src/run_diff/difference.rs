@@ -58,7 +58,6 @@ pub struct RunDiff {
 /// A run that is compared.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RunIdentity {
-    /// Its id.
     pub run: RunId,
     /// The id of its plan.
     pub plan: String,
@@ -71,7 +70,6 @@ pub struct RunIdentity {
 /// A part in which two runs differ.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct DifferingPart {
-    /// The part.
     pub part: RunPart,
     /// The things in it that differ.
     pub entries: Vec<DifferingEntry>,
@@ -80,7 +78,6 @@ pub struct DifferingPart {
 /// A thing in which two runs differ: a task, a round, a file.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct DifferingEntry {
-    /// Its name.
     pub name: String,
     /// Its values that differ. If one run has no such thing, all values of the other.
     pub values: Vec<ValueDifference>,
@@ -89,7 +86,6 @@ pub struct DifferingEntry {
 /// A value that differs; `None` if a run has none.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ValueDifference {
-    /// Its name.
     pub field: String,
     /// The value in the run that is compared with.
     pub before: Option<Value>,
@@ -123,7 +119,6 @@ impl RunDiff {
         self.parts.iter().flat_map(|part| &part.entries).flat_map(|entry| &entry.values)
     }
 
-    /// Returns the document.
     pub fn document(&self) -> Value {
         let mut document = json!(self);
         if let Some(fields) = document.as_object_mut() {

@@ -13,7 +13,6 @@ use wf_store::{CheckRow, StepRow};
 /// A run to compare: all that was recorded of it.
 #[derive(Clone, Copy, Debug)]
 pub struct RunSubject<'a> {
-    /// The run.
     pub record: &'a RunRecord,
     /// Its plan, if it is still a valid one.
     pub plan: Option<&'a Plan>,

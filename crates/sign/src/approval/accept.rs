@@ -7,7 +7,6 @@ use wf_core::machine::PinnedFile;
 /// The content of a goal, as the user sees it when accepting it.
 #[derive(Clone, Copy, Debug)]
 pub struct GoalContent<'a> {
-    /// The id of the goal.
     pub goal: &'a PlanId,
     /// The goal's file, relative to the workspace.
     pub path: &'a str,

@@ -76,7 +76,6 @@ impl Quorum<'_> {
 pub enum QuorumState {
     /// Too few approvers have answered.
     Open {
-        /// The approvers who have approved.
         by: Vec<ApprovalSigner>,
         /// The number of approvals required.
         required: u32,
@@ -96,9 +95,7 @@ pub enum QuorumState {
     },
     /// An approver denied it.
     Denied {
-        /// The approver.
         by: ApprovalSigner,
-        /// The digest of the token.
         token: Sha256Digest,
         /// The reason that the approver gave.
         reason: Option<String>,
@@ -190,7 +187,6 @@ impl FirstAnswer<'_> {
     }
 }
 
-/// Returns the signers of an answer that count.
 fn counted_signers(
     token: &ApprovalToken,
     subject: &ApprovalContext<'_>,

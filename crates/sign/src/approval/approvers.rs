@@ -55,7 +55,6 @@ pub struct Approver {
 /// The approvers of a workspace and its policy.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Approvers {
-    /// The policy.
     pub policy: ReviewPolicy,
     /// The number of signatures required, at least one.
     pub required: u32,

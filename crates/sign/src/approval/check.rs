@@ -23,7 +23,6 @@ pub const SKEW: Duration = Duration::from_mins(1);
 pub struct ApprovalContext<'a> {
     /// The scope that an approval must have.
     pub scope: ApprovalScope,
-    /// The id of the plan.
     pub plan: &'a PlanId,
     /// The path of the plan, relative to the workspace.
     pub path: &'a str,
@@ -31,7 +30,6 @@ pub struct ApprovalContext<'a> {
     pub files: &'a [PinnedFile],
     /// The parameters of the run.
     pub params: &'a JsonObject,
-    /// The run.
     pub run: Option<&'a RunId>,
     /// The request that is answered.
     pub ask: Option<&'a ApprovalRequestRef>,
@@ -48,7 +46,6 @@ pub struct ApprovalContext<'a> {
 pub struct SpawnedPlan {
     /// The digest of its form: [`SpawnPolicy::digest`](super::SpawnPolicy::digest).
     pub policy: Sha256Digest,
-    /// The digest of the plan itself.
     pub plan: Sha256Digest,
 }
 
@@ -63,7 +60,6 @@ pub struct ValidApproval {
 /// and execution must never be recorded twice.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ApprovalConsumption {
-    /// The nonce of the approval.
     pub nonce: ApprovalNonce,
     /// The number of the use, from 1.
     pub execution: u32,
@@ -227,7 +223,6 @@ pub(super) fn check_plan(
     })
 }
 
-/// Checks that the files are those approved.
 pub(super) fn check_files(approved: &[PinnedFile], found: &[PinnedFile]) -> Result<(), ApprovalRefusal> {
     let changed = differences(approved, found);
     if changed.is_empty() { Ok(()) } else { Err(ApprovalRefusal::Changed(changed)) }

@@ -19,7 +19,6 @@ pub fn plan_digest(files: &[PinnedFile]) -> Sha256Digest {
 /// A difference between an approved file and the file found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ApprovedFileDifference {
-    /// The path.
     pub path: String,
     /// The approved digest; `None`: there was no such file.
     pub approved: Option<Sha256Digest>,

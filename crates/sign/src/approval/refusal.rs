@@ -50,7 +50,6 @@ pub enum ApprovalRefusal {
     /// The approval is not valid yet.
     #[error("the approval is not valid before {0}")]
     NotYet(Moment),
-    /// The approval has expired.
     #[error("the approval expired on {0}")]
     Expired(Moment),
     /// The validity is longer than the policy allows.
@@ -64,7 +63,6 @@ pub enum ApprovalRefusal {
     /// The approval has another scope.
     #[error("the approval is for scope `{}`, not `{}`", .approved.as_str(), .asked.as_str())]
     OtherScope {
-        /// The scope of the approval.
         approved: ApprovalScope,
         /// The scope needed.
         asked: ApprovalScope,
@@ -112,7 +110,6 @@ pub enum ApprovalRefusal {
         must sign"
     )]
     SelfApproval(String),
-    /// The approver was not asked.
     #[error("{0} is an approver, but not one requested here")]
     NotAsked(String),
     /// The answer came after the deadline of the question.
@@ -129,12 +126,10 @@ pub enum ApprovalRefusal {
     /// The approval is used up.
     #[error("the approval is used up: {used} of {executions} uses")]
     Spent {
-        /// The number of uses.
         used: u32,
         /// The number of uses allowed.
         executions: u32,
     },
-    /// The approval was withdrawn.
     #[error("the approval was revoked on {0}")]
     Withdrawn(Moment),
     /// The approval was never used to start this.
@@ -159,7 +154,6 @@ fn list_differences(files: &[ApprovedFileDifference]) -> String {
 }
 
 impl ApprovalRefusal {
-    /// Returns the remedy.
     pub fn remedy(&self) -> &'static str {
         match self {
             Self::Missing(_) | Self::Unsigned | Self::Denied(_) => {

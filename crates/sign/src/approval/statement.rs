@@ -29,7 +29,6 @@ pub enum ApprovalScope {
     Gate,
     /// The repairs that a goal may start by itself.
     Standing,
-    /// The installation of a skill.
     SkillInstall,
     /// The setup of a connection, or an extension of its permissions.
     ConnectionManage,
@@ -77,7 +76,6 @@ pub enum ApprovalDecision {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PlanRef {
-    /// The id.
     pub id: PlanId,
     /// The path, relative to the workspace.
     pub path: String,
@@ -119,7 +117,6 @@ pub struct ApprovalRequestRef {
     pub place: Option<String>,
     /// The number of the request within the run.
     pub number: u32,
-    /// The digest of the proposal.
     pub proposal: Sha256Digest,
 }
 
@@ -157,18 +154,14 @@ impl fmt::Display for ApprovalNonce {
 pub struct ApprovalStatement {
     /// The version of this format: [`VERSION`].
     pub v: u32,
-    /// The scope.
     pub scope: ApprovalScope,
-    /// The decision.
     pub verdict: ApprovalDecision,
     /// The reason, in the approver's words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// The plan.
     pub plan: PlanRef,
     /// Every text that the plan is made of and every file that it executes, sorted by path.
     pub files: Vec<PinnedFile>,
-    /// The bound of each parameter.
     pub params: BTreeMap<String, ParamBound>,
     /// The run that the approval is for; `None`: any run of the plan.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -15,7 +15,6 @@ pub struct ApprovalToken {
 }
 
 impl ApprovalToken {
-    /// Signs a statement.
     pub fn sign(statement: ApprovalStatement, signer: &Signer) -> Self {
         Self { envelope: DsseEnvelope::seal(PAYLOAD, statement.text().as_bytes(), signer), statement }
     }
@@ -75,12 +74,10 @@ impl ApprovalToken {
         Sha256Digest::of_bytes(self.statement.text().as_bytes())
     }
 
-    /// Returns the statement.
     pub fn statement(&self) -> &ApprovalStatement {
         &self.statement
     }
 
-    /// Returns the envelope.
     pub fn envelope(&self) -> &DsseEnvelope {
         &self.envelope
     }

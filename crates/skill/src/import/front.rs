@@ -207,7 +207,6 @@ impl FrontMatterConverter {
         }
     }
 
-    /// Takes a value into `metadata`.
     fn take_metadata(&mut self, field: &str, entry: &YamlEntry<'_>) {
         let key = strip(&entry.key);
         let is_known = |c: char| is_alphanumeric(c) || " _-./:".contains(c);

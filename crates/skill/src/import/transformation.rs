@@ -29,7 +29,6 @@ pub struct SkillConversion {
 pub struct ConvertedField {
     /// The field. Its value is not repeated.
     pub field: String,
-    /// Its fate.
     pub fate: FieldOutcome,
     /// The destination, or the reason; empty if it is unchanged.
     pub reason: String,
@@ -54,6 +53,5 @@ keywords! {
 pub struct OmittedFile {
     /// Its path in the source.
     pub path: String,
-    /// The reason.
     pub reason: String,
 }

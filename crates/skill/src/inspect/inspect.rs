@@ -25,9 +25,7 @@ pub struct InspectionInput<'a> {
 /// The language of a script.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ScriptLanguage {
-    /// A shell script, for this shell.
     Shell(&'static str),
-    /// Python.
     Python,
     /// JavaScript or TypeScript.
     Script,
@@ -35,7 +33,6 @@ pub enum ScriptLanguage {
     Other,
 }
 
-/// The shells whose scripts are read.
 const SHELLS: [&str; 6] = ["sh", "bash", "zsh", "ksh", "dash", "ash"];
 
 /// Returns the language of a file, if it is a script: by its first line, else by its extension.
@@ -133,7 +130,6 @@ fn script_permissions(declared: &ScriptDeclarations, path: &str) -> ScriptPermis
 /// The state shared by shell scripts of a skill that load each other.
 #[derive(Default)]
 struct SharedShellState {
-    /// The variables that any of them sets.
     variables: BTreeSet<String>,
     /// The names of the files that one of them loads.
     loaded_files: BTreeSet<String>,

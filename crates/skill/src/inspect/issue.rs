@@ -35,7 +35,6 @@ impl InspectionIssue {
         }
     }
 
-    /// Sets its subject.
     #[must_use]
     pub fn with_subject(mut self, subject: &str) -> Self {
         subject.clone_into(&mut self.subject);

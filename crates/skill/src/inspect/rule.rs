@@ -26,7 +26,6 @@ macro_rules! rules {
             /// Every rule.
             pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
 
-            /// Its code.
             pub fn code(self) -> &'static str {
                 match self { $(Self::$variant => $code,)* }
             }

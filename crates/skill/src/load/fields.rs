@@ -213,7 +213,6 @@ impl<'a> SkillFieldReader<'a> {
     }
 }
 
-/// True if a value is null in YAML.
 pub(crate) fn is_null(node: &YamlNode<'_>) -> bool {
     node.form == YamlNotation::Plain && matches!(node.text(), Some("" | "~" | "null"))
 }

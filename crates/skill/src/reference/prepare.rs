@@ -11,7 +11,6 @@ const MOST_BLANKS: usize = 32;
 
 /// A front matter that our parser reads like the other parser reads the original.
 pub(crate) struct PreparedFrontMatter {
-    /// The text.
     pub(crate) text: String,
     /// The character that replaces U+FEFF, if it occurs.
     pub(crate) mark: Option<char>,

@@ -18,7 +18,6 @@ impl SkillYamlDocument {
     }
 }
 
-/// Reads the YAML in the span `at` of `text`.
 pub(crate) fn read(text: &str, at: Span) -> Result<SkillYamlDocument, YamlError> {
     let mut odd = Vec::new();
     let root = yaml::read(text, at, YamlSchema::Failsafe, &mut |one| odd.push(one))?;

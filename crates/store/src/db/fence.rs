@@ -21,7 +21,6 @@ impl RunFence {
         Self { token, queue, loss_receiver: lost }
     }
 
-    /// The run.
     pub fn run(&self) -> &RunId {
         &self.token.run
     }

@@ -29,7 +29,6 @@ pub(crate) enum SchemaState {
     Empty,
     /// The migrations behind a number are missing.
     Old(u32),
-    /// It is current.
     Current,
 }
 

@@ -28,7 +28,6 @@ impl StoreReader {
         Ok(Self { connection: connect::for_reading(&folder)?, folder, fold: None })
     }
 
-    /// Opens the folder of an open store.
     pub(super) fn open_on(folder: &StateFolder) -> Result<Self, StoreError> {
         Ok(Self { connection: connect::for_reading_on(folder)?, folder: folder.clone(), fold: None })
     }
@@ -115,7 +114,6 @@ impl StoreReader {
         &self.connection
     }
 
-    /// Returns the state folder.
     pub fn folder(&self) -> &StateFolder {
         &self.folder
     }

@@ -84,12 +84,10 @@ impl Store {
         self.reserve.fill();
     }
 
-    /// Returns that space.
     pub fn reserve(&self) -> &SpaceReserve {
         &self.reserve
     }
 
-    /// Returns the state folder.
     pub fn folder(&self) -> &StateFolder {
         &self.folder
     }
@@ -169,7 +167,6 @@ impl Store {
         self.sql(move |writing| locks::release(writing.connection, &run))
     }
 
-    /// Returns a queue to the writer.
     pub(crate) fn queue(&self) -> WriterQueue {
         self.queue.clone()
     }

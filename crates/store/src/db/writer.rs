@@ -29,7 +29,6 @@ const LARGE_LOG: u64 = 1 << 20;
 
 /// The owner of the write connection, on a thread of its own.
 pub(crate) struct StoreWriter {
-    /// The connection.
     pub connection: Connection,
     /// The path of its file, for messages.
     pub path: PathBuf,
@@ -43,7 +42,6 @@ pub(crate) struct StoreWriter {
     pub marker: LogMarkFile,
     /// The flushes of its transactions.
     pub flushes: WriterFlushes,
-    /// The clock.
     pub clock: Arc<dyn Clock>,
     /// The queue to this writer, for releases.
     pub queue: WriterQueue,
@@ -81,7 +79,6 @@ impl WriterFlushes {
 pub(crate) struct WriteContext<'a> {
     /// The connection, inside a transaction.
     pub connection: &'a Connection,
-    /// The writer.
     pub writer: &'a StoreWriter,
     /// A buffer for serialization.
     pub buffer: &'a RefCell<Vec<u8>>,

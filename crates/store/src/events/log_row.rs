@@ -11,7 +11,6 @@ use wf_core::machine::Event;
 /// A row of the log, as far as its content is known.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LogRow {
-    /// The position in the log.
     pub place: LogPosition,
     /// The number in its run; 0: the row that records the run.
     pub n: u64,

@@ -23,7 +23,6 @@ impl EventRange {
         Self { after, last: i64::MAX }
     }
 
-    /// Returns the event of a number.
     pub(crate) fn one(number: i64) -> Self {
         Self { after: number.saturating_sub(1), last: number }
     }

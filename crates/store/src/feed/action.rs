@@ -10,7 +10,6 @@ use wf_base::time::Moment;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "act", rename_all = "snake_case")]
 pub enum WorkspaceAction {
-    /// A run was refused.
     RunRefused {
         /// The path of its spec.
         path: String,
@@ -35,7 +34,6 @@ pub enum WorkspaceAction {
     KeyMade {
         /// Its id.
         key: Sha256Digest,
-        /// Its name.
         name: String,
     },
     /// A public key was added to the approvers.
@@ -45,11 +43,9 @@ pub enum WorkspaceAction {
         /// The name of the approver.
         name: String,
     },
-    /// A key was revoked.
     KeyRevoked {
         /// Its id.
         key: Sha256Digest,
-        /// Its name.
         name: String,
     },
     /// A gate was tested outside of a run.
@@ -68,7 +64,6 @@ pub enum WorkspaceAction {
     Restored {
         /// The time of the backup.
         made: Moment,
-        /// The end of its log.
         end: LogAnchor,
     },
     /// The tables beside the log were rebuilt from it.
@@ -78,7 +73,6 @@ pub enum WorkspaceAction {
     },
     /// Runs were pruned: the bodies of their events were removed, the hashes stay.
     Pruned {
-        /// The number of runs.
         runs: u64,
         /// The position of the record in the database's log.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -86,7 +80,6 @@ pub enum WorkspaceAction {
     },
     /// Uses of approvals were carried over from the state that a backup replaced.
     UsesCarried {
-        /// The number of uses.
         uses: u64,
         /// The position of the record in the database's log.
         db: LogAnchor,
@@ -110,9 +103,7 @@ pub enum WorkspaceAction {
     },
     /// Megrams and notes were forgotten at the user's request.
     MemoryForgotten {
-        /// The number of megrams.
         megrams: u64,
-        /// The number of notes.
         #[serde(default, skip_serializing_if = "is_zero")]
         notes: u64,
     },
@@ -139,7 +130,6 @@ pub enum WorkspaceAction {
     NotePromoted {
         /// The note, by its id.
         note: Sha256Digest,
-        /// The session.
         session: SessionName,
         /// The user's key, by its id; absent: they have none.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -147,7 +137,6 @@ pub enum WorkspaceAction {
     },
     /// A session began, was suspended or resumed, or ended.
     SessionChanged {
-        /// The session.
         session: SessionName,
         /// Its state, in one word.
         state: String,
@@ -179,9 +168,7 @@ pub enum WorkspaceAction {
     },
     /// The user gave feedback on a repair of a goal.
     GoalFeedback {
-        /// The goal.
         goal: PlanId,
-        /// The run of the repair.
         repair: RunId,
         /// The opinion, in one word.
         opinion: String,
@@ -191,7 +178,6 @@ pub enum WorkspaceAction {
     },
     /// A standing approval of a goal was withdrawn.
     ApprovalWithdrawn {
-        /// The goal.
         goal: PlanId,
         /// The approval, by its nonce.
         nonce: String,
@@ -202,9 +188,7 @@ pub enum WorkspaceAction {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         db: Option<LogAnchor>,
     },
-    /// A goal was paused.
     GoalPaused {
-        /// The goal.
         goal: PlanId,
         /// The user's key, by its id; absent: they have none.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -213,9 +197,7 @@ pub enum WorkspaceAction {
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         browser: bool,
     },
-    /// A goal was resumed.
     GoalResumed {
-        /// The goal.
         goal: PlanId,
         /// The user's key, by its id; absent: they have none.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -226,9 +208,7 @@ pub enum WorkspaceAction {
     },
     /// A goal was deployed on a backend, which decides about it from then on.
     GoalDeployed {
-        /// The goal.
         goal: PlanId,
-        /// The name of the backend.
         backend: String,
         /// The id of its workflow there.
         workflow: String,
@@ -238,9 +218,7 @@ pub enum WorkspaceAction {
     },
     /// A deployed goal was recalled: its workspace decides about it again, once what is under way has ended.
     GoalRecalled {
-        /// The goal.
         goal: PlanId,
-        /// The name of the backend.
         backend: String,
         /// The user's key, by its id; absent: they have none.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -248,7 +226,6 @@ pub enum WorkspaceAction {
     },
     /// A browser asked for a reconciliation now.
     GoalRequested {
-        /// The goal.
         goal: PlanId,
         /// The time for which it is due.
         slot: Moment,
@@ -259,13 +236,8 @@ pub enum WorkspaceAction {
         run: RunId,
     },
     /// A browser asked for the run that a suggestion names.
-    SuggestionRequested {
-        /// The number of the suggestion.
-        suggestion: u32,
-    },
-    /// A suggestion was dismissed.
+    SuggestionRequested { suggestion: u32 },
     SuggestionDismissed {
-        /// Its number.
         suggestion: u32,
         /// The user's key, by its id; absent: they have none.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -276,7 +248,6 @@ pub enum WorkspaceAction {
     },
     /// Past scheduled times were made due.
     GoalBackfilled {
-        /// The goal.
         goal: PlanId,
         /// The first scheduled time.
         from: Moment,
@@ -312,7 +283,6 @@ pub enum WorkspaceAction {
     },
     /// A browser entered a secret for the setup of a connection that waits for it.
     SecretStored {
-        /// The connection.
         connection: PlanId,
         /// The id that stands for the secret.
         ref_id: RefId,

@@ -7,7 +7,6 @@ use super::BusMessage;
 /// An item received by a tap.
 #[derive(Clone, Debug, PartialEq)]
 pub enum BusDelivery {
-    /// A message.
     Message(BusMessage),
     /// The number of messages lost here because the tap was too slow.
     Lost(u64),

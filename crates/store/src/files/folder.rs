@@ -16,12 +16,10 @@ impl StateFolder {
         Self(dir.to_path_buf())
     }
 
-    /// Returns the folder itself.
     pub fn path(&self) -> &Path {
         &self.0
     }
 
-    /// Returns the path of the database.
     pub fn database(&self) -> PathBuf {
         self.0.join("state.db")
     }
@@ -56,7 +54,6 @@ impl StateFolder {
         self.runs().join(run.as_str())
     }
 
-    /// Returns the folder of the folders of all runs.
     pub fn runs(&self) -> PathBuf {
         self.0.join("runs")
     }
@@ -94,7 +91,6 @@ impl StateFolder {
         self.0.join("planning")
     }
 
-    /// Creates the folder of a run.
     pub fn create_run(&self, run: &RunId) -> Result<PathBuf, StoreError> {
         let path = self.run(run);
         create(&path)?;

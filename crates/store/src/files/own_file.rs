@@ -7,9 +7,7 @@ use std::path::{Path, PathBuf};
 /// A path of the state that holds something other than a regular file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileTypeError {
-    /// The path.
     pub path: PathBuf,
-    /// The kind of what is there.
     pub kind: &'static str,
 }
 

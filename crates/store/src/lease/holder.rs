@@ -12,7 +12,6 @@ static STORES: AtomicI64 = AtomicI64::new(1);
 /// The holder of runs, locks and permits: one store of one process.
 #[derive(Clone, Debug)]
 pub(crate) struct LeaseHolder {
-    /// The process.
     pub process: ProcessIdentity,
     /// The number of the store in the process.
     pub store: i64,

@@ -37,7 +37,6 @@ pub enum LockAcquisition {
 /// A task that waits for a lock.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LockWait {
-    /// Its run.
     pub run: RunId,
     /// The task, as shown: `step[item]`.
     pub place: String,

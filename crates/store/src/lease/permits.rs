@@ -19,7 +19,6 @@ use wf_core::permit::{ParallelLimit, ParallelLimits, PermitLane, PermitOwner, Pe
 /// A step that has a permit, or waits for one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PermitTask {
-    /// Its run.
     pub run: RunId,
     /// The task, as shown: `step[item]`.
     pub place: String,
@@ -31,10 +30,7 @@ pub struct PermitTask {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PermitAnswer {
     /// The step has it; `after`: once the work that this dead one may have left has ended.
-    Given {
-        /// The task that had it.
-        after: Option<PermitTask>,
-    },
+    Given { after: Option<PermitTask> },
     /// The step waits: a limit keeps it back, or, without one, others are before it.
     Waits(Option<ParallelLimit>),
 }

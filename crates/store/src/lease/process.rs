@@ -29,7 +29,6 @@ pub enum ProcessLiveness {
     OtherNamespace,
     /// It is alive, or something indistinguishable from it.
     Alive,
-    /// It has exited.
     Exited,
 }
 

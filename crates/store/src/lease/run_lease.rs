@@ -38,7 +38,6 @@ pub struct RunLease {
     pub acquired_at: Moment,
     /// The remaining time when it was read; zero if it has run out.
     pub remaining: Duration,
-    /// The time at which the run was released.
     pub released: Option<Moment>,
     /// True if the process can be looked up from here; false if it runs in another container.
     pub is_local: bool,
@@ -47,7 +46,6 @@ pub struct RunLease {
     pub(crate) store: i64,
 }
 
-/// The columns that [`read`] reads.
 pub(crate) const COLUMNS: &str = "token, pid, start_ticks, boot_id, pid_ns, supervisor, first_event, acquired_at, expires, released, store";
 
 /// Reads a row, and looks up its process.
@@ -104,7 +102,6 @@ pub struct FencingToken {
 }
 
 impl FencingToken {
-    /// Returns the first token of a run.
     pub(crate) fn first(run: &RunId) -> Self {
         Self { run: run.clone(), number: 1 }
     }

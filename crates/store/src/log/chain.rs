@@ -13,7 +13,6 @@ pub struct BrokenChain {
     pub seq: u64,
     /// The run of the event, if known.
     pub run: Option<RunId>,
-    /// The fault.
     pub fault: ChainFault,
 }
 

@@ -11,23 +11,17 @@ use wf_model::JsonObject;
 pub(crate) struct NewRunRecord {
     /// The time, named as in an event.
     pub at: Moment,
-    /// Its id.
     pub run: RunId,
-    /// Its plan.
     pub plan: PlanId,
     /// The path of its spec.
     pub path: String,
-    /// Its parameters.
     pub params: JsonObject,
     /// The run and the attempt that it is nested in.
     pub parent: Option<(RunId, String)>,
-    /// The run that it retries.
     pub retry_of: Option<RunId>,
     /// The session that it belongs to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<SessionName>,
-    /// The texts of the run.
     pub sources: Vec<(String, Sha256Digest)>,
-    /// The configuration of the run.
     pub config: Value,
 }

@@ -14,9 +14,7 @@ use wf_core::machine::{RunApproval, RunOutcome, Standing, StepCounts};
 /// of its own, whose key is its number in the log.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StateEvent {
-    /// The time.
     pub at: Moment,
-    /// The fact.
     #[serde(flatten)]
     pub fact: StateFact,
 }
@@ -27,7 +25,6 @@ pub struct StateEvent {
 pub enum StateFact {
     /// The bodies of the events of runs were removed.
     RunsPruned {
-        /// The runs.
         runs: Vec<PrunedRun>,
         /// The uses of approvals that those events recorded.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -35,12 +32,10 @@ pub enum StateFact {
     },
     /// The stored files of runs were removed; all else of the runs stays.
     ArtifactsPruned {
-        /// The runs.
         runs: Vec<PrunedArtifacts>,
     },
     /// Uses of approvals were carried over from the state that a backup replaced.
     UsesCarried {
-        /// The uses.
         uses: Vec<ApprovalUse>,
         /// The withdrawals unknown to the backup.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -48,7 +43,6 @@ pub enum StateFact {
     },
     /// A standing approval of a goal was withdrawn.
     ApprovalWithdrawn(WithdrawnApproval),
-    /// An approval was used for a connection.
     ConnectionApproved(ApprovalUse),
     /// A result was stored for reuse.
     ResultCached {
@@ -76,7 +70,6 @@ pub enum StateFact {
         /// The digest of a snapshot of all tables; the event changes nothing.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         whole: Option<Sha256Digest>,
-        /// The changes, by table.
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         tables: BTreeMap<String, TableChange>,
     },
@@ -96,13 +89,10 @@ pub struct TableChange {
 /// The withdrawal of a standing approval: nothing is started under it any more.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct WithdrawnApproval {
-    /// The nonce of the approval.
     pub nonce: String,
-    /// Its goal.
     pub goal: PlanId,
     /// The approver, by the name of their key; `None`: they have none.
     pub who: Option<String>,
-    /// The time of the withdrawal.
     pub since: Moment,
 }
 
@@ -111,7 +101,6 @@ pub struct WithdrawnApproval {
 pub struct PrunedRun {
     /// The key: the number of its first event in the log.
     pub key: i64,
-    /// Its id.
     pub id: RunId,
     /// Its summary, which is kept for ever; `None`: it was nested in another run, or pruned by a version without summaries.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -123,14 +112,12 @@ pub struct PrunedRun {
 pub struct PrunedArtifacts {
     /// The key: the number of its first event in the log.
     pub key: i64,
-    /// Its id.
     pub id: RunId,
 }
 
 /// A use of an approval.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct ApprovalUse {
-    /// The nonce of the approval.
     pub nonce: String,
     /// The number of the use, from 1.
     pub execution: u32,
@@ -145,7 +132,6 @@ pub struct ApprovalUse {
 pub struct ErasedRows {
     /// The number of the event in the log.
     pub seq: u64,
-    /// Its time.
     pub at: Moment,
     /// The changes that it recorded, without the erased rows.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -155,15 +141,12 @@ pub struct ErasedRows {
 /// The rest of a run that was pruned.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunSummary {
-    /// The id of its plan.
     pub plan: PlanId,
     /// The path of its spec.
     pub path: String,
     /// The time at which it was recorded.
     pub created: Moment,
-    /// The time of its end.
     pub ended: Moment,
-    /// The outcome.
     pub outcome: RunOutcome,
     /// The verification status of the result.
     pub standing: Standing,
@@ -277,7 +260,6 @@ pub(crate) fn gone(connection: &Connection) -> rusqlite::Result<GoneBodies> {
 pub(crate) struct GoneBodiesOnDemand(Option<GoneBodies>);
 
 impl GoneBodiesOnDemand {
-    /// Returns them.
     pub(crate) fn get(&mut self, connection: &Connection) -> rusqlite::Result<&GoneBodies> {
         let known = match self.0.take() {
             Some(known) => known,

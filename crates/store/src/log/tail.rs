@@ -11,9 +11,7 @@ pub(super) const BEGINNING: [u8; 32] = [0; 32];
 /// The position of an event in the log: its number there, from one, and its hash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LogPosition {
-    /// Its number.
     pub seq: u64,
-    /// Its hash.
     pub hash: Sha256Digest,
 }
 
@@ -22,7 +20,6 @@ pub struct LogPosition {
 pub(crate) struct LogTail {
     /// The number of the last event; 0 if there is none.
     pub seq: i64,
-    /// Its hash.
     pub hash: Sha256Digest,
 }
 

@@ -43,7 +43,6 @@ pub struct BackupManifest {
     pub v: u32,
     /// The version of the program that made the backup.
     pub wf: String,
-    /// The time of the backup.
     pub created: Moment,
     /// The number of events in the log.
     pub events: u64,

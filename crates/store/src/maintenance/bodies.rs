@@ -18,7 +18,6 @@ pub enum BodyFault {
     /// The bodies of events are gone, and no record says that they were pruned.
     #[error("run {0} has events without a body, but the log records no pruning of it")]
     Unpruned(i64),
-    /// A text was altered.
     #[error("text {0} was modified")]
     TextAltered(String),
     /// A text that a run was recorded with is gone.
@@ -26,7 +25,6 @@ pub enum BodyFault {
     TextGone {
         /// The run, by its id.
         run: String,
-        /// Its path.
         path: String,
     },
     /// A stored file was altered.

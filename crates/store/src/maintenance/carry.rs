@@ -19,7 +19,6 @@ use wf_base::time::Moment;
 /// The uses of approvals that were carried over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CarriedUses {
-    /// The number of uses.
     pub uses: usize,
     /// The position of the record in the log.
     pub place: LogPosition,

@@ -36,7 +36,6 @@ pub const PRUNED_AT_ONCE: usize = 200;
 /// The result of pruning.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PruneResult {
-    /// The number of runs.
     pub runs: usize,
     /// The number of runs whose stored files alone are removed.
     pub shortened: usize,

@@ -12,7 +12,6 @@ pub enum SchemaFault {
     Foreign {
         /// `table`, `index`, `trigger` or `view`.
         kind: String,
-        /// Its name.
         name: String,
     },
     /// A migration makes the part, and it does not exist.
@@ -20,7 +19,6 @@ pub enum SchemaFault {
     Missing {
         /// `table` or `index`.
         kind: String,
-        /// Its name.
         name: String,
     },
     /// The part has another definition.
@@ -28,7 +26,6 @@ pub enum SchemaFault {
     Different {
         /// `table` or `index`.
         kind: String,
-        /// Its name.
         name: String,
     },
 }

@@ -42,7 +42,6 @@ pub struct StateUpgrade {
     pub program: Option<String>,
     /// The size of the copy that is made before, in bytes.
     pub copy_size: u64,
-    /// The file of the copy.
     pub copy: PathBuf,
     /// The free space on its disk, in bytes, if it is known.
     pub free: Option<u64>,
@@ -55,7 +54,6 @@ pub struct StateUpgrade {
 /// A run that has not ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OpenRun {
-    /// Its id.
     pub run: RunId,
     /// The version of the rules that it started under.
     pub logic_version: u32,

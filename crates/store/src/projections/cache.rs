@@ -45,7 +45,6 @@ pub struct CacheLookup {
     pub run: RunId,
     /// The task that asked.
     pub place: TaskId,
-    /// The key of its item.
     pub item_key: Option<String>,
     /// The key looked up.
     pub key: Sha256Digest,

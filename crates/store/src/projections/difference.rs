@@ -18,13 +18,11 @@ const SHOWN: usize = 60;
 /// A row of a projection that differs from what the log yields.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProjectionDifference {
-    /// The table.
     pub table: &'static str,
     /// The run: its id, or its key if the id is unknown; empty: the table is about no run.
     pub run: String,
     /// The rest of the row's key, as `step=build item=0`.
     pub row: String,
-    /// The difference.
     pub column: ColumnDifference,
 }
 
@@ -36,14 +34,7 @@ pub enum ColumnDifference {
     /// The log yields a row that the table does not have.
     Missing,
     /// A column has another value.
-    Value {
-        /// The column.
-        column: String,
-        /// The value in the table.
-        table: String,
-        /// The value by the log.
-        log: String,
-    },
+    Value { column: String, table: String, log: String },
 }
 
 impl fmt::Display for ProjectionDifference {

@@ -16,9 +16,7 @@ const EARLY: u32 = 8;
 /// The log's record of an approval.
 #[derive(Debug, Default)]
 pub(crate) struct ApprovalUseLog {
-    /// The numbers of the uses.
     pub(crate) numbers: BTreeSet<u32>,
-    /// True if it was withdrawn.
     pub(crate) is_withdrawn: bool,
 }
 

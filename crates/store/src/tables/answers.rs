@@ -44,7 +44,6 @@ pub struct AnswerQuorum {
 /// The effect of recording an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AnswerEffect {
-    /// The answer is recorded.
     Recorded,
     /// The same key gave the same answer before; that one stays.
     AlreadyRecorded,

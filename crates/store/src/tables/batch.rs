@@ -40,7 +40,6 @@ pub struct EventBatch {
 /// A run, as recorded before its first event.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NewRun {
-    /// Its plan.
     pub plan: PlanId,
     /// The path of its spec, relative to the workspace.
     pub path: String,
@@ -48,7 +47,6 @@ pub struct NewRun {
     pub params: JsonObject,
     /// The run and the attempt (as shown, `step[item]#n`) that it is nested in.
     pub parent: Option<(RunId, String)>,
-    /// The run that this one retries.
     pub retry_of: Option<RunId>,
     /// The session that it belongs to; it must be active when an outermost run begins.
     pub session: Option<SessionName>,

@@ -19,18 +19,15 @@ use wf_core::goal::ReconciliationCause;
 pub enum ReconciliationClaim {
     /// The first run of a reconciliation.
     Look {
-        /// The goal.
         goal: PlanId,
         /// The scheduled time, which must be due; `None`: the user asked for it.
         slot: Option<Moment>,
-        /// The cause of the reconciliation.
         cause: ReconciliationCause,
         /// The token of the daemon that decided about the scheduled time, if one did.
         token: Option<u64>,
         /// True if the backend that the goal is deployed on started it.
         by_backend: bool,
     },
-    /// The repair of a reconciliation.
     Repair {
         /// The first run of the reconciliation.
         cycle: RunId,
@@ -111,7 +108,6 @@ fn start(connection: &Connection, run: &RunId, goal: &PlanId, slot: Moment) -> r
     Ok((changed > 0).then_some(()))
 }
 
-/// Returns the goal of a reconciliation.
 fn goal_of(connection: &Connection, cycle: &RunId) -> rusqlite::Result<Option<PlanId>> {
     let sql = "SELECT goal FROM reconciliations WHERE run = ?1";
     let goal = connection.query_row(sql, [cycle.as_str()], |row| row.get::<_, WordColumn<PlanId>>(0));

@@ -52,7 +52,6 @@ impl ConnectionState {
 /// A connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConnectionRow {
-    /// Its name.
     pub name: PlanId,
     /// The skill that manages it.
     pub skill: String,
@@ -62,7 +61,6 @@ pub struct ConnectionRow {
     pub digest: Sha256Digest,
     /// The method of authentication.
     pub auth: AuthMethod,
-    /// The state of the connection.
     pub state: ConnectionState,
     /// The account, as the user calls it.
     pub account: Option<String>,
@@ -74,7 +72,6 @@ pub struct ConnectionRow {
     pub created: Moment,
     /// The time of its last health check.
     pub checked: Option<Moment>,
-    /// The time at which its token expires.
     pub token_expires_at: Option<Moment>,
     /// The time at which its refresh token expires.
     pub refresh_expires_at: Option<Moment>,
@@ -89,7 +86,6 @@ pub struct ConnectionRow {
 /// One use of an approval by a connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConnectionApprovalUse {
-    /// The nonce of the approval.
     pub nonce: String,
     /// The number of this use of the approval, from 1.
     pub execution: u32,

@@ -21,15 +21,12 @@ use wf_core::goal::{GoalOutcome, ReconciliationCause, ReconciliationHealth, Slot
 pub struct ReconciliationRow {
     /// Its first run, which only checks.
     pub run: RunId,
-    /// The goal.
     pub goal: PlanId,
     /// The scheduled time it was started for.
     pub slot: Option<Moment>,
     /// The cause it was started for.
     pub cause: ReconciliationCause,
-    /// The time of its start.
     pub started_at: Moment,
-    /// The run of the repair, if there is one.
     pub repair: Option<RunId>,
     /// The time of its end, the health of the goal, and the reason.
     pub ended: Option<(Moment, ReconciliationHealth, String)>,
@@ -47,9 +44,7 @@ impl ReconciliationRow {
 pub struct ReconciliationEnd {
     /// Its first run.
     pub run: RunId,
-    /// The verdict.
     pub verdict: GoalOutcome,
-    /// The time of the end.
     pub at: Moment,
     /// The reason why the goal is paused now, if it is.
     pub pause: Option<String>,
@@ -60,7 +55,6 @@ pub struct ReconciliationEnd {
 /// A scheduled time that was due and whose reconciliation may not start.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SlotBlock {
-    /// The goal.
     pub goal: PlanId,
     /// The scheduled time.
     pub slot: Moment,

@@ -63,7 +63,6 @@ impl StoreReader {
     }
 }
 
-/// True if a goal is deployed.
 pub(super) fn is_deployed(connection: &Connection, goal: &PlanId) -> rusqlite::Result<bool> {
     let sql = "SELECT 1 FROM goals WHERE id = ?1 AND deployment IS NOT NULL";
     connection

@@ -21,18 +21,15 @@ use wf_model::schedule::GoalSchedule;
 /// A goal as the ledger names it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LedgerGoal {
-    /// Its id.
     pub id: PlanId,
     /// Its file.
     pub path: String,
-    /// The schedule.
     pub timing: GoalSchedule,
 }
 
 /// A goal known to the ledger.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GoalRow {
-    /// Its id.
     pub id: PlanId,
     /// The path of its file when it was last considered.
     pub path: String,
@@ -53,9 +50,7 @@ pub struct SlotRow {
     pub last: Moment,
     /// The number of scheduled times.
     pub count: u64,
-    /// The state.
     pub state: SlotState,
-    /// The cause of its reconciliation.
     pub cause: ReconciliationCause,
     /// The reason why it was not started, or was late.
     pub reason: String,

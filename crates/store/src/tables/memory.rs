@@ -17,14 +17,10 @@ use wf_core::memory::{DEMOTED_K, DreamChanges, Megram, MegramLevel, MegramTags, 
 /// A selection of megrams.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum MegramSelection {
-    /// All of them.
     #[default]
     All,
-    /// The megrams of a level.
     Level(MegramLevel),
-    /// The megrams of a space.
     Space(String),
-    /// The megrams of a cluster.
     Cluster(MegramTags),
     /// The megrams whose id begins with some digits.
     Id(String),

@@ -20,28 +20,22 @@ use wf_core::machine::RunOutcome;
 /// The feedback of a user on a repair.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RepairFeedback {
-    /// The run of the repair.
     pub run: RunId,
-    /// The goal.
     pub goal: PlanId,
-    /// The opinion.
     pub opinion: RepairOpinion,
     /// The user's note; may be empty.
     pub note: String,
     /// The user, by the name of their key; `None`: they have none.
     pub who: Option<String>,
-    /// The time of the feedback.
     pub at: Moment,
 }
 
 /// A repair of a goal, with the feedback on it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RepairRow {
-    /// The run.
     pub run: RunId,
     /// The time at which it was recorded.
     pub at: Moment,
-    /// The state of the run.
     pub state: RunState,
     /// True if the user denied a question of the run, or of a run nested in it.
     pub declined: bool,

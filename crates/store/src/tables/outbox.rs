@@ -14,9 +14,7 @@ use wf_base::time::Moment;
 /// A notification not yet sent.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NotificationRow {
-    /// The number of the notification.
     pub id: u64,
-    /// The goal.
     pub goal: PlanId,
     /// The content, and the way to send it.
     pub body: Value,
@@ -29,7 +27,6 @@ pub struct NotificationRow {
 /// A notification that was not delivered.
 #[derive(Clone, Debug, PartialEq)]
 pub struct UndeliveredNotification {
-    /// The notification.
     pub notification: NotificationRow,
     /// The time at which it was given up; `None`: it is still to be sent.
     pub given_up: Option<Moment>,
@@ -100,7 +97,6 @@ impl StoreReader {
     }
 }
 
-/// Reads a notification.
 fn notification(row: &Row<'_>) -> rusqlite::Result<NotificationRow> {
     let id: i64 = row.get("id")?;
     Ok(NotificationRow {

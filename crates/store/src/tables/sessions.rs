@@ -58,13 +58,11 @@ impl StoreReader {
         self.folded_rows(&format!("{SELECT} ORDER BY created, name"), [], read)
     }
 
-    /// Returns a session.
     pub fn session(&self, name: &SessionName) -> Result<SessionRecord, StoreError> {
         let found = self.folded_rows(&format!("{SELECT} WHERE name = ?1"), [name.as_str()], read)?;
         found.into_iter().next().ok_or_else(|| StoreError::Session(SessionRefusal::Unknown(name.clone())))
     }
 
-    /// Returns the current session, if there is one.
     pub fn current_session(&self) -> Result<Option<SessionRecord>, StoreError> {
         let found = self.folded_rows(&format!("{SELECT} WHERE is_current"), [], read)?;
         Ok(found.into_iter().next())

@@ -83,7 +83,6 @@ impl StoreReader {
         self.folded_rows(&sql, [state.map(SuggestionState::as_str)], read)
     }
 
-    /// Returns the suggestion with a number.
     pub fn suggestion(&self, number: u32) -> Result<SuggestionRecord, StoreError> {
         let sql = format!("SELECT {COLUMNS} FROM suggestions WHERE number = ?1");
         let found = self.folded_rows(&sql, [number], read)?.into_iter().next();

@@ -13,16 +13,13 @@ use wf_core::undo::{UndoRun, refuse_second};
 /// The key of the configuration of a run that names the run that it undoes.
 pub const UNDO_OF: &str = "undo_of";
 
-/// The runs that undo a run, as [`run`] reads them.
 const UNDOS: &str = "SELECT id, outcome FROM runs WHERE config ->> '$.undo_of' = ?1 ORDER BY key";
 
-/// Reads one of them.
 fn run(row: &Row<'_>) -> rusqlite::Result<UndoRun> {
     let outcome: Option<WordColumn<_>> = row.get(1)?;
     Ok(UndoRun { run: RunId::from_stored(row.get::<_, String>(0)?), outcome: outcome.map(|word| word.0) })
 }
 
-/// Returns the runs that undo a run.
 pub(crate) fn of_run(connection: &Connection, undone: &str) -> rusqlite::Result<Vec<UndoRun>> {
     connection.prepare_cached(UNDOS)?.query_map([undone], run)?.collect()
 }

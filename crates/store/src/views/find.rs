@@ -11,7 +11,6 @@ pub enum FindError {
     /// No run's id begins with the prefix.
     #[error("run not found: `{prefix}`")]
     Unknown {
-        /// The prefix.
         prefix: String,
         /// The latest runs, as suggestions.
         latest: Vec<RunId>,
@@ -19,7 +18,6 @@ pub enum FindError {
     /// The run was pruned.
     #[error("run {} was pruned: {} {} on {}; only its summary is kept", run.short(), summary.plan, summary.outcome.as_str(), summary.ended.to_second())]
     Pruned {
-        /// Its id.
         run: RunId,
         /// The rest of it.
         summary: Box<RunSummary>,

@@ -86,14 +86,12 @@ impl StoreReader {
         })
     }
 
-    /// Returns the time of an event of a run.
     fn event_time(&self, run: &RunId, number: u64) -> Result<Option<Moment>, StoreError> {
         let range = EventRange::one(number.cast_signed());
         let at: Vec<String> = self.read_events(run, range, |row| row.get("at"))?;
         Ok(at.first().and_then(|at| Moment::parse(at).ok()))
     }
 
-    /// Returns the time of the last event of a run.
     fn last_event(&self, run: &RunId) -> Result<Option<Moment>, StoreError> {
         let sql = "SELECT max(run_seq) FROM events WHERE run = (SELECT key FROM runs WHERE id = ?1)";
         let last: Option<Option<i64>> = self.query_one(sql, [run.as_str()], |row| row.get(0))?;

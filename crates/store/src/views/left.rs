@@ -9,9 +9,7 @@ use wf_core::machine::{LeftProcesses, TaskId};
 /// A task with the processes that an attempt of it left running.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LeftRow {
-    /// Its run.
     pub run: RunId,
-    /// The task.
     pub task: TaskId,
     /// The processes, as they were when the attempt ended.
     pub processes: LeftProcesses,

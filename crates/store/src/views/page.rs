@@ -39,7 +39,6 @@ pub struct StepPage {
 /// The first artifacts of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ArtifactPage {
-    /// The artifacts.
     pub artifacts: Vec<ArtifactRow>,
     /// The number of all artifacts of the run.
     pub total: usize,
@@ -48,15 +47,12 @@ pub struct ArtifactPage {
 /// The state of a whole step, and the time that it took.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StepTimes {
-    /// The step.
     pub step: Name,
-    /// Its state.
     pub state: StepState,
     /// The standing of its result.
     pub standing: Standing,
     /// The start of its first attempt.
     pub started: Option<Moment>,
-    /// Its end.
     pub ended: Option<Moment>,
 }
 

@@ -40,7 +40,6 @@ pub(super) const ATTEMPTS: &str = "SELECT step, item, attempt, started, ended, e
      FROM attempts WHERE run = (SELECT key FROM runs WHERE id = ?1) \
      ORDER BY first_event";
 
-/// The attempts of one task.
 pub(super) const TASK_ATTEMPTS: &str = "SELECT step, item, attempt, started, ended, exit, failure_class, left_running \
      FROM attempts WHERE run = (SELECT key FROM runs WHERE id = ?1) AND step = ?2 AND item = ?3 \
      ORDER BY first_event";
@@ -64,12 +63,10 @@ pub(super) const ARTIFACTS: &str = "SELECT step, item, attempt, path, digest, si
      FROM artifacts WHERE run = (SELECT key FROM runs WHERE id = ?1) \
      ORDER BY step, item, attempt, path";
 
-/// The first of them.
 pub(super) const FIRST_ARTIFACTS: &str = "SELECT step, item, attempt, path, digest, size \
      FROM artifacts WHERE run = (SELECT key FROM runs WHERE id = ?1) \
      ORDER BY step, item, attempt, path LIMIT ?2";
 
-/// The artifacts of one task.
 pub(super) const TASK_ARTIFACTS: &str = "SELECT step, item, attempt, path, digest, size \
      FROM artifacts WHERE run = (SELECT key FROM runs WHERE id = ?1) AND step = ?2 AND item = ?3 \
      ORDER BY attempt, path";

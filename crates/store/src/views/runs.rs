@@ -65,7 +65,6 @@ impl StoreReader {
         Ok(log.is_some())
     }
 
-    /// Returns a run.
     pub fn run(&self, run: &RunId) -> Result<RunRow, StoreError> {
         self.fold(run)?;
         let sql = format!("SELECT {} FROM runs WHERE id = ?1", rows::RUN);

@@ -16,13 +16,11 @@ use wf_model::{FailureClass, JsonObject};
 /// A run as the store shows it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RunRow {
-    /// Its id.
     pub id: RunId,
     /// The id of its plan.
     pub plan: String,
     /// The path of its spec, relative to the workspace.
     pub path: String,
-    /// The state of the run.
     pub state: RunState,
     /// The standing of its result.
     pub standing: Standing,
@@ -33,14 +31,12 @@ pub struct RunRow {
     /// The name under which an agent of its parent dispatched it; `None`: a step uses its plan, or it is not nested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dispatched: Option<ChildId>,
-    /// The run that it retries.
     pub retry_of: Option<RunId>,
     /// The session that it belongs to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session: Option<SessionName>,
     /// The time at which it was recorded.
     pub created: Moment,
-    /// The time of its end.
     pub ended: Option<Moment>,
     /// The reason for its outcome; empty for success.
     pub reason: String,
@@ -48,7 +44,6 @@ pub struct RunRow {
     pub failed_step: Option<Name>,
     /// The number of its steps by outcome; all zero while it runs.
     pub counts: StepCounts,
-    /// Its outputs.
     pub outputs: JsonObject,
     /// The number of open questions to the user.
     pub pending_approvals: u32,
@@ -57,7 +52,6 @@ pub struct RunRow {
     /// The means to undo it, if it has them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub undo: Option<UndoOffer>,
-    /// The run that it undoes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub undo_of: Option<RunId>,
     /// The part of a goal's reconciliation that it is, if any.
@@ -90,7 +84,6 @@ impl RunRow {
 pub enum RunState {
     /// The run has begun and not ended; a process may or may not work on it.
     Running,
-    /// The run has ended.
     #[serde(untagged)]
     Ended(RunOutcome),
 }
@@ -99,13 +92,11 @@ pub enum RunState {
 /// row.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct StepRow {
-    /// The step.
     pub step: Name,
     /// The item, if the step is repeated; the step's own row has none.
     pub item: Option<u32>,
     /// The item's key.
     pub item_key: Option<String>,
-    /// The state.
     pub state: StepState,
     /// The standing of its result.
     pub standing: Standing,
@@ -113,11 +104,9 @@ pub struct StepRow {
     pub attempts: u32,
     /// The start of the first attempt.
     pub started: Option<Moment>,
-    /// The time of its end.
     pub ended: Option<Moment>,
     /// The reason for its state.
     pub reason: String,
-    /// The class of a failure.
     pub failure_class: Option<FailureClass>,
     /// True if its failure lets the run continue.
     pub allowed_to_fail: bool,
@@ -125,7 +114,6 @@ pub struct StepRow {
     pub cache_key: Option<String>,
     /// The run that did the work, if the result was reused.
     pub reused_from: Option<RunId>,
-    /// Its outputs.
     pub outputs: JsonObject,
     /// A file of its evidence that changed after the check.
     pub stale: Option<String>,
@@ -134,19 +122,13 @@ pub struct StepRow {
 /// An attempt as the store shows it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct AttemptRow {
-    /// The step.
     pub step: Name,
-    /// The item.
     pub item: Option<u32>,
-    /// The number of the attempt, from one.
     pub attempt: u32,
-    /// The start.
     pub started: Moment,
     /// The end of its work.
     pub ended: Option<Moment>,
-    /// The exit of its work.
     pub exit: Option<WorkExit>,
-    /// The class of a failure.
     pub failure_class: Option<FailureClass>,
     /// The processes that it left running.
     #[serde(flatten)]
@@ -158,22 +140,17 @@ pub struct AttemptRow {
 pub struct CheckRow {
     /// The step; `None` for the plan's own criteria.
     pub step: Option<Name>,
-    /// The item.
     pub item: Option<u32>,
     /// The judged attempt.
     pub attempt: Option<u32>,
-    /// The time.
     pub at: Moment,
-    /// The verdict.
     pub verdict: CheckVerdict,
 }
 
 /// An artifact of an attempt, as the store shows it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ArtifactRow {
-    /// The step.
     pub step: Name,
-    /// The item.
     pub item: Option<u32>,
     /// The attempt that produced it; 0: none of this run, since the result was cached or reused.
     pub attempt: u32,
@@ -186,7 +163,6 @@ pub struct ArtifactRow {
 pub struct RunOwner {
     /// Its process id.
     pub pid: u32,
-    /// True if it is alive.
     pub alive: bool,
 }
 

@@ -83,7 +83,6 @@ impl Checkout {
         self.looks.clone()
     }
 
-    /// Returns its name.
     pub fn name(&self) -> &str {
         &self.name
     }

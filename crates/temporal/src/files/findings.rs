@@ -51,7 +51,6 @@ pub struct FindingSource {
     pub copy: String,
     /// The looks at it that may have found what the work made.
     pub looks: LookSpan,
-    /// Its last [`Finding`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last: Option<Parcel>,
 }

@@ -41,7 +41,6 @@ pub enum ObjectError {
     /// The object is not of the expected kind.
     #[error("object {digest} cannot be read: {cause}")]
     Content {
-        /// The object.
         digest: Sha256Digest,
         /// The mistake.
         cause: serde_json::Error,
@@ -122,7 +121,6 @@ impl Objects {
         if stored == *digest { Ok(()) } else { Err(ObjectError::Altered(*digest)) }
     }
 
-    /// True if there is an object with a value as JSON.
     pub async fn has_json<T: Serialize + Sync>(&self, value: &T) -> Result<bool, ObjectError> {
         let digest = Sha256Digest::of_bytes(&json(value));
         match self.store.head(&self.place(&digest)).await {
@@ -132,7 +130,6 @@ impl Objects {
         }
     }
 
-    /// Returns an object.
     pub async fn get(&self, digest: &Sha256Digest) -> Result<Arc<Vec<u8>>, ObjectError> {
         if let Some(known) = self.cached(digest) {
             return Ok(known);
@@ -165,7 +162,6 @@ impl Objects {
         stored.map(drop).map_err(|cause| ObjectError::Store { doing: format!("write {name}"), cause })
     }
 
-    /// Returns the digest of the object with a name.
     pub async fn named(&self, name: &str) -> Result<Option<Sha256Digest>, ObjectError> {
         let failed = |cause| ObjectError::Store { doing: format!("read {name}"), cause };
         let answer = match self.store.get(&self.named_place(name)).await {

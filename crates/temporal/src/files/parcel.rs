@@ -15,9 +15,7 @@ const INLINE_BYTES: usize = 4 * 1024;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Parcel {
-    /// The value.
     Inline(Value),
-    /// The object that has it.
     Object(Sha256Digest),
 }
 
@@ -30,7 +28,6 @@ impl Parcel {
         }
     }
 
-    /// Packs a value.
     pub async fn pack<T: Serialize + Sync>(value: &T, objects: &Objects) -> Result<Self, ObjectError> {
         match Self::inline(value) {
             Some(parcel) => Ok(parcel),

@@ -32,7 +32,6 @@ impl StoredResults {
         objects.set_name(&name(&entry.key), &stored).await
     }
 
-    /// True if there is a result of a key.
     pub async fn has(&self, key: &Sha256Digest) -> Result<bool, ObjectError> {
         Ok(self.0.named(&name(key)).await?.is_some())
     }

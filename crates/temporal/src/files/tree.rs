@@ -18,7 +18,6 @@ pub struct Tree(pub BTreeMap<String, TreeEntry>);
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TreeEntry {
-    /// A file.
     File {
         /// SHA-256 of its content, under which it is stored.
         digest: Sha256Digest,
@@ -51,7 +50,6 @@ pub struct TreeNode {
     /// The copy of the workspace where it was found, which has it already.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub copy: Option<String>,
-    /// The change.
     pub change: TreeChange,
 }
 
@@ -65,7 +63,6 @@ pub struct TreeChange(pub BTreeMap<String, PathChange>);
 pub struct PathChange {
     /// The entry before the work.
     pub before: Option<TreeEntry>,
-    /// The entry after it.
     pub after: Option<TreeEntry>,
 }
 

@@ -40,7 +40,6 @@ pub(crate) struct FollowedRun<'a> {
 pub(crate) enum RunLook {
     /// It has no news now.
     Nothing,
-    /// Its news.
     News(Box<RunNews>),
     /// Nobody can tell more about it than what is recorded, for this reason.
     Ended(String),

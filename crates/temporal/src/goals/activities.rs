@@ -78,7 +78,6 @@ impl GoalActivities {
         beat_until(&ctx, news).await?
     }
 
-    /// Cancels a run.
     #[activity(name = "wf.goal.cancel.v1")]
     pub async fn cancel(self: Arc<Self>, ctx: ActivityContext, run: RunId) -> Result<(), ActivityError> {
         let handle = ctx.client().get_workflow_handle::<RunWorkflow>(run.as_str());

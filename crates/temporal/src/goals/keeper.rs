@@ -25,7 +25,6 @@ use crate::run::{driver::DEFAULT_QUEUE, plan::RunPlans};
 pub enum GoalDuty {
     /// Start a run, unless it was started, and report on it.
     Run(RunErrand),
-    /// Cancel a run.
     Cancel(RunId),
     /// Send a notification.
     Notify(NotificationErrand),

@@ -24,7 +24,6 @@ impl GoalLog {
         Self { stored, rest: Vec::new(), objects }
     }
 
-    /// Adds records.
     pub(crate) fn add(&mut self, records: Vec<StoredRecord>) -> Result<(), ObjectError> {
         self.rest.extend(records);
         if self.rest.len() >= PAGE_RECORDS { self.seal().map(drop) } else { Ok(()) }

@@ -1,5 +1,4 @@
 //! The workflow of a deployed goal: it waits, and passes on what happens. It ends when its workspace has recalled it.
-#![expect(missing_docs, reason = "the macro makes constants of the methods")]
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -153,7 +152,6 @@ enum PoolEnd {
 struct GoalWaits {
     pool: Pool<PoolEnd>,
     next: u64,
-    /// The alarm that is set.
     alarm: Option<(Moment, WorkflowCancellationToken)>,
     /// The latest instant of all alarms that went off.
     reached: Moment,

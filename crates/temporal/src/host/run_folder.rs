@@ -28,7 +28,6 @@ pub struct RunFolder {
 }
 
 impl RunFolder {
-    /// Takes the folder of a run.
     pub fn new(state: &StateFolder, run: &RunId) -> Self {
         let exchanges = [state.calls(run), state.exchanges(run), state.carried_conversations(run)];
         Self { folder: state.run(run), exchanges, carried: BTreeMap::new() }

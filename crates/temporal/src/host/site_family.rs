@@ -32,7 +32,6 @@ impl SiteFamily {
         Self { runs, log: LogRef::default() }
     }
 
-    /// Returns the id of the outermost run.
     pub(crate) fn outermost(&self) -> &RunId {
         self.runs.outermost().id()
     }

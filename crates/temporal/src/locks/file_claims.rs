@@ -18,7 +18,6 @@ pub(crate) struct FamilyClaims {
 pub struct FamilyClaim {
     /// The run of the task.
     pub run: RunId,
-    /// The task.
     pub place: TaskId,
     /// Paths in the workspace. A folder covers everything in it.
     pub files: Vec<String>,

@@ -19,7 +19,6 @@ pub struct LockClaims(BTreeMap<u64, LockClaim>);
 pub struct LockClaim {
     /// The task, with the files that it needs besides.
     pub task: FamilyClaim,
-    /// The name of the lock.
     pub lock: String,
     /// True once the task has the lock.
     pub is_granted: bool,
@@ -67,7 +66,6 @@ impl LockClaims {
         Some(claim.task.clone())
     }
 
-    /// Removes the claims of a task, or of all tasks of a run, and returns them with their numbers.
     pub fn remove(&mut self, run: &RunId, place: Option<&TaskId>) -> BTreeMap<u64, LockClaim> {
         let claims = std::mem::take(&mut self.0).into_iter();
         let (removed, kept) = claims.partition(|(_, claim)| claim.is_of(run, place));

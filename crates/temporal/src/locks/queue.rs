@@ -15,7 +15,6 @@ use wf_core::machine::TaskId;
 pub struct LockTicket {
     /// The run of the task, whose workflow hears of it.
     pub run: RunId,
-    /// The task.
     pub place: TaskId,
     /// The number that no other ticket of the run has.
     pub number: u64,
@@ -34,7 +33,6 @@ pub enum LockMessage {
 /// A message from a lock to the run of a task.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LockNotice {
-    /// The name of the lock.
     pub lock: String,
     /// The ticket of the task.
     pub ticket: LockTicket,

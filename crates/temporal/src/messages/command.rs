@@ -10,7 +10,6 @@ use crate::messages::order::{OpenReport, RequestAnswer, WorkOrder};
 /// A timer of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunTimer {
-    /// The run.
     pub run: RunId,
     /// The timer of its machine; `None`: the time of the step whose attempt it is.
     pub timer: Option<TimerKind>,
@@ -27,51 +26,33 @@ pub enum DriverCommand {
         name: String,
         /// The task queue.
         queue: String,
-        /// The work.
         order: Box<WorkOrder>,
     },
     /// Tell a named lock what a task wants.
     Tell {
         /// The number that its end is reported with.
         key: u64,
-        /// The name of the lock.
         lock: String,
-        /// The message.
         message: LockMessage,
     },
     /// Wake the run at an instant.
     Wake {
-        /// The instant.
         at: Moment,
         /// The timer that goes off then.
         timer: RunTimer,
     },
     /// Tell the run once that what is under way takes long.
-    Grace {
-        /// The instant.
-        at: Moment,
-    },
+    Grace { at: Moment },
     /// Tell the worker of some work that there is a wish about it.
-    Stop {
-        /// Its number.
-        key: u64,
-    },
+    Stop { key: u64 },
 }
 
 /// An occurrence that a run reacts to.
 pub enum Occurrence {
     /// Work has ended.
-    Reported {
-        /// Its number.
-        key: u64,
-        /// The report.
-        report: Box<OpenReport>,
-    },
+    Reported { key: u64, report: Box<OpenReport> },
     /// Work was told to end before a worker began it.
-    Unbegun {
-        /// Its number.
-        key: u64,
-    },
+    Unbegun { key: u64 },
     /// The worker of some work is lost.
     Lost {
         /// The number of the work.

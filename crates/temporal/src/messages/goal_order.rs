@@ -55,11 +55,9 @@ pub struct BegunGoalMark {
 /// A deployed goal between two workflows.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct GoalProgress {
-    /// Its driver.
     pub driver: GoalDriver,
     /// The permits of its runs.
     pub permits: PermitAccount,
-    /// Its records.
     pub records: RecordChain,
     /// The time of its last step.
     pub now: Moment,
@@ -93,14 +91,12 @@ pub struct PermittedRun {
 pub struct RecordChain {
     /// The object with its last [`RecordPage`].
     pub last: Option<Sha256Digest>,
-    /// The number of its records.
     pub count: u64,
 }
 
 /// A part of a chain of records.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct RecordPage {
-    /// The chain before it.
     pub before: RecordChain,
     /// The records, in order.
     pub records: Vec<StoredRecord>,
@@ -109,7 +105,6 @@ pub struct RecordPage {
 /// A record of a deployed goal, as it is stored there.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StoredRecord {
-    /// The record.
     pub record: GoalRecord,
     /// The object with the [`RunSpec`](crate::messages::order::RunSpec) of the run that it says was started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -121,14 +116,12 @@ pub struct StoredRecord {
 pub struct GoalNews {
     /// The records as far as they are stored.
     pub stored: RecordChain,
-    /// The rest of them.
     pub rest: Vec<StoredRecord>,
 }
 
 /// An order to start a run, unless it was started, and to wait for it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct RunErrand {
-    /// The run.
     pub run: RunId,
     /// The object with its [`RunSpec`](crate::messages::order::RunSpec).
     pub spec: Sha256Digest,
@@ -146,9 +139,7 @@ pub struct RunErrand {
 pub enum RunReport {
     /// It does nothing until a person decides.
     Waits,
-    /// It has ended.
     Ended {
-        /// Its end.
         end: ReconciliationRunEnd,
         /// The object with the [`Tree`](crate::files::tree::Tree) of the files that it left, if they are wanted.
         #[serde(default, skip_serializing_if = "Option::is_none")]

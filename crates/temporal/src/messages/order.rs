@@ -23,7 +23,6 @@ pub use crate::files::parcel::{Parcel, RunFile};
 /// The input of the workflow of a run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct RunOrder {
-    /// The run.
     pub run: RunId,
     /// The object with its [`RunSpec`].
     pub spec: Sha256Digest,
@@ -43,7 +42,6 @@ pub struct RunSpec {
     pub sources: Vec<(String, String)>,
     /// Its resolved parameters.
     pub params: JsonObject,
-    /// Its approval, if it has one.
     pub approved: Option<RunApproval>,
     /// The configuration that it runs under.
     pub config: Value,
@@ -76,14 +74,12 @@ pub struct RunSpec {
 /// The object that says that a run has begun. A server forgets runs that are over; they must not begin again.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct BegunRunMark {
-    /// The run.
     pub begun: RunId,
 }
 
 /// Work for a run, as an activity.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct WorkOrder {
-    /// The outermost run.
     pub outermost: RunId,
     /// The run that the work is for: that one, or one nested in it.
     pub run: RunId,
@@ -93,7 +89,6 @@ pub struct WorkOrder {
     pub tree: TreeRef,
     /// Their log, as far as the work may rely on it.
     pub log: LogRef,
-    /// The work: a [`Job`].
     pub job: Parcel,
     /// The number under which its workflow knows it.
     pub key: u64,
@@ -116,7 +111,6 @@ pub enum Job {
     },
     /// To count the answers to a request for approval.
     Decide {
-        /// The request.
         ask: Box<ApprovalRequest>,
         /// The signed answers, as approvers gave them.
         tokens: Vec<String>,
@@ -162,7 +156,6 @@ pub struct WorkReport {
 /// A run that begins for an attempt.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct NestedRunBeginning {
-    /// The run.
     pub nested: NestedRun,
     /// The input with which its machine begins.
     pub input: InputKind,
@@ -226,7 +219,6 @@ pub struct LogRef {
 /// A part of a log.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct LogPage {
-    /// The log before it.
     pub before: LogRef,
     /// The events, in order.
     pub entries: Vec<LogEntry>,
@@ -247,7 +239,6 @@ pub struct LogEntry {
     /// The nested run, with its first event.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nested: Option<Box<NestedRun>>,
-    /// The event.
     pub event: Event,
 }
 
@@ -256,7 +247,6 @@ pub struct LogEntry {
 pub struct RunNews {
     /// The log as far as it is stored.
     pub log: LogRef,
-    /// The rest of it.
     pub rest: Parcel,
     /// The files of the workspace.
     pub tree: TreeRef,
@@ -299,7 +289,6 @@ pub struct UnstoredLog {
 pub struct RequestAnswer {
     /// The run that asks.
     pub run: RunId,
-    /// The number of the request.
     pub request: u32,
     /// The answer, signed.
     pub token: String,

@@ -38,7 +38,6 @@ pub(crate) struct RunNesting {
     pub(crate) nested: NestedRun,
     /// The effect that began the attempt that it is.
     pub(crate) effect: Effect,
-    /// The time at which it began.
     pub(crate) began: Option<Moment>,
     /// True if the time of its step was over before it ended.
     pub(crate) timed_out: bool,
@@ -83,7 +82,6 @@ impl DrivenRun {
         }
     }
 
-    /// Restores a run.
     pub(crate) fn restore(stored: StoredRun, plan: Arc<Plan>) -> Result<Self, RestoreError> {
         let StoredRun { nesting, state, hosts, makers, unbegun, tokens } = stored;
         let (hosts, makers) = (hosts.into_iter().collect(), makers.into_iter().collect());

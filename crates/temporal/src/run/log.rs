@@ -73,7 +73,6 @@ impl FamilyLog {
         self.stored
     }
 
-    /// Returns the rest of it.
     pub(crate) fn rest(&self) -> Result<Parcel, ObjectError> {
         Parcel::pack_now(&self.rest, &self.objects)
     }

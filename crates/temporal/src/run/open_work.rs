@@ -12,9 +12,7 @@ use crate::messages::order::{Job, WorkWish};
 /// Work that has not been reported.
 #[derive(Clone, Debug)]
 pub(crate) struct OpenWork {
-    /// The run that it is for.
     pub(crate) run: RunId,
-    /// The attempt that it is for.
     pub(crate) attempt: Option<Attempt>,
     /// The child run of the attempt's agent that it is for.
     pub(crate) child: Option<ChildId>,

@@ -75,7 +75,6 @@ pub fn files(spec: &RunSpec) -> InMemoryFiles {
     text_files(&spec.sources)
 }
 
-/// Returns texts as files.
 pub(crate) fn text_files(sources: &[(String, String)]) -> InMemoryFiles {
     let texts = sources.iter().map(|(path, text)| (path.clone(), text.clone().into_bytes()));
     InMemoryFiles(texts.collect())

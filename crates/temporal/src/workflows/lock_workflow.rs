@@ -41,7 +41,6 @@ const LONGEST_NAME: usize = 200;
 /// The input of the workflow of a lock.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct LockOrder {
-    /// The name of the lock.
     pub lock: String,
     /// Its [`LockQueue`], if it goes on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -131,7 +130,6 @@ async fn tell_lock(
     told.await.map(drop)
 }
 
-/// Returns the id of the workflow of a lock.
 fn id_of(lock: &str) -> String {
     if lock.len() <= LONGEST_NAME {
         format!("wf-lock-{lock}")
@@ -195,9 +193,7 @@ async fn say(ctx: WorkflowContext<LockWorkflow>, notice: LockNotice) -> Result<(
 /// A message, and the lock that it is for.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct LockErrand {
-    /// The name of the lock.
     pub lock: String,
-    /// The message.
     pub message: LockMessage,
 }
 

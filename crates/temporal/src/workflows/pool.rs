@@ -19,7 +19,6 @@ pub enum PoolOrder {
     /// By their numbers, of all that have ended when the pool is asked: so decided the workflows of earlier versions.
     #[default]
     Number,
-    /// As the history has them.
     History,
 }
 

@@ -141,7 +141,6 @@ impl Waits {
         }
     }
 
-    /// Waits for the next occurrence.
     pub(crate) async fn next(&mut self, ctx: &WorkflowContext<RunWorkflow>) -> TimedOccurrence {
         match self.pool.next_unless(ctx, RunWorkflow::has_message).await {
             Some(ended) => self.take(ctx, ended).await,

@@ -26,7 +26,6 @@ pub(crate) struct Claimant {
 pub struct OrderClaim {
     /// The number of the work.
     pub key: u64,
-    /// The claim.
     pub claim: WorkClaim,
 }
 

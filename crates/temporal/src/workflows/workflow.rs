@@ -1,5 +1,4 @@
 //! The workflow of a run: it waits, and passes on what happens.
-#![expect(missing_docs, reason = "the macro makes constants of the methods")]
 
 use std::collections::VecDeque;
 use std::sync::Arc;

@@ -28,7 +28,6 @@ const LOOK_INTERVAL: Duration = Duration::from_millis(100);
 /// An attempt and a place in its output, as the address has them.
 #[derive(Clone, Debug, Deserialize)]
 pub(crate) struct LogQuery {
-    /// The number of the attempt.
     attempt: u32,
     /// The offset from which it is read; absent: the recent lines.
     from: Option<u64>,

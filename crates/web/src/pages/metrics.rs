@@ -33,7 +33,6 @@ impl CountedMetrics {
     }
 }
 
-/// The metrics.
 pub(crate) async fn metrics(State(site): State<Site>, request: Request) -> Response {
     let has_login = guard::login_key(&site, request.headers())
         .is_some_and(|key| site.logins.access(key, site.host().now()).is_some());

@@ -51,7 +51,6 @@ pub(crate) async fn requests(
     .await
 }
 
-/// One request.
 pub(crate) async fn request(State(site): State<Site>, Path(name): Path<RequestAddress>) -> Response {
     respond::view(&site, "request.html", move |caller| {
         let Some(reader) = state_reader(caller)? else {

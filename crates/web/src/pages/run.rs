@@ -32,7 +32,6 @@ struct OperatedRun {
     may_operate: bool,
 }
 
-/// A run.
 pub(crate) async fn run(
     State(site): State<Site>,
     Extension(access): Extension<LoginAccess>,
@@ -75,7 +74,6 @@ pub(crate) struct DiffQuery {
 
 #[derive(Serialize)]
 struct DiffView {
-    /// The run.
     run: String,
     /// The beginning of the id that was asked for.
     with: String,

@@ -34,7 +34,6 @@ pub struct ApprovalDemand {
 /// A run that may start.
 #[derive(Debug)]
 pub struct RunAuthorization {
-    /// The approval of the run.
     pub approved: RunApproval,
     /// The token as a text of the run: its path, and its content.
     pub token: (String, String),

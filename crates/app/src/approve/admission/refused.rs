@@ -27,7 +27,6 @@ fn remedy_for(host: &Host, workspace: &Workspace, path: &str, refusal: &Approval
     named.replace("approve GOAL", &format!("approve {file}"))
 }
 
-/// The number of files that are shown.
 const MAX_SHOWN_FILES: usize = 20;
 
 /// Returns the files that differ from the approved ones, the first of them with the lines that differ.

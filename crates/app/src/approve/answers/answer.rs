@@ -36,11 +36,9 @@ pub type ShowDecision<'a> = &'a dyn Fn(&str, &str) -> Result<(), CommandError>;
 
 /// An answer to a pending approval.
 pub struct AnswerRequest<'a> {
-    /// The run.
     pub run: &'a RunId,
     /// The step that waits, if several do.
     pub step: Option<&'a str>,
-    /// The form of the answer.
     pub form: AnswerForm,
     /// The reason, for the record; the text of an answer.
     pub reason: Option<&'a String>,
@@ -54,7 +52,6 @@ pub struct AnswerRequest<'a> {
 pub struct AnswerReview {
     /// The request, and the answer if there is one already.
     pub request: RunApprovalRequest,
-    /// Its run.
     pub row: RunRow,
     /// The outermost run that it belongs to.
     pub outermost: RunId,

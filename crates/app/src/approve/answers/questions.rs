@@ -17,7 +17,6 @@ pub struct RunApprovalRequest {
     pub path: Vec<String>,
     /// The same with items by their numbers.
     numbers: Vec<String>,
-    /// The request.
     pub request: ApprovalRequest,
     /// The answer; `None`: it is pending.
     pub outcome: Option<ApprovalOutcome>,

@@ -23,7 +23,6 @@ use wf_store::StoreReader;
 /// The name of a request: its run, and its number there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RequestName {
-    /// The run that requests it.
     pub run: RunId,
     /// Its number in that run.
     pub number: u32,
@@ -51,7 +50,6 @@ pub struct RemoteAnswer {
 /// A text to sign.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct AnswerDraft {
-    /// The type of the payload.
     pub payload_type: &'static str,
     /// The statement, in its only form.
     pub payload: String,

@@ -62,7 +62,6 @@ pub struct GoalBlockage {
 /// The rest of a standing approval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct ApprovalRest {
-    /// The time at which it expires.
     pub expires: Moment,
     /// The number of repairs that it still permits.
     pub repairs: u32,

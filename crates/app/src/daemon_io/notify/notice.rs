@@ -8,9 +8,7 @@ use wf_base::time::Moment;
 pub struct GoalNotification {
     /// The id, the same for every attempt to send it: see [`GoalNotification::id_of`].
     pub id: String,
-    /// The goal.
     pub goal: String,
-    /// The transition of the goal.
     pub transition: String,
     /// The scheduled time of the reconciliation that found it; `None`: it ran out of turn.
     pub slot: Option<Moment>,

@@ -12,7 +12,6 @@ pub struct WebhookSecret(Hmac<Sha256>);
 /// An invalid secret. Does not quote it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WebhookSecretError {
-    /// The secret is empty.
     #[error("the webhook secret is empty")]
     Empty,
     /// The secret begins as one of Standard Webhooks does, but the rest is not base64.

@@ -71,7 +71,6 @@ impl SystemdNotifier {
     }
 }
 
-/// Returns the status as one line.
 fn line(status: &str) -> String {
     let clean = |c: char| if c.is_control() { ' ' } else { c };
     let status: String = status.chars().map(clean).collect();

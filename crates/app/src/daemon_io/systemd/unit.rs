@@ -13,10 +13,7 @@ pub enum ServiceOwner {
     /// The user, in `~/.config/systemd/user`.
     User,
     /// The machine, in `/etc/systemd/system`, running as this user.
-    System {
-        /// The name of the user.
-        user: String,
-    },
+    System { user: String },
 }
 
 /// The contents of a unit file.
@@ -28,7 +25,6 @@ pub struct UnitFile {
     pub args: Vec<String>,
     /// The working directory; absolute.
     pub workspace: PathBuf,
-    /// The owner.
     pub owner: ServiceOwner,
     /// The `PATH` of the processes it starts; `None`: that of systemd.
     pub path: Option<String>,
@@ -68,7 +64,6 @@ RestrictRealtime=yes
 ";
 
 impl UnitFile {
-    /// Returns the text of the unit file.
     pub fn text(&self) -> Result<String, UnitFileError> {
         let mut text = String::from("[Unit]\nDescription=Goals of ");
         let workspace = path("the workspace", &self.workspace)?;

@@ -35,9 +35,7 @@ const ATTEMPTS: usize = 5;
 /// A goal that was deployed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GoalDeployOutcome {
-    /// The goal.
     pub goal: PlanId,
-    /// Its deployment.
     pub deployed: DeployedGoal,
     /// Its next scheduled time; `None`: there is none.
     pub next: Option<Moment>,

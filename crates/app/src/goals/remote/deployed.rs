@@ -21,7 +21,6 @@ use wf_lang::DiskFiles;
 use wf_report::follow::CombinedObserver;
 use wf_store::{GoalRow, LedgerGoal, Store, StoreDurability, StoreError, StoreReader, allow_no_state};
 
-/// Returns the deployment in a record.
 pub fn read_deployment(recorded: &Value) -> Result<DeployedGoal, CommandError> {
     DeployedGoal::deserialize(recorded).map_err(|error| {
         let message = format!("the deployment of a goal cannot be read: {error}");
@@ -89,7 +88,6 @@ impl<'a> OperatedDeployment<'a> {
         Ok(Some(Self { caller, workspace, row, deployed, backend }))
     }
 
-    /// Returns the goal.
     pub(crate) fn goal(&self) -> &PlanId {
         &self.row.id
     }
@@ -212,7 +210,6 @@ impl<'a> DeployedAccount<'a> {
         Ok(())
     }
 
-    /// Acts on the goal.
     pub(super) fn act(&self, act: GoalAct) -> Result<(), CommandError> {
         self.backend.act(&self.deployed.workflow, act)
     }

@@ -22,9 +22,7 @@ use wf_model::{Goal, JsonObject};
 pub struct GoalDeployment {
     /// The name of the deployment, which no other one has: the ids of its runs follow from it.
     pub name: String,
-    /// The goal.
     pub goal: Goal,
-    /// Its account.
     pub account: GoalAccountAtDeployment,
     /// The path of its file, relative to the root.
     pub path: String,
@@ -38,7 +36,6 @@ pub struct GoalDeployment {
     pub carried: CarriedState,
     /// The root of its workspace.
     pub root: PathBuf,
-    /// The state folder.
     pub state: PathBuf,
 }
 
@@ -54,13 +51,11 @@ pub struct DeployedPart {
 /// A deployed goal as its workspace records it, and as it is started.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeployedGoal {
-    /// The name of the backend.
     pub backend: String,
     /// The id of its workflow.
     pub workflow: String,
     /// The object with all that it was prepared with.
     pub spec: Sha256Digest,
-    /// The time of the deployment.
     pub since: Moment,
     /// The number of its records that the workspace has.
     pub recorded: u64,
@@ -86,11 +81,9 @@ pub enum GoalRequest {
         /// The number of records that are known.
         after: u64,
     },
-    /// To act on a goal.
     Act {
         /// The id of its workflow.
         workflow: String,
-        /// The act.
         act: GoalAct,
     },
 }
@@ -99,9 +92,7 @@ pub enum GoalRequest {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum GoalAct {
-    /// To pause it.
     Pause {
-        /// The reason.
         reason: String,
     },
     /// To end its pause.
@@ -112,7 +103,6 @@ pub enum GoalAct {
     Withdraw,
     /// To leave it to its workspace again, once what is under way has ended.
     Recall {
-        /// True if that is cancelled.
         cancels: bool,
     },
 }
@@ -128,7 +118,6 @@ pub enum GoalAnswer {
         /// The object that it starts with.
         spec: Sha256Digest,
     },
-    /// It is done.
     Done,
     /// The next records, none if there are no others yet.
     Records(Vec<DeployedRecord>),
@@ -139,7 +128,6 @@ pub enum GoalAnswer {
 /// A record of a deployed goal.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct DeployedRecord {
-    /// The record.
     pub record: GoalRecord,
     /// The run that it says was started.
     pub started: Option<Box<StartedRun>>,
@@ -148,18 +136,14 @@ pub struct DeployedRecord {
 /// A run that a backend started.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct StartedRun {
-    /// The run.
     pub run: RunId,
     /// The path of its plan.
     pub path: String,
-    /// The texts that it runs by.
     pub sources: Vec<(String, String)>,
     /// Its resolved parameters.
     pub params: JsonObject,
-    /// Its approval.
     pub approved: RunApproval,
     /// The configuration that it runs under.
     pub config: Value,
-    /// The time of its start.
     pub at: Moment,
 }

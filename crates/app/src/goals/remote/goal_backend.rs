@@ -29,7 +29,6 @@ impl GoalBackend {
         Ok(Self { name: name.to_owned(), command, root: workspace.root.clone() })
     }
 
-    /// Returns its name.
     pub(super) fn name(&self) -> &str {
         &self.name
     }
@@ -51,7 +50,6 @@ impl GoalBackend {
         self.done(&GoalRequest::Start { workflow, spec })
     }
 
-    /// Returns the records of a goal after a number of them.
     pub(super) fn records(&self, workflow: &str, after: u64) -> Result<Vec<DeployedRecord>, CommandError> {
         match self.ask(&GoalRequest::Records { workflow: workflow.to_owned(), after })? {
             GoalAnswer::Records(records) => Ok(records),
@@ -59,7 +57,6 @@ impl GoalBackend {
         }
     }
 
-    /// Acts on a goal.
     pub(super) fn act(&self, workflow: &str, act: GoalAct) -> Result<(), CommandError> {
         self.done(&GoalRequest::Act { workflow: workflow.to_owned(), act })
     }

@@ -34,13 +34,10 @@ pub enum SyncExtent {
 /// A synchronisation of a deployed goal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GoalSyncOutcome {
-    /// The goal.
     pub goal: PlanId,
-    /// The name of its backend.
     pub backend: String,
     /// The number of new records.
     pub count: u64,
-    /// Its end.
     pub end: SyncEnd,
 }
 

@@ -21,7 +21,6 @@ impl SnapshotReader {
         Self { files: memory_files(ready.sources.clone()), config: ready.config.clone() }
     }
 
-    /// Reads with the files that a run was recorded with.
     pub fn recorded(files: InMemoryFiles, begun: RunOptions) -> Self {
         let config = read_config(&files, CONFIG).map(|(config, _)| config).unwrap_or_default();
         Self { files, config: config.with_strictness(begun.strict) }

@@ -13,7 +13,6 @@ pub(super) struct NonPlanFile {
 }
 
 impl NonPlanFile {
-    /// A file of a workspace.
     pub(super) fn new(host: &Host, workspace: &Workspace, path: &str) -> Self {
         let cwd = host.cwd();
         let shown = relative_path(&workspace.root.join(path), cwd);

@@ -31,7 +31,6 @@ impl RecordedFiles {
     }
 }
 
-/// Recorded texts as files.
 pub(super) fn memory_files(texts: Vec<(String, String)>) -> InMemoryFiles {
     let files = texts.into_iter();
     InMemoryFiles(files.map(|(path, text)| (path, text.into_bytes())).collect())

@@ -36,9 +36,7 @@ pub struct PastWish {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Clarification {
-    /// The question.
     pub question: String,
-    /// The answer.
     pub answer: String,
 }
 

@@ -27,11 +27,8 @@ pub struct CallReserve {
 /// The resources that the calls for a plan used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AuthoringUsage {
-    /// The number of calls.
     pub calls: usize,
-    /// Their tokens.
     pub tokens: TokenUsage,
-    /// Their cost.
     pub cost: Money,
 }
 

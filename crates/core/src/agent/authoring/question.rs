@@ -33,9 +33,7 @@ is missing. `verify` of the plan checks the combined result. A worker never chec
 pub struct PlanningContext {
     /// The roles that have a model.
     pub roles: Vec<String>,
-    /// The gates.
     pub gates: Vec<String>,
-    /// The skills.
     pub skills: Vec<SkillSummary>,
     /// The knowledge of memory.
     pub calibration: MemoryCalibration,
@@ -44,9 +42,7 @@ pub struct PlanningContext {
 /// A skill, as a planner sees it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct SkillSummary {
-    /// Its name.
     pub name: String,
-    /// Its description.
     pub description: String,
 }
 

@@ -9,9 +9,7 @@ use wf_model::{Money, TokenUsage};
 /// A stored fact about a request for a plan, and its time.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlanningEntry {
-    /// The time.
     pub at: Moment,
-    /// The fact.
     #[serde(flatten)]
     pub fact: PlanningFact,
 }
@@ -37,23 +35,18 @@ pub enum PlanningFact {
     },
     /// A call is made.
     CallStarted {
-        /// The role.
         role: String,
-        /// Its model.
         model: Name,
         /// The amount that it may use.
         reserve: CallReserve,
     },
     /// A call is not made.
     CallRefused {
-        /// The role.
         role: String,
-        /// Its model.
         model: Name,
         /// The reason in a sentence.
         reason: String,
     },
-    /// A call ended.
     CallEnded(PlanningCallEnd),
     /// The request ended.
     Ended(PlanningResult),
@@ -72,7 +65,6 @@ pub struct PlanningCallEnd {
     /// The cost of all tries, in millionths of a US dollar.
     #[serde(default, rename = "cost_micro_usd", skip_serializing_if = "Money::is_zero")]
     pub cost: Money,
-    /// The number of tries.
     pub tries: u32,
     /// The duration, in milliseconds.
     pub duration_ms: u64,
@@ -129,7 +121,6 @@ pub struct PlanningRecord {
 /// A call of a request for a plan.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct PlanningCall {
-    /// The role.
     pub role: String,
     /// The model that was asked.
     pub model: Name,

@@ -25,7 +25,6 @@ how to do it, or what counts as success.";
 /// A task: the wish of a user, as a perceiver understood it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct TaskSpec {
-    /// Its name.
     pub task_id: Name,
     /// The result that is wanted.
     pub intent: String,
@@ -41,7 +40,6 @@ pub struct TaskSpec {
 /// A reply of a perceiver.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Perception {
-    /// The task.
     Task(TaskSpec),
     /// Questions about the words of the user.
     Questions(Vec<String>),
@@ -74,7 +72,6 @@ struct PerceiverAnswer {
 }
 
 impl TaskSpec {
-    /// Returns the id of its plan.
     pub fn plan_id(&self) -> Option<PlanId> {
         PlanId::parse(&self.task_id.as_str().replace('_', "-")).ok()
     }

@@ -19,7 +19,6 @@ pub struct ClientOutput {
 /// The answer of a program that works as an agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ClientAnswer {
-    /// It answered.
     Text(String),
     /// It reported an error.
     Error(String),
@@ -52,7 +51,6 @@ impl ClientOutput {
         &self.shown
     }
 
-    /// Returns its answer.
     pub fn answer(&self) -> ClientAnswer {
         match (&self.error, &self.answer) {
             (Some(error), _) => ClientAnswer::Error(error.clone()),

@@ -20,7 +20,6 @@ pub(crate) struct ConversationSize {
 /// The estimated tokens of a turn: a reply and what followed it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct TurnSize {
-    /// The reply.
     pub(crate) reply: u64,
     /// The results of its tool calls, in order.
     pub(crate) results: Vec<u64>,
@@ -32,9 +31,7 @@ pub(crate) struct TurnSize {
 /// estimated, such as one that is not English, makes all further ones larger.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct TokenScale {
-    /// The estimate.
     pub(crate) estimated: u64,
-    /// The count.
     pub(crate) counted: u64,
 }
 

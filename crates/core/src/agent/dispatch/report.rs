@@ -18,13 +18,10 @@ pub struct ChildrenReport {
 /// The result of a child run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChildReport {
-    /// Its id.
     pub id: Name,
-    /// The plan.
     pub plan: PlanId,
     /// `dispatched`, `failed` or `cancelled`; of a run that succeeded, its verification status.
     pub status: String,
-    /// Its outputs.
     #[serde(default, skip_serializing_if = "JsonObject::is_empty")]
     pub outputs: JsonObject,
     /// The reason why it did not succeed.

@@ -8,11 +8,9 @@ use crate::agent::{ToolCall, ToolDefinition};
 /// A valid call of a tool of a server.
 #[derive(Clone, Debug, PartialEq)]
 pub struct McpRequest {
-    /// The server.
     pub server: Name,
     /// The tool, by the server's name of it.
     pub tool: String,
-    /// The arguments.
     pub arguments: Map<String, Value>,
 }
 

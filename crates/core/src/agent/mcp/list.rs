@@ -22,59 +22,37 @@ pub enum McpListMistake {
         "the MCP server `{server}` has no tool `{tool}`; it has {known}; correct `mcp.{server}.tools` in wf.yaml"
     )]
     Missing {
-        /// The server.
         server: Name,
-        /// The tool.
         tool: String,
         /// The tools that it has.
         known: String,
     },
     /// The server lists two tools with the same name.
     #[error("the MCP server `{server}` lists the tool `{tool}` twice, so its tools are not used")]
-    Twice {
-        /// The server.
-        server: Name,
-        /// The tool.
-        tool: String,
-    },
+    Twice { server: Name, tool: String },
     /// The schema of a tool is no schema.
     #[error("the MCP server `{server}` describes the arguments of `{tool}` by an invalid schema: {reason}")]
-    Schema {
-        /// The server.
-        server: Name,
-        /// The tool.
-        tool: String,
-        /// The reason.
-        reason: String,
-    },
+    Schema { server: Name, tool: String, reason: String },
     /// Nobody has reviewed the tools.
     #[error(
         "the tools of the MCP server `{server}` are not pinned; review and pin them: `wf mcp pin {server}`; or review \
          their descriptions in the log of the step, then write under `mcp.{server}` in wf.yaml: `digest: {found}`"
     )]
-    Unpinned {
-        /// The server.
-        server: Name,
-        /// The digest of what it lists.
-        found: Sha256Digest,
-    },
+    Unpinned { server: Name, found: Sha256Digest },
     /// The tools differ from those that were reviewed.
     #[error(
         "the tools of the MCP server `{server}` have changed since they were pinned (digest {pinned}); review and \
          pin them: `wf mcp pin {server}`; or review their descriptions in the log of the step, then write under `mcp.{server}` in wf.yaml: `digest: {found}`"
     )]
     Changed {
-        /// The server.
         server: Name,
         /// The digest in `wf.yaml`.
         pinned: Sha256Digest,
-        /// The digest of what it lists.
         found: Sha256Digest,
     },
 }
 
 impl McpToolList {
-    /// Reads the list of a server.
     pub fn read(server: &McpServer, listed: &[Value]) -> Result<Self, McpListMistake> {
         let mut definitions = Vec::with_capacity(server.tools.len());
         let mut described = Vec::with_capacity(server.tools.len());

@@ -58,7 +58,6 @@ impl ToolArguments {
         }
     }
 
-    /// Takes a text.
     pub(super) fn text(&mut self, name: &'static str) -> Result<String, ToolMistake> {
         let missing = ToolMistake::MissingArgument { tool: self.tool, name };
         self.optional_text(name).ok_or(missing)

@@ -12,37 +12,24 @@ pub enum ToolMistake {
     UnknownTool {
         /// The name, quoted.
         called: String,
-        /// The tools that there are.
         tools: String,
     },
     /// The step does not list the tool.
     #[error("this step may not use the tool `{tool}`; {tools}")]
-    UnlistedTool {
-        /// The tool.
-        tool: AgentTool,
-        /// The tools that there are.
-        tools: String,
-    },
+    UnlistedTool { tool: AgentTool, tools: String },
     /// The arguments are not JSON.
     #[error("the arguments of `{tool}` are not JSON: {reason}")]
     NotJson {
-        /// The tool.
         tool: AgentTool,
         /// The reason and the place.
         reason: String,
     },
     /// The arguments are not an object.
     #[error("the arguments of `{tool}` must be a JSON object, not {found}")]
-    NotAnObject {
-        /// The tool.
-        tool: AgentTool,
-        /// The kind of the value.
-        found: &'static str,
-    },
+    NotAnObject { tool: AgentTool, found: &'static str },
     /// An argument is given twice.
     #[error("the arguments of `{tool}` have the key {name} more than once; give it once")]
     DuplicateArgument {
-        /// The tool.
         tool: AgentTool,
         /// The key, quoted.
         name: String,
@@ -50,7 +37,6 @@ pub enum ToolMistake {
     /// The tool has no such argument.
     #[error("`{tool}` has no argument {name}; it has {known}")]
     UnknownArgument {
-        /// The tool.
         tool: AgentTool,
         /// The key, quoted.
         name: String,
@@ -60,7 +46,6 @@ pub enum ToolMistake {
     /// A required argument is missing.
     #[error("`{tool}` needs the argument `{name}`")]
     MissingArgument {
-        /// The tool.
         tool: AgentTool,
         /// The argument.
         name: &'static str,
@@ -68,11 +53,9 @@ pub enum ToolMistake {
     /// A value is not of the kind of its argument.
     #[error("the argument `{name}` of `{tool}` must be {expected}, not {found}")]
     UnfitArgument {
-        /// The tool.
         tool: AgentTool,
         /// The argument.
         name: &'static str,
-        /// The kind of value that it has.
         expected: String,
         /// The value that was given.
         found: String,

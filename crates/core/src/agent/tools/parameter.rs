@@ -208,7 +208,6 @@ const REMEMBER: &[ToolParameter] = &[
     },
 ];
 
-/// Returns the parameters of a tool.
 pub(super) const fn parameters(tool: AgentTool) -> &'static [ToolParameter] {
     match tool {
         AgentTool::Read => READ,

@@ -89,7 +89,6 @@ pub enum ToolRequest {
     },
     /// Runs a shell script.
     Run {
-        /// The script.
         script: String,
         /// The timeout in seconds; `None`: the default.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -98,7 +97,6 @@ pub enum ToolRequest {
 }
 
 impl ToolRequest {
-    /// Returns the tool.
     pub const fn tool(&self) -> AgentTool {
         match self {
             Self::Read { .. } => AgentTool::Read,

@@ -2,7 +2,6 @@ use super::detector::DetectorMatch;
 
 /// An issuer of payment cards, and the form of its numbers.
 pub struct CardBrand {
-    /// The name.
     pub name: &'static str,
     /// The ranges of the first digits: from one to another, both of the same length.
     pub starts: &'static [(u32, u32)],

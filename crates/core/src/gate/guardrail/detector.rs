@@ -24,10 +24,8 @@ pub struct DetectorFinding {
     pub range: Range<usize>,
 }
 
-/// A finding of one detector: the kind and the range.
 pub(super) type DetectorMatch = (&'static str, Range<usize>);
 
-/// All detectors.
 pub const DETECTORS: &[Detector] = &[
     Detector {
         name: "secrets",
@@ -76,7 +74,6 @@ pub const DETECTORS: &[Detector] = &[
     },
 ];
 
-/// True if there is a detector with this name.
 pub fn is_detector(name: &str) -> bool {
     DETECTORS.iter().any(|detector| detector.name == name)
 }

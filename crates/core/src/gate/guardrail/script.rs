@@ -26,7 +26,6 @@ pub(super) fn is_from_right(c: char) -> bool {
         && c.is_alphabetic()
 }
 
-/// True if it is an ideograph.
 pub(super) fn is_ideograph(c: char) -> bool {
     matches!(u32::from(c), 0x3400..=0x4DBF | 0x4E00..=0x9FFF | 0xF900..=0xFAFF | 0x20000..=0x3FFFF)
 }

@@ -141,7 +141,6 @@ impl Machine {
         }
     }
 
-    /// Ends a merge, and the task with it.
     fn end_merge(&mut self, task: TaskIx, attempt: &Attempt, outcome: MergeOutcome) {
         let merge = self.merge_of(task);
         let standing = merge.map_or(Standing::Reported, |merge| merge.standing);

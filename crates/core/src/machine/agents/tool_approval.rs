@@ -213,7 +213,6 @@ pub(in crate::machine) fn question_text(arguments: &Value) -> String {
 /// A tool that untrusted text closes.
 pub(in crate::machine) struct ClosedTool {
     pub(in crate::machine) rule: UntrustedRule,
-    /// The source of that text.
     pub(in crate::machine) source: String,
 }
 

@@ -50,7 +50,6 @@ impl Machine {
         }
     }
 
-    /// Asks the gates at a point.
     pub(in crate::machine) fn ask_gates(&mut self, task: Option<TaskIx>, point: GatePoint) {
         self.ask_gates_about(task, point, None);
     }

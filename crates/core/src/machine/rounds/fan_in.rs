@@ -211,7 +211,6 @@ impl Machine {
         self.change_to(step, last, kind)
     }
 
-    /// Returns the change of a step to an alternative.
     pub(in crate::machine) fn change_to(&self, step: u32, way: u32, kind: Directive) -> AlternativeSwitch {
         let written = self.base.step(StepIx(step));
         let now = self.state.control.alternative_of(step);

@@ -68,7 +68,6 @@ pub(in crate::machine) struct RoundMeasurement {
     failures: FailureTally,
     /// The first failed criterion.
     pub(in crate::machine) first: Option<String>,
-    /// The failed steps.
     pub(in crate::machine) failing: Vec<FailedStep>,
     /// The steps that were not reached.
     pub(in crate::machine) unreached: Vec<u32>,
@@ -110,7 +109,6 @@ impl RoundMeasurement {
         self.failure_class().unwrap_or(RoundFailureClass::Logical)
     }
 
-    /// Returns the failure class of the round.
     pub(in crate::machine) fn failure_class(&self) -> Option<RoundFailureClass> {
         RoundFailureClass::of(self.failures)
     }

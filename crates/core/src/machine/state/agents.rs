@@ -19,7 +19,6 @@ impl Machine {
         }
     }
 
-    /// Returns the agent of a task, if its work is one.
     pub(in crate::machine) fn agent_work(&self, task: TaskIx) -> Option<&AgentWork> {
         match &self.plan.step(task.ix()).work {
             StepWork::Agent(work) => Some(work),
@@ -32,7 +31,6 @@ impl Machine {
         self.state.task_record(task)?.agent.as_deref()
     }
 
-    /// Returns the task of an agent that is at work.
     pub(in crate::machine) fn working_agent(&self, attempt: &Attempt) -> Option<TaskIx> {
         let (task, _) = self.current_activity(attempt, ActivityKind::Working)?;
         self.agent_work(task).is_some().then_some(task)

@@ -15,7 +15,6 @@ use wf_model::{FailureClass, Plan};
 pub(in crate::machine) struct AttemptHistory {
     /// The last attempt that ended.
     pub(in crate::machine) attempt: u32,
-    /// The failure class.
     pub(in crate::machine) failure_class: Option<FailureClass>,
     /// The exit of its work, if it was not successful.
     pub(in crate::machine) exit: Option<String>,

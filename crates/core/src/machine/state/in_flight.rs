@@ -51,13 +51,18 @@ pub struct InFlight {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub(in crate::machine) enum TaskRequest {
     /// It waits for its turn; without `room`, it takes up none and may begin at once.
-    Turn { room: bool },
+    Turn {
+        room: bool,
+    },
     /// A timer ends its wait for the next attempt.
     Timer,
-    /// Its locks are requested.
-    Lock { room: bool },
+    Lock {
+        room: bool,
+    },
     /// The gates before its work are asked.
-    Gates { room: bool },
+    Gates {
+        room: bool,
+    },
     /// Its cache key is being looked up.
     Lookup,
     /// The briefing of its agent is awaited.
@@ -67,7 +72,9 @@ pub(in crate::machine) enum TaskRequest {
     /// The compactor of its agent is asked.
     Compaction,
     /// Its locks are requested after a resume, to go on; if it was `approved` meanwhile, the answer waits, too.
-    Return { approved: bool },
+    Return {
+        approved: bool,
+    },
 }
 
 impl InFlight {
@@ -146,7 +153,6 @@ impl InFlight {
         }
     }
 
-    /// Returns the request for a task.
     pub(in crate::machine) fn request(&self, task: TaskIx) -> Option<TaskRequest> {
         self.requests.get(&task).copied()
     }

@@ -202,7 +202,6 @@ impl Machine {
         self.plan = with_alternatives(&self.base, &self.state.control.ways);
     }
 
-    /// Sets a timer.
     pub(in crate::machine) fn set_timer(&mut self, timer: TimerKind, at: Moment) {
         self.turn.effects.push(Effect::Wake { timer, at });
     }

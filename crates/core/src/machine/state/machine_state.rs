@@ -61,7 +61,6 @@ pub struct MachineState {
     pub(in crate::machine) moved: Vec<(TaskIx, TaskPhase)>,
     /// The step whose failure keeps others from beginning.
     pub(in crate::machine) stopping: Option<u32>,
-    /// The cancellation, if one was requested.
     pub(in crate::machine) cancelled: Option<CancelRequest>,
     pub(in crate::machine) timed_out: bool,
     /// The first step whose failure counts.
@@ -92,7 +91,6 @@ pub struct MachineState {
     /// The tasks with a merge to be made, in order; the first one is under way.
     #[serde(default)]
     pub(in crate::machine) merges: Vec<TaskIx>,
-    /// The pending approvals.
     #[serde(with = "serde_pairs")]
     pub(in crate::machine) asks: BTreeMap<u32, PendingApproval>,
     /// The number of approvals requested.
@@ -310,7 +308,6 @@ impl MachineState {
         }
     }
 
-    /// Returns the state of a step.
     pub(in crate::machine) fn step_record(&self, step: u32) -> &StepRecord {
         &self.steps[step as usize]
     }

@@ -42,7 +42,6 @@ pub(in crate::machine) fn extend_plan(
     base.with_alternatives(more.collect())
 }
 
-/// Returns the checks of a phase.
 pub(in crate::machine) fn of_phase(checks: &[Check], phase: CheckPhase) -> impl Iterator<Item = &Check> {
     checks.iter().filter(move |check| check.phase == phase)
 }

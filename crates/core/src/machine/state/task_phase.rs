@@ -28,7 +28,6 @@ pub(in crate::machine) enum TaskPhase {
     Undecided,
     /// It waits for its next attempt, which is due at that time.
     Resting(Moment),
-    /// It has ended.
     Ended(StepState),
 }
 

@@ -144,7 +144,6 @@ impl Machine {
         }
     }
 
-    /// Enters a phase of the run.
     pub(in crate::machine) fn enter_phase(&mut self, phase: RunPhase) {
         self.emit(EventKind::PhaseStarted { phase });
     }

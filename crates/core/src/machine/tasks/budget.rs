@@ -157,7 +157,6 @@ impl Machine {
         Some(mark.unwrap_or(limit))
     }
 
-    /// Sets the timer of the budget.
     pub(in crate::machine) fn budget_timer(&mut self) {
         if let (Some(ms), Some(since)) = (self.next_mark(), self.state.ledger.since) {
             self.set_timer(TimerKind::Budget { ms }, since.after(millis(ms)));

@@ -114,7 +114,6 @@ impl Machine {
     }
 }
 
-/// True if a check reads a value.
 fn reads(check: &Check, name: &ExprReference) -> bool {
     let mut templates: Vec<&Template> = check.env.iter().map(|one| &one.value).collect();
     if let Some(CheckProbe::Exec(argv)) = &check.probe {

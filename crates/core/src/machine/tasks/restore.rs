@@ -20,20 +20,12 @@ pub enum RestoreError {
         "the stored state of run {run} does not fit plan `{plan}`, whose steps differ from those that the run \
          started with; restore it with that plan"
     )]
-    Plan {
-        /// The run.
-        run: RunId,
-        /// The plan that it was to be restored with.
-        plan: PlanId,
-    },
+    Plan { run: RunId, plan: PlanId },
     /// It refers to steps that the plan does not have.
     #[error(
         "the stored state of run {run} is damaged: it names a step that does not exist; replay the run's log"
     )]
-    Damaged {
-        /// The run.
-        run: RunId,
-    },
+    Damaged { run: RunId },
 }
 
 impl Machine {

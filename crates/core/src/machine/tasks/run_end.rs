@@ -11,7 +11,6 @@ use crate::undo::UndoOffer;
 use wf_model::{JsonObject, StepIx, UndoPlan, resolve_params};
 
 impl Machine {
-    /// Ends the run.
     pub(in crate::machine) fn end_run(&mut self) {
         let (outputs, broken) = self.plan_outputs();
         let outputs = self.state.published.clone().unwrap_or(outputs);

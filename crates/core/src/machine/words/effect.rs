@@ -21,7 +21,6 @@ use wf_model::{CheckPhase, JsonObject};
 pub enum Effect {
     /// Execute a step's work. Answered by [`Ended`](super::AttemptEnd).
     Start {
-        /// The attempt.
         #[serde(flatten)]
         attempt: Attempt,
         /// The item, where the step is repeated.
@@ -70,7 +69,6 @@ pub enum Effect {
     },
     /// Set a timer. Answered by [`Woke`](super::InputKind::Woke).
     Wake {
-        /// The timer.
         timer: TimerKind,
         /// The instant at which it goes off.
         at: Moment,
@@ -78,20 +76,14 @@ pub enum Effect {
     /// Acquire the locks of a task, all at once, when they are free. Answered by
     /// [`Locked`](super::InputKind::Locked).
     Lock {
-        /// The task.
         place: TaskId,
-        /// The locks.
         #[serde(flatten)]
         locks: TaskLocks,
     },
     /// Release the locks of a task, or stop waiting for them.
-    Unlock {
-        /// The task.
-        place: TaskId,
-    },
+    Unlock { place: TaskId },
     /// Look up the step's result in the cache. Answered by [`Looked`](super::InputKind::Looked).
     Lookup {
-        /// The task.
         place: TaskId,
         /// The item, where the step is repeated.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -102,12 +94,9 @@ pub enum Effect {
     },
     /// Store the result of a task for reuse.
     Remember {
-        /// The task.
         place: TaskId,
-        /// Its outputs.
         #[serde(default, skip_serializing_if = "JsonObject::is_empty")]
         outputs: JsonObject,
-        /// Its artifacts.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         artifacts: Vec<Artifact>,
     },
@@ -115,7 +104,6 @@ pub enum Effect {
     /// [`Exit::Interrupted`](super::WorkExit::Interrupted) if that is unknown. Also: begin a plan that the run made. Answered like
     /// [`Effect::Start`].
     Watch {
-        /// The attempt.
         #[serde(flatten)]
         attempt: Attempt,
         /// The start time of the attempt.
@@ -142,10 +130,8 @@ pub enum Effect {
     },
     /// Call the model of an agent. Answered by [`Replied`](super::InputKind::Replied).
     CallModel {
-        /// The attempt.
         #[serde(flatten)]
         attempt: Attempt,
-        /// The number of the call.
         call: u32,
         /// The mistake in the last answer that the model is asked to repair.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -161,7 +147,6 @@ pub enum Effect {
     },
     /// Execute a tool call of an agent. Answered by [`ToolEnded`](super::InputKind::ToolEnded).
     CallTool {
-        /// The tool call.
         #[serde(flatten)]
         id: ToolCallId,
         /// The time that no limit of the attempt counts, in milliseconds.
@@ -181,7 +166,6 @@ pub enum Effect {
         /// The child run.
         #[serde(flatten)]
         id: ChildId,
-        /// The plan.
         plan: PlanId,
         /// Its resolved parameters.
         params: JsonObject,
@@ -190,7 +174,6 @@ pub enum Effect {
     /// next or ends; start it if it does not run. Answered by [`ClientCalled`](super::InputKind::ClientCalled) and
     /// [`ClientEnded`](super::InputKind::ClientEnded).
     ServeClient {
-        /// The attempt.
         #[serde(flatten)]
         attempt: Attempt,
         /// The number of its last call; 0: none was made.
@@ -204,7 +187,6 @@ pub enum Effect {
     },
     /// Collect what an agent left; end its program. Answered by [`Ended`](super::AttemptEnd).
     EndAgent {
-        /// The attempt.
         #[serde(flatten)]
         attempt: Attempt,
         /// The exit of the agent.
@@ -219,7 +201,6 @@ pub enum Effect {
     /// Compute the merge of what an attempt left in its worktree; write no file. Answered by
     /// [`MergePrepared`](super::InputKind::MergePrepared).
     PrepareMerge {
-        /// The attempt.
         #[serde(flatten)]
         attempt: Attempt,
     },
@@ -245,10 +226,7 @@ pub enum Effect {
     },
     /// Check whether the files of the last evidence of tasks are unchanged. Answered by
     /// [`Confirmed`](super::InputKind::Confirmed).
-    Confirm {
-        /// The tasks.
-        places: Vec<TaskId>,
-    },
+    Confirm { places: Vec<TaskId> },
     /// The run is over.
     Finish {
         /// The plan's outputs.
@@ -263,7 +241,6 @@ pub struct GateQuestion {
     /// The task; `None`: the gates of the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub place: Option<TaskId>,
-    /// The gate point.
     pub point: GatePoint,
     /// The number of the attempt: the next one before its work, else the last.
     pub attempt: u32,

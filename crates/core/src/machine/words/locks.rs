@@ -34,7 +34,6 @@ pub enum LockKey {
 /// A task that keeps another one from a lock.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LockHolder {
-    /// The lock.
     pub key: LockKey,
     /// The run of the task.
     pub run: RunId,
@@ -59,7 +58,6 @@ impl TaskLocks {
         self.lock.is_none() && self.files.is_empty()
     }
 
-    /// Returns the locks, one by one.
     pub fn keys(&self) -> impl Iterator<Item = LockKey> + '_ {
         let names = self.lock.iter().cloned().map(LockKey::Name);
         names.chain(self.files.iter().cloned().map(LockKey::File))

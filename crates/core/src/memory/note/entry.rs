@@ -30,7 +30,6 @@ pub struct MemoryNote {
     pub id: Sha256Digest,
     /// The kind, such as `fact`, `decision` or `preference`: a word of the author's choice.
     pub kind: String,
-    /// The text.
     pub text: String,
     /// The words under which it is found, too.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
@@ -45,7 +44,6 @@ pub struct MemoryNote {
     pub source: String,
     /// The time at which it was first written.
     pub created: Moment,
-    /// The trust in it.
     #[serde(default)]
     pub trust: NoteTrust,
     /// True if its text came from outside, or may have.
@@ -67,11 +65,8 @@ pub struct MemoryNote {
 pub struct NoteDraft {
     /// The kind; empty for a general one.
     pub kind: String,
-    /// The text.
     pub text: String,
-    /// The tags.
     pub tags: Vec<String>,
-    /// The session.
     pub session: Option<SessionName>,
     /// True for the raw lane.
     pub raw: bool,
@@ -93,7 +88,6 @@ pub enum BadNote {
     Word {
         /// The name of the key.
         name: &'static str,
-        /// The value found.
         found: String,
     },
     /// It has too many tags.

@@ -94,7 +94,6 @@ impl StepDecision {
 
 #[cfg(test)]
 impl StepDecision {
-    /// Makes a decision for a test.
     pub(crate) fn test(id: &str, text: &str) -> Self {
         Self { id: id.into(), text: text.into(), tags: vec!["plan:release".into()], external: false }
     }

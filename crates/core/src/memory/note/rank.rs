@@ -66,7 +66,6 @@ impl NoteScope {
 /// A note with words of a query.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NoteMatch {
-    /// The note.
     pub note: MemoryNote,
     /// The weight of the words in it, as the index computes it: 0 or more.
     pub weight: f64,
@@ -75,7 +74,6 @@ pub struct NoteMatch {
 /// A note that was found.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RankedNote {
-    /// The note.
     pub note: MemoryNote,
     /// Its rank among those that were found.
     pub rank: NoteRank,

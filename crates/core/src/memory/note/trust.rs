@@ -35,6 +35,5 @@ impl NoteTrust {
 pub struct NoteConfirmation {
     /// The person, as the workspace knows them.
     pub who: String,
-    /// The time.
     pub at: Moment,
 }

@@ -30,7 +30,6 @@ pub(in crate::agent) struct ClientSession {
     pub(super) waiting: Option<PendingCall>,
     /// The replies that are recorded, for a program that begins anew after a crash. Each is given once.
     pub(super) recorded: Vec<ClientReply>,
-    /// The last request.
     pub(super) last_request: Option<Sha256Digest>,
     /// The time at which the last reply was given.
     pub(super) replied: Moment,
@@ -90,7 +89,6 @@ impl ClientSession {
         self.last_request = None;
     }
 
-    /// Takes the recorded reply to a request.
     pub(super) fn take_recorded(&mut self, request: Sha256Digest) -> Option<ClientReply> {
         let at = self.recorded.iter().position(|reply| reply.request == request)?;
         Some(self.recorded.remove(at))

@@ -25,7 +25,6 @@ impl DifferenceRules for Below<'_> {
 }
 
 impl Workspace {
-    /// A workspace with these files.
     fn new(files: &[&str]) -> Self {
         let workspace = Self(tempfile::tempdir().unwrap());
         for file in files {

@@ -161,7 +161,6 @@ pub(crate) fn encoded(private: &[PathBuf]) -> Vec<u8> {
     lines.join(&0)
 }
 
-/// Decodes a list of paths.
 pub(super) fn decoded(bytes: &[u8]) -> Vec<PathBuf> {
     let lines = bytes.split(|byte| *byte == 0).filter(|line| !line.is_empty());
     lines.map(|line| OsStr::from_bytes(line).into()).collect()

@@ -105,7 +105,6 @@ fn loaders(view: &SandboxViewBuilder<'_>) -> Vec<PathBuf> {
     loaders
 }
 
-/// Returns the folders of programs.
 fn folders(path: Option<&str>) -> Vec<PathBuf> {
     let named = path.unwrap_or_default().split(':').map(PathBuf::from);
     named.chain(PROGRAM_FOLDERS.iter().map(PathBuf::from)).filter(|folder| folder.is_absolute()).collect()

@@ -16,7 +16,6 @@ pub struct LentFolder {
 }
 
 impl LentFolder {
-    /// Returns an empty folder.
     pub fn empty(&self) -> PathBuf {
         self.folder.join("empty")
     }

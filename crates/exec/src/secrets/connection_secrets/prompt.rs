@@ -68,12 +68,10 @@ pub struct OpenPrompt {
 }
 
 impl ConnectionSecrets {
-    /// Returns the folder of the prompts of this connection.
     pub(super) fn prompts(&self) -> PathBuf {
         self.above.join(PROMPTS).join(&self.name)
     }
 
-    /// Opens a prompt for a secret of this connection.
     pub fn open_prompt(&self, prompt: &SecretPrompt) -> Result<OpenPrompt, ConnectionSecretError> {
         let folder = self.prompts();
         private(&self.above.join(PROMPTS))?;

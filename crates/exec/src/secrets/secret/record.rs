@@ -14,7 +14,6 @@ use wf_base::redact::SecretFingerprint;
 /// The file in the folder of a run.
 const FILE: &str = "secrets.ndjson";
 
-/// The bytes of a salt.
 const SALT_BYTES: usize = 16;
 
 /// A secret that a step was given.

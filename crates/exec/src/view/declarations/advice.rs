@@ -17,15 +17,11 @@ const MAX_NAMED: usize = 8;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ProductAdvice {
     /// A step may write the whole workspace, and says of nothing that it makes it: checks see none of what it changes.
-    Nothing {
-        /// The step.
-        step: Name,
-    },
+    Nothing { step: Name },
     /// The steps may change everything, and a check fixes nothing: its pass is at most `reported`.
     Everything {
         /// The step of the check; `None`: a check of the plan itself.
         step: Option<Name>,
-        /// The check.
         check: Name,
         /// Files that it could fix.
         held: Vec<PathBuf>,
@@ -34,7 +30,6 @@ pub enum ProductAdvice {
     CheckInput {
         /// The step of the check; `None`: a check of the plan itself.
         step: Option<Name>,
-        /// The check.
         check: Name,
         /// The file, relative to the workspace.
         path: PathBuf,
@@ -43,7 +38,6 @@ pub enum ProductAdvice {
     },
     /// The products of a step have a file that checks usually rely on.
     Harness {
-        /// The step.
         step: Name,
         /// The file, relative to the workspace.
         path: PathBuf,

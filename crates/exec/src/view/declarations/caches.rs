@@ -39,7 +39,6 @@ pub(super) fn is_unnamed_cache(path: &Path, declared: &str) -> bool {
         })
 }
 
-/// True if a path is that of a cache, or in one.
 pub(crate) fn is_cache(path: &Path) -> bool {
     is_unnamed_cache(path, "")
 }

@@ -104,12 +104,10 @@ impl DeclaredProducts {
         Self { data: self.data.in_workspace(root), ..self }
     }
 
-    /// True for data.
     pub(crate) fn is_data(&self, path: &Path) -> bool {
         self.data.has(path)
     }
 
-    /// True for a product.
     pub(crate) fn has(&self, path: &Path) -> bool {
         let is_of_git = path.iter().any(|part| part == ".git");
         let named = |glob: &ProductGlob| glob.set.is_match(path) && !is_unnamed_cache(path, &glob.text);

@@ -45,7 +45,6 @@ pub(crate) struct IgnoreRules {
 }
 
 impl IgnoreRules {
-    /// Reads the rules for folders of a workspace.
     pub(crate) fn read(root: &Path, manifest: &WorkspaceManifest, folders: &[PathBuf]) -> Self {
         let mut rules = Self::of(above(root));
         let mut within = manifest.named(std::ffi::OsStr::new(IGNORE_FILE));

@@ -12,7 +12,6 @@ use wf_model::{JsonObject, Plan};
 pub struct UndeclaredFile {
     /// The step of the check; `None`: a check of the plan itself.
     pub step: Option<Name>,
-    /// The check.
     pub check: Name,
     /// The file, relative to the workspace.
     pub path: PathBuf,

@@ -27,7 +27,6 @@ impl ReportFolder {
         Self(above.join(format!("{}-{number}", std::process::id())))
     }
 
-    /// Returns its path.
     pub(super) fn path(&self) -> &Path {
         &self.0
     }

@@ -29,7 +29,6 @@ impl EventText {
         self.typed(kind, data);
     }
 
-    /// Returns the text.
     pub(super) fn finish(self) -> String {
         self.text
     }

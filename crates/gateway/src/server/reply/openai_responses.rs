@@ -79,7 +79,6 @@ fn output(asked: &ClientRequest, reply: &ModelReply, id: &str) -> Vec<Value> {
     message.into_iter().chain(calls).collect()
 }
 
-/// Returns the item of a call, in the kind of the tool that the client has.
 fn call_item(asked: &ClientRequest, call: &ToolCall, id: &str) -> Value {
     let function = |name: &str| {
         json!({

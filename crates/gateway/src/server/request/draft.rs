@@ -40,7 +40,6 @@ impl ConversationDraft {
         }
     }
 
-    /// Returns the messages.
     pub(super) fn finish(self) -> Vec<Message> {
         self.messages
     }

@@ -15,7 +15,6 @@ pub enum RequestError {
     Kind {
         /// The path of the field.
         field: String,
-        /// The kind that was expected.
         expected: &'static str,
     },
     /// A field has what no request to a model can carry here.
@@ -23,7 +22,6 @@ pub enum RequestError {
     Unsupported {
         /// The path of the field.
         field: String,
-        /// The content.
         content: String,
         /// The other way.
         advice: &'static str,

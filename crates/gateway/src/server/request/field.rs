@@ -1,7 +1,6 @@
 use super::RequestError;
 use crate::field::{FieldError, JsonField};
 
-/// A value of a request.
 pub(super) type RequestField<'a> = JsonField<'a, RequestError>;
 
 impl FieldError for RequestError {

@@ -20,7 +20,6 @@ pub(super) struct RequestDraft {
     pub(super) includes_usage: bool,
 }
 
-/// Reads the body of a request.
 pub fn read_request(api: ClientApi, body: &str) -> Result<ClientRequest, RequestError> {
     let json: Value = serde_json::from_str(body).map_err(|error| RequestError::Json(error.to_string()))?;
     let root = RequestField::root(&json);

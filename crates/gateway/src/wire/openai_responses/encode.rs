@@ -32,7 +32,6 @@ pub fn encode(wire: &WireRequest<'_>) -> Value {
     body
 }
 
-/// Returns the items of a message.
 fn items(message: &Message) -> Vec<Value> {
     match message {
         Message::User { text } => vec![user(text)],

@@ -48,7 +48,6 @@ pub(super) fn complete(plan: &mut PlanSpec, fields: &MappingFields<'_, '_>, deco
     plan.steps = Some(vec![step]);
 }
 
-/// Makes the id of the step of that of its plan.
 fn step_id(id: &Spanned<PlanId>, decoder: &mut SpecDecoder<'_>) -> Option<Spanned<Name>> {
     let name = Name::parse(&id.value.as_str().replace('-', "_")).ok();
     if name.is_none() {
@@ -86,7 +85,6 @@ fn default_agent(id: &Spanned<Name>) -> AgentSpec {
     }
 }
 
-/// Gives the step the outputs of the plan, which has their values from it.
 fn take_outputs(plan: &mut PlanSpec, step: &mut StepSpec, decoder: &mut SpecDecoder<'_>) {
     for (name, output) in &mut plan.outputs.0 {
         if let Some(value) = &output.value.value {

@@ -82,7 +82,6 @@ record! {
 words!(AgentEngine, AgentTool, AgentWorkspace, ModelApi, UntrustedRule, WorktreeMerge);
 
 impl AgentSpec {
-    /// Returns the choice of a model.
     pub fn choice(&self) -> Option<ModelChoice> {
         let role = self.role.as_ref().map(|role| ModelChoice::Role(role.value.clone()));
         role.or_else(|| self.model.as_ref().map(|model| ModelChoice::Model(model.value.clone())))

@@ -318,7 +318,6 @@ fn external(value: &MixedTaint) -> Option<&str> {
     (value.taint == TaintLevel::External).then_some(from)
 }
 
-/// True if a gate decides by a value.
 fn decides(gate: &GateSpec) -> bool {
     let always = gate.check.as_ref().map(|word| word.value) == Some(PredicateKind::ApprovalAlways);
     gate.provider.value == GateProviderKind::Predicate && !always

@@ -12,7 +12,6 @@ const INTERPRETERS: [&str; 16] = [
 
 /// A place at which a value could do harm.
 pub(super) struct TaintSink {
-    /// The name that is read.
     pub(super) name: ExprReference,
     /// The part of its value that is read.
     pub(super) path: Vec<LookupKey>,

@@ -102,7 +102,6 @@ impl SchemaWalk<'_> {
     }
 }
 
-/// The words that a schema lists.
 fn words(root: &Value, schema: &Value) -> Vec<Value> {
     let name = schema["$ref"].as_str().map(|name| name.trim_start_matches("#/$defs/"));
     let schema = name.map_or(schema, |name| &root["$defs"][name]);

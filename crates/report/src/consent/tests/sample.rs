@@ -323,7 +323,6 @@ pub(crate) const PARTS: &str = "---\nkind: plan\nid: parts\nparams: {what: {type
 const TOOLS: &str = "---\nname: tools\ndescription: Tools. Use them for tests.\nmetadata:\n  wf: |\n    \
     scripts: {scripts/tool.py: {args: {much: {type: integer, minimum: 211}}}}\n---\n";
 
-/// The parts of a plan with these steps.
 pub(crate) fn parts(steps: Vec<Step>) -> PlanParts {
     let (id, count) = (PlanId::parse("sample").unwrap(), steps.len());
     PlanParts::new(id, steps, count, defaults().policy)

@@ -9,7 +9,6 @@ use wf_model::{
     StepWork,
 };
 
-/// The plan.
 pub(crate) fn plan() -> Arc<Plan> {
     let parts = made("parts", vec![step("one", &[]), step("two", &[])], 2);
     let all = Step {

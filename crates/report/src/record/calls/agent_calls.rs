@@ -16,10 +16,8 @@ use wf_model::{Money, TokenUsage};
 /// The calls of an agent in one attempt.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct AgentCalls {
-    /// The attempt.
     #[serde(flatten)]
     pub attempt: Attempt,
-    /// The model.
     pub model: Name,
     /// The digest of the first request.
     pub request: Sha256Digest,
@@ -105,9 +103,7 @@ pub struct CallApproval {
 /// A tool call of an agent.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct ToolCallRecord {
-    /// The tool.
     pub tool: String,
-    /// The digest of the result.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub result: Option<Sha256Digest>,
     /// The reason why it was not executed.
@@ -301,7 +297,6 @@ impl AgentCalls {
         ends.fold(Money::default(), |sum, end| sum.plus(end.effort.cost))
     }
 
-    /// Returns the number of its tool calls.
     pub fn tool_count(&self) -> usize {
         self.calls.iter().map(|call| call.tools.len()).sum()
     }
@@ -325,7 +320,6 @@ impl AgentCalls {
 }
 
 impl ModelCallRecord {
-    /// Returns the digest of the reply, if there is one.
     pub fn reply(&self) -> Option<Sha256Digest> {
         match self.end.as_ref().map(|end| &end.outcome) {
             Some(ModelCallOutcome::Replied { reply, .. }) => Some(*reply),

@@ -18,7 +18,6 @@ const NOT_BEGUN: &str = "not begun";
 pub struct ShownModelCall {
     /// Its address in its run.
     pub address: String,
-    /// The model that was asked.
     pub asked: Name,
     /// The request, as it was sent after a cut; absent if it cannot be read.
     #[serde(skip_serializing_if = "Option::is_none")]

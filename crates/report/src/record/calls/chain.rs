@@ -12,7 +12,6 @@ use wf_model::Plan;
 /// that wait for each other, and those of the run itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct CallChain {
-    /// The calls on the chain, by caller.
     pub callers: BTreeMap<ModelCaller, usize>,
     /// The calls of each step that had to be made one after the other, whether it is on the chain or not.
     pub steps: BTreeMap<Name, usize>,
@@ -21,11 +20,9 @@ pub struct CallChain {
 /// The calls of a run, for its chain.
 #[derive(Clone, Copy, Debug)]
 pub struct CallSources<'a> {
-    /// The calls of its agents.
     pub agents: &'a [AgentCalls],
     /// The calls of its judges, gates and planners.
     pub asked: &'a [AskedCall],
-    /// The runs nested in it.
     pub nested: &'a [NestedRunRecord],
 }
 
@@ -68,7 +65,6 @@ impl CallChain {
         Self { callers: all.0, steps: steps.collect() }
     }
 
-    /// Returns the number of calls on it.
     pub fn total(&self) -> usize {
         self.callers.values().sum()
     }

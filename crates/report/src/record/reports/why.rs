@@ -25,7 +25,6 @@ pub use run::{deciding_tasks, explain_run};
 /// The parts of a step's explanation.
 #[derive(Clone, Copy, Debug)]
 pub struct StepExplanation<'a> {
-    /// The run.
     pub record: &'a RunRecord,
     /// The plan of the run.
     pub plan: &'a Plan,

@@ -13,7 +13,6 @@ use wf_model::{
 };
 use wf_store::{ArtifactRow, AttemptRow, CheckRow, RunRow, RunState, StepRow, StoreDurability};
 
-/// A name.
 pub(crate) fn name(text: &str) -> Name {
     Name::parse(text).unwrap()
 }
@@ -72,7 +71,6 @@ pub(crate) fn step(id: &str, state: StepState, standing: Standing) -> StepRow {
     }
 }
 
-/// An attempt and its exit.
 pub(crate) fn attempt(id: &str, attempt: u32, exit: WorkExit) -> AttemptRow {
     AttemptRow {
         step: name(id),

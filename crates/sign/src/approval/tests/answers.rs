@@ -151,7 +151,6 @@ fn a_proposal_is_of_everything_that_is_shown() {
     assert_eq!(first, proposal(&ask, &run(), plan, &[file]));
 }
 
-/// Returns an approval with this choice.
 fn choice(of: u8, word: &str) -> (u8, ApprovalStatement) {
     let said = TypedAnswer::Choice(word.into());
     (of, answer(of, ApprovalDecision::Approved).with_answer(Some(said)))

@@ -109,7 +109,6 @@ impl OwnedApprovalContext {
     }
 }
 
-/// Returns the refusal of a token.
 pub(in crate::approval) fn refused(token: &ApprovalToken, approvers: &Approvers) -> String {
     let deed = OwnedApprovalContext::default();
     refusal(verify(token, &deed.subject(), approvers, 0))

@@ -6,17 +6,14 @@ use crate::inspect::prose::{addresses, is_credential, keeps_credentials};
 /// The maximum number of places and moves of a skill that are followed.
 const MOST: usize = 60_000;
 
-/// The number of a place.
 pub(super) type ValuePlaceIx = usize;
 
 /// An event that concerns a value, at a location in a file.
 #[derive(Clone, Debug)]
 pub(super) struct ValueEvent {
-    /// The file.
     pub(super) file: String,
     /// The offset in it, in bytes.
     pub(super) at: usize,
-    /// The value.
     pub(super) place: ValuePlaceIx,
 }
 
@@ -49,7 +46,6 @@ pub(super) struct FlowFacts {
     pub(super) fetches: Vec<ValueEvent>,
     /// The fetches of the source code of a program, whose history is public.
     pub(super) sources: BTreeSet<usize>,
-    /// The sends.
     pub(super) sends: Vec<ValueSend>,
     /// The executions: of a text, or of files whose paths it holds.
     pub(super) runs: Vec<ValueEvent>,

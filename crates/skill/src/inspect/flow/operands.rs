@@ -4,9 +4,7 @@ use crate::inspect::shell::{CommandWord, UNKNOWN};
 
 /// The arguments of a command, and their values.
 pub(super) struct CommandOperands<'a> {
-    /// The words.
     pub(super) words: &'a [CommandWord],
-    /// A value for each.
     pub(super) values: Vec<ValuePlaceIx>,
 }
 

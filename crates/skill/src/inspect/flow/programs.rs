@@ -22,11 +22,9 @@ static PACKERS: WordList = WordList::of(include_str!("../tables/words/packers.tx
 pub(super) struct ProgramCall<'a> {
     /// The whole command.
     pub(super) command: &'a ShellCommand,
-    /// The program.
     pub(super) program: ExecutedProgram<'a>,
     /// Its arguments.
     pub(super) operands: CommandOperands<'a>,
-    /// Its input.
     pub(super) input: ValuePlaceIx,
     /// True if its input lists arguments: `xargs`.
     pub(super) reads_names: bool,

@@ -18,9 +18,7 @@ struct PythonCall<'t> {
     first: &'t str,
     /// Its offset, in bytes.
     at: usize,
-    /// Its arguments.
     arguments: Vec<PythonArgument<'t>>,
-    /// Its result.
     result: ValuePlaceIx,
 }
 

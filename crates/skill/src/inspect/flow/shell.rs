@@ -11,7 +11,6 @@ const DEEPEST: usize = 4;
 /// A text with commands, and its location.
 #[derive(Clone)]
 pub(super) struct CommandText<'a> {
-    /// The file.
     pub(super) file: &'a str,
     /// The scope that separates its variables from others.
     pub(super) scope: Rc<str>,
@@ -20,7 +19,6 @@ pub(super) struct CommandText<'a> {
 }
 
 impl CommandText<'_> {
-    /// Returns an event in this text.
     pub(super) fn event(&self, at: usize, place: ValuePlaceIx) -> ValueEvent {
         ValueEvent { file: self.file.to_owned(), at, place }
     }
@@ -138,7 +136,6 @@ impl ShellFactReader<'_, '_> {
         }
     }
 
-    /// Returns the place of a variable.
     pub(super) fn variable(&mut self, name: &str, _at: usize) -> ValuePlaceIx {
         let is_argument = name.bytes().all(|byte| byte.is_ascii_digit()) || matches!(name, "@" | "*");
         if is_argument && name != "0" {

@@ -4,7 +4,6 @@ use crate::inspect::python::{ScriptToken, ScriptTokenKind, outermost};
 pub(super) struct PythonStatement<'a> {
     /// Its indentation.
     pub(super) column: usize,
-    /// Its tokens.
     pub(super) tokens: &'a [ScriptToken],
 }
 

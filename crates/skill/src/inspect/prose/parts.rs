@@ -3,7 +3,6 @@
 pub(in crate::inspect) struct TextPassage<'a> {
     /// Its offset, in bytes.
     pub(in crate::inspect) at: usize,
-    /// Its text.
     pub(in crate::inspect) text: &'a str,
     /// Its language, if it is a fenced block.
     pub(in crate::inspect) fence: Option<&'a str>,

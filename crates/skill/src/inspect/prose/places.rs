@@ -13,7 +13,6 @@ fn place(address: &str) -> Option<String> {
     Some(format!("{host}/{path}").to_ascii_lowercase())
 }
 
-/// Returns the host of an address.
 pub(in crate::inspect) fn host(address: &str) -> Option<String> {
     place(address)?.split('/').next().map(str::to_owned)
 }
@@ -30,7 +29,6 @@ pub(super) fn is_published(addresses: &[&str]) -> bool {
     !addresses.is_empty() && addresses.iter().all(|one| is_publisher(one))
 }
 
-/// Returns the addresses in a text.
 pub(in crate::inspect) fn addresses(text: &str) -> Vec<&str> {
     let ends = |c: char| c.is_whitespace() || "\"'`)>]}|;,".contains(c);
     let starts = text.match_indices("://").map(|(at, _)| at);

@@ -6,7 +6,6 @@ use super::tokens::{ScriptDialect, ScriptToken, ScriptTokenKind, tokens};
 /// A program, as far as it was understood.
 #[derive(Debug, Default)]
 pub(in crate::inspect) struct ParsedProgram {
-    /// Its tokens.
     pub(in crate::inspect) tokens: Vec<ScriptToken>,
     /// The calls, with their full names.
     pub(in crate::inspect) calls: Vec<ParsedCall>,

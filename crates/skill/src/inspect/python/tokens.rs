@@ -7,9 +7,7 @@ pub(in crate::inspect) enum ScriptTokenKind {
     Name(String),
     /// A text: its content, and true if all of it is known.
     Text(Arc<str>, bool),
-    /// A number.
     Number(String),
-    /// One sign.
     Sign(char),
     /// The end of a statement's line.
     End,
@@ -20,7 +18,6 @@ pub(in crate::inspect) enum ScriptTokenKind {
 pub(in crate::inspect) struct ScriptToken {
     /// Its offset, in bytes.
     pub(in crate::inspect) at: usize,
-    /// Its kind.
     pub(in crate::inspect) kind: ScriptTokenKind,
 }
 
@@ -30,7 +27,6 @@ impl ScriptToken {
         self.kind == ScriptTokenKind::Sign(sign)
     }
 
-    /// Returns its name, if it is one.
     pub(in crate::inspect) fn name(&self) -> Option<&str> {
         match &self.kind {
             ScriptTokenKind::Name(name) => Some(name),

@@ -16,9 +16,7 @@ pub(in crate::inspect) struct ScriptPermissions {
 /// An inspection of a file.
 #[derive(Debug)]
 pub(in crate::inspect) struct FileInspection<'a> {
-    /// The file.
     pub(in crate::inspect) file: &'a str,
-    /// The permissions.
     pub(in crate::inspect) permissions: &'a ScriptPermissions,
     /// The issues found.
     pub(in crate::inspect) issues: Vec<InspectionIssue>,

@@ -8,7 +8,6 @@ static BEFORE: WordList = WordList::of(include_str!("../tables/words/wrappers.tx
 pub(in crate::inspect) const SHIFTS: [&str; 7] =
     ["exec", "command", "builtin", "nohup", "setsid", "sudo", "doas"];
 
-/// Shells.
 pub(in crate::inspect) const SHELLS: [&str; 7] = ["sh", "bash", "dash", "zsh", "ksh", "ash", "fish"];
 
 /// A program that a command executes, with its arguments.
@@ -51,7 +50,6 @@ impl<'a> ExecutedProgram<'a> {
         self.args.get(at + 1)
     }
 
-    /// True if it is a shell.
     pub(in crate::inspect) fn is_shell(&self) -> bool {
         SHELLS.contains(&self.name)
     }
@@ -61,7 +59,6 @@ impl<'a> ExecutedProgram<'a> {
         self.is_python() || matches!(self.name, "perl" | "ruby" | "node" | "php" | "deno" | "bun" | "lua")
     }
 
-    /// True if it is Python.
     pub(in crate::inspect) fn is_python(&self) -> bool {
         let rest = self.name.strip_prefix("python");
         rest.is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.'))

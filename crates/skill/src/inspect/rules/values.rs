@@ -31,7 +31,6 @@ pub(super) struct ScriptValues<'a> {
 /// The commands that a command executes.
 #[derive(Default)]
 pub(super) struct ExpandedCommands {
-    /// The expanded commands.
     pub(super) commands: Vec<ShellCommand>,
     /// The offset of a program known only at run time, and true if it is an argument of the script.
     pub(super) unknown: Option<(usize, bool)>,

@@ -47,7 +47,6 @@ impl OpenPipeline {
         }
     }
 
-    /// Ends a pipeline.
     pub(super) fn end(&mut self, out: &mut Vec<ShellPipeline>) {
         self.pipe();
         let commands = std::mem::take(&mut self.pipeline);

@@ -4,7 +4,6 @@ use super::lexer::ShellLexer;
 use super::words::{CommandWord, UNKNOWN};
 
 impl ShellLexer<'_> {
-    /// Reads one word.
     pub(super) fn word(&mut self) -> CommandWord {
         let mut word = CommandWord { at: self.base + self.at, ..CommandWord::default() };
         if self.takes("<(") || self.takes(">(") {

@@ -7,7 +7,6 @@ pub(in crate::inspect) struct CommandWord {
     pub(in crate::inspect) at: usize,
     /// Its text; parts known only at run time are U+0000.
     pub(in crate::inspect) text: String,
-    /// The variables in it.
     pub(in crate::inspect) vars: Vec<VariableUse>,
     /// True if it contains a command substitution.
     pub(in crate::inspect) has_command: bool,
@@ -15,7 +14,6 @@ pub(in crate::inspect) struct CommandWord {
     pub(in crate::inspect) inner: Vec<Self>,
     /// The words of a list in parentheses, if it is one.
     pub(in crate::inspect) items: Vec<Self>,
-    /// True if any of it is quoted.
     pub(in crate::inspect) is_quoted: bool,
     /// True if it is a value that is appended to another.
     pub(in crate::inspect) is_appended: bool,
@@ -88,7 +86,6 @@ pub(in crate::inspect) struct ShellCommand {
 pub(in crate::inspect) struct ShellPipeline {
     /// The commands piped into the group that contains it: any command of the group may read them.
     pub(in crate::inspect) before: Rc<[ShellCommand]>,
-    /// The commands.
     pub(in crate::inspect) commands: Vec<ShellCommand>,
 }
 

@@ -10,7 +10,6 @@ const FRAGMENTS: &str = include_str!("patterns/fragments.txt");
 pub(in crate::inspect) struct PatternHit<'t> {
     /// The broken rule.
     pub(in crate::inspect) rule: Rule,
-    /// The reason.
     pub(in crate::inspect) reason: &'static str,
     /// The occurrence of each pattern.
     pub(in crate::inspect) seen: Vec<regex::Match<'t>>,

@@ -18,7 +18,6 @@ impl WordList {
         rows(self.text).flat_map(str::split_whitespace)
     }
 
-    /// True if a word is in the list.
     pub(in crate::inspect) fn contains(&self, word: &str) -> bool {
         self.words.get_or_init(|| self.iter().collect()).contains(word)
     }

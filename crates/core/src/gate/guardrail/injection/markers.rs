@@ -23,7 +23,6 @@ const LEAK: &str = "to have instructions told";
 const SECRECY: &str = "to keep something from the user";
 const TEMPLATE: &str = "to forge a part of the conversation";
 
-/// The markers.
 pub const MARKERS: &[InjectionMarker] = &[
     words(
         OVERRIDE,

@@ -28,7 +28,6 @@ static KEYWORD: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(&format!("(?i-u:{})", words.join("|"))).ok()
 });
 
-/// True if a name is that of a secret.
 pub(in crate::gate::guardrail) fn names_secret(name: &str) -> bool {
     KEYWORD.as_ref().is_some_and(|regex| regex.is_match(name))
 }

@@ -45,7 +45,6 @@ impl MachineState {
 }
 
 impl ReusableResult {
-    /// True if it is the result of an item with this value.
     pub(in crate::machine) fn is_of(&self, item: &StepItem) -> bool {
         self.item_digest.is_none_or(|digest| digest == item.digest())
     }

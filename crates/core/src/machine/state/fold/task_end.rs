@@ -44,7 +44,6 @@ pub(in crate::machine) struct TaskEnd {
     pub(in crate::machine) state: StepState,
     pub(in crate::machine) standing: Standing,
     pub(in crate::machine) allowed_to_fail: bool,
-    /// The time of the end.
     pub(in crate::machine) at: Moment,
 }
 

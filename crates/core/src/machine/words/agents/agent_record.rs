@@ -51,7 +51,6 @@ pub struct AgentRecord {
     /// The number of questions that it asked people.
     #[serde(default)]
     pub questions: u32,
-    /// The last of these questions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_question: Option<ToolCallSubject>,
     /// The answer of people to it, until its call ends.
@@ -111,7 +110,6 @@ pub enum ToolRecord {
     Started,
     /// It was executed.
     Ended {
-        /// The digest of the result.
         result: Sha256Digest,
         /// The estimated tokens of the result.
         tokens: u64,
@@ -138,12 +136,10 @@ pub(in crate::machine) enum AgentStep {
     Serve,
     /// The answer is judged.
     Judge,
-    /// The agent ends.
     End(WorkExit),
 }
 
 impl AgentTurn {
-    /// Returns the calls that the tool call at a position makes.
     pub(in crate::machine) fn calls_of_tool(&self, position: u32) -> Vec<String> {
         let Some(ModelCallOutcome::Replied { tool_calls, .. }) = &self.outcome else {
             return Vec::new();
@@ -164,9 +160,7 @@ impl AgentTurn {
 /// A reply that a program got.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClientReply {
-    /// The digest of its request.
     pub request: Sha256Digest,
-    /// The digest of the reply.
     pub reply: Sha256Digest,
     /// The reasons of the tool calls in the reply that it did not get, by position.
     pub refusals: BTreeMap<u32, String>,
@@ -361,6 +355,5 @@ pub(in crate::machine) struct ClientRepairRecord {
 pub struct PersonAnswer {
     /// The names of those who answered.
     pub by: Vec<String>,
-    /// The text.
     pub text: String,
 }

@@ -26,7 +26,6 @@ impl KnownReads {
         }
     }
 
-    /// Reads a value, which is a template if it is text.
     pub(super) fn value(&self, key: &str, value: &Value) -> Result<Template, String> {
         match value {
             Value::String(text) => self.template(key, text),

@@ -20,8 +20,8 @@
 //! reuse      the results that a run takes from one that it repeats
 //! ```
 //!
-//! Two names lead back up. A nested run has a loop of its own inside the unit of the attempt that it is
-//! (`nested::running` names `dispatch`), and a run holds its agents at work (`run::context` names `agent`).
+//! Two names lead back up. A nested run has a loop of its own inside the unit of the attempt it is (`nested::running`
+//! names `dispatch`), and a run holds its agents at work (`run::context` names `agent`).
 //!
 //! Start at `dispatch`: its `units` name the room for each kind of work. Read `run` and `session` for the words, and the
 //! other rooms when a unit leads there; the documentation of each says where to start.

@@ -1,4 +1,4 @@
-//! Processes, requests and files: everything that the engine starts is started here.
+//! Processes, requests and files: everything the engine starts is started here.
 //!
 //! Everything is bounded: memory regardless of a step's output, disk by the log limit, time by the
 //! caller's timeout and short internal grace periods. Every future may be dropped at any point; the
@@ -104,5 +104,5 @@ pub type HostEnv = std::collections::BTreeMap<String, String>;
 /// A complete environment for a process: sorted, each name once.
 pub type ProcessEnv = Vec<(String, String)>;
 
-/// A callback that receives the masked output of a piece of work while it runs.
+/// A callback receiving the masked output of a piece of work while it runs.
 pub type OnOutput = Box<dyn FnMut(log::LogStream, &[u8]) + Send>;

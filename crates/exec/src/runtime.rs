@@ -1,4 +1,4 @@
-//! The runtime of an engine and of a supervisor: one thread that waits for everything, and a few for work that blocks.
+//! The runtime of an engine and of a supervisor: one thread waiting for everything, and a few for work that blocks.
 //!
 //! A thread takes memory even while it waits: its stack, and what the allocator sets apart for it. By default, work that
 //! blocks gets a thread each, and fifty steps that end at once took fifty. Where memory is limited, the process was

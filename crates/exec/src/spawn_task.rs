@@ -1,7 +1,7 @@
 use tokio::task::JoinSet;
 
-/// Runs the work as a tokio task that is aborted when this future is dropped. Waking the outermost
-/// future of a runtime costs two system calls, waking a task none.
+/// Runs the work as a tokio task aborted when this future is dropped. Waking the outermost future of a runtime costs
+/// two system calls, waking a task none.
 pub async fn spawn_task<T: Send + 'static>(work: impl Future<Output = T> + Send + 'static) -> T {
     let mut tasks = JoinSet::new();
     tasks.spawn(work);

@@ -13,7 +13,7 @@ pub enum StopLevel {
 }
 
 impl StopLevel {
-    /// Returns the receiver for work that nothing stops.
+    /// Returns the receiver for unstoppable work.
     pub fn never() -> tokio::sync::watch::Receiver<Self> {
         tokio::sync::watch::channel(Self::No).1
     }

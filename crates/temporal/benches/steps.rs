@@ -1,7 +1,8 @@
-//! The cost of steps on a backend: `cargo bench -p wf-temporal --bench steps` runs a plan of 1,000 steps that do nothing with
-//! 1, 2 and 4 workers, and prints steps per second, the time that a step takes alone, and the memory of a worker. Beside
-//! it: the same plan here, and a workflow of the same library that starts as many processes and does nothing else.
-//! `-- --steps N` takes another number. It needs a server: `crates/temporal/tests/install`; and `cargo build --release --bin wf`.
+//! The cost of steps on a backend: `cargo bench -p wf-temporal --bench steps` runs a plan of 1,000 steps that do
+//! nothing with 1, 2 and 4 workers, and prints steps per second, the time a step takes alone, and the memory of a
+//! worker. Beside it: the same plan here, and a workflow of the same library that starts as many processes and does
+//! nothing else. `-- --steps N` takes another number. It needs a server: `crates/temporal/tests/install`; and
+//! `cargo build --release --bin wf`.
 
 #![expect(
     clippy::print_stdout,
@@ -28,7 +29,7 @@ use std::time::{Duration, Instant};
 use cpu::Spent;
 use farm::Farm;
 
-/// The number of steps that a worker does at once, at most.
+/// The number of steps a worker does at once, at most.
 const AT_ONCE: usize = 100;
 
 fn main() {
@@ -66,7 +67,8 @@ fn main() {
 /// The cost of something.
 struct Measurement {
     took: Duration,
-    /// The processor time of the server, of the workers, of the steps that they began, of this program, and of what it called.
+    /// The processor time of the server, of the workers, of the steps they began, of this program, and of what it
+    /// called.
     cpu: [Duration; 5],
 }
 

@@ -1,10 +1,10 @@
 //! Runs of `wf` on a Temporal server: any number of workers, and no process that must live.
 //!
-//! A run is a workflow around the same machine that the local engine drives, with one more for each run that is nested in
-//! it, and each effect of a machine is an activity that carries it out with the code of the local engine. What is large goes
+//! A run is a workflow around the same machine the local engine drives, with one more for each run nested in it, and
+//! each effect of a machine is an activity carrying it out with the code of the local engine. What is large goes
 //! through an object store and not through the history: texts of plans, logs, artifacts, the files of the workspace.
-//! `wf run --on NAME` starts [`follow()`] as a program, which passes on the events of the run to be recorded and shown where
-//! the command was given.
+//! `wf run --on NAME` starts [`follow()`] as a program, which passes on the events of the run to be recorded and shown
+//! where the command was given.
 //!
 //! ```text
 //! worker ──▶ goals ──▶ follower ──▶ workflows ──▶ host ──▶ run ──▶ messages ──▶ files, locks

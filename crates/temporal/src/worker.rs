@@ -24,7 +24,7 @@ use crate::workflows::waits::HOST_QUEUE;
 use crate::workflows::work_ledgers::WorkflowLedgers;
 use crate::workflows::workflow::RunWorkflow;
 
-/// The time without work after which a worker ends that was told to: its last reports are sent by then.
+/// The time without work before the end of a worker told to end: its last reports are sent by then.
 const IDLE: Duration = Duration::from_secs(10);
 
 /// A worker's place.
@@ -33,7 +33,7 @@ pub struct WorkerPlace {
     pub folder: PathBuf,
     /// The names of the queues whose steps it does.
     pub queues: Vec<String>,
-    /// A name that no other worker has.
+    /// A name no other worker has.
     pub identity: String,
     /// Its environment.
     pub host: Host,
@@ -46,7 +46,7 @@ pub enum WorkerFailure {
     #[error("the backend has no queue `{queue}`; it has {known}")]
     Queue {
         queue: String,
-        /// The queues that there are.
+        /// The existing queues.
         known: String,
     },
     /// The object store cannot be used.

@@ -1,4 +1,4 @@
-//! The beginning of an agent: its model, its tools, its servers, and the conversation that it is given or continues.
+//! The beginning of an agent: its model, its tools, its servers, and the conversation it is given or continues.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -40,31 +40,31 @@ use wf_model::{AgentTool, AgentWork, JsonObject, ModelChoice, ModelDefinition, R
 const UNCONFINED: &str =
     "agents work only in the sandbox, which is off here; remove `sandbox: off` from wf.yaml";
 
-/// The parts of an agent that is ready to work.
+/// The parts of an agent ready to work.
 struct PreparedAgent {
     model: ModelDefinition,
     /// The place of its tools.
     command: ProcessCommand,
     servers: AgentServers,
     dialogue: AgentDialogue,
-    /// The program that works as the agent, if it is one of its own.
+    /// The program working as the agent, if it is one of its own.
     client: Option<ClientSession>,
     recollection: AgentRecollection,
     continued: Option<ContinuedConversation>,
     mode: AgentMode,
 }
 
-/// The knowledge that an agent has of what was before its run.
+/// The knowledge an agent has of what was before its run.
 #[derive(Default)]
 struct AgentRecollection {
-    /// The conversation that it continues, as it gets it.
+    /// The conversation it continues, as it gets it.
     conversation: Option<PriorConversation>,
     /// The knowledge of memory about its task, as it is told.
     calibration: MemoryCalibration,
 }
 
 impl AttemptTask {
-    /// Briefs an agent that begins, or restores one that goes on after a crash.
+    /// Briefs an agent that begins, or restores one going on after a crash.
     pub(crate) async fn brief(
         self,
         record: Option<Box<AgentRecord>>,
@@ -129,7 +129,7 @@ impl AttemptTask {
         Ok(Some(InputKind::Briefed { briefing: Box::new(briefing), mistake }))
     }
 
-    /// Returns what an agent works with; `None` if it was told to end first.
+    /// Returns the parts of an agent; `None` if it was told to end first.
     async fn prepare_agent(
         &self,
         step: &PlanStep,
@@ -219,7 +219,7 @@ impl AttemptTask {
         }
     }
 
-    /// Returns what an agent that begins knows of what was before.
+    /// Returns the knowledge of a new agent of earlier runs.
     async fn recollect(&self, work: &AgentWork) -> Result<AgentRecollection, WorkError> {
         let mut conversation = None;
         if let Some(used) = &work.conversation {
@@ -229,7 +229,7 @@ impl AttemptTask {
         Ok(AgentRecollection { conversation, calibration: self.calibration(work)? })
     }
 
-    /// Returns the knowledge of memory about the task of an agent that recalls one.
+    /// Returns the knowledge of memory about the task of an agent recalling one.
     fn calibration(&self, work: &AgentWork) -> Result<MemoryCalibration, WorkError> {
         let Some(task) = &work.recall else {
             return Ok(MemoryCalibration::default());

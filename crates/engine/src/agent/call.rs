@@ -89,7 +89,7 @@ pub(crate) async fn call_model(
     Ok(Some(session.replied(&dialogue, end)))
 }
 
-/// Creates the end of a call that was not sent yet.
+/// Creates the end of a call not sent yet.
 fn unsent(attempt: Attempt, call: u32) -> ModelCallEnd {
     ModelCallEnd {
         attempt,
@@ -128,7 +128,7 @@ impl AgentSession {
         InputKind::Replied { end: Box::new(end), mistake }
     }
 
-    /// Takes what came of a call that was sent.
+    /// Takes the outcome of a sent call.
     async fn take_answer(
         &self,
         dialogue: &mut AgentDialogue,
@@ -163,7 +163,7 @@ impl AgentSession {
         Ok(())
     }
 
-    /// Returns the tools that a reply calls, each with the mistake for which it is not executed.
+    /// Returns the tools a reply calls, each with the mistake for which it is not executed.
     fn screen(&self, reply: &ModelReply) -> Vec<RequestedTool> {
         let screened = reply.tool_calls.iter().map(|call| {
             // A program of its own brings its tools.

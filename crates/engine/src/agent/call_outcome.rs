@@ -13,28 +13,28 @@ pub(super) struct CallOutcome {
     pub(super) is_error: bool,
     /// The source of the text, if it is from outside.
     pub(super) outside: Option<String>,
-    /// The change of a breaker that it caused.
+    /// The change of a breaker it caused.
     pub(super) breaker: Option<BreakerNote>,
 }
 
 impl CallOutcome {
-    /// Creates the outcome of a call that was carried out.
+    /// Creates the outcome of a call carried out.
     pub(super) fn done(text: String, outside: Option<String>) -> Self {
         Self { text, is_error: false, outside, breaker: None }
     }
 
-    /// Creates the outcome of a call that was not carried out, or failed.
+    /// Creates the outcome of a call not carried out, or failed.
     pub(super) fn failed(text: String) -> Self {
         Self { is_error: true, ..Self::done(text, None) }
     }
 
-    /// Creates the outcome of what a process did.
+    /// Creates the outcome of a process.
     pub(super) fn of_process(outcome: ToolOutcome, source: String) -> Self {
         let ToolOutcome { text, is_error, is_untrusted, .. } = outcome;
         Self { is_error, ..Self::done(text, is_untrusted.then_some(source)) }
     }
 
-    /// Creates the outcome of a question that people answered.
+    /// Creates the outcome of a question answered by people.
     pub(super) fn answered(answer: &PersonAnswer, mask: &SecretMask) -> Self {
         Self::done(mask.text(&answer_text(answer)).into_owned(), None)
     }

@@ -1,4 +1,4 @@
-//! The conversations of a run that a backend drives: its hosts have neither the state of the workspace nor its other runs.
+//! The conversations of a run a backend drives: its hosts have neither the state of the workspace nor its other runs.
 //!
 //! ```text
 //! before it starts   EarlierConversations ──▶ with the definition of the run
@@ -21,7 +21,7 @@ use wf_model::{ConversationUse, Step, StepWork};
 use wf_store::StoreError;
 
 impl EarlierConversations {
-    /// Reads the conversations of the session of a run that its plan, or one that this uses, names.
+    /// Reads the conversations of the session of a run that its plan, or one this uses, names.
     pub(crate) fn of(run: &RunContext) -> Result<Self, StoreError> {
         let plans = family(&run.plan);
         let steps = plans.iter().flat_map(|plan| plan.steps());
@@ -38,7 +38,7 @@ impl EarlierConversations {
     }
 }
 
-/// Returns the conversation that a step continues, if its work is an agent that does.
+/// Returns the conversation a step continues, if its work is an agent that does.
 fn continued(step: &Step) -> Option<&ConversationUse> {
     match &step.work {
         StepWork::Agent(work) => work.conversation.as_ref(),
@@ -46,7 +46,7 @@ fn continued(step: &Step) -> Option<&ConversationUse> {
     }
 }
 
-/// True if the work of an attempt is an agent that continues a conversation.
+/// True if the work of an attempt is an agent continuing a conversation.
 pub(crate) fn continues_conversation(run: &RunContext, attempt: &Attempt) -> bool {
     continued(&step_of(run, &attempt.place)).is_some()
 }

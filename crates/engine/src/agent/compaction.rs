@@ -1,4 +1,4 @@
-//! The call of the compactor: the machine decides what its answer means.
+//! The call of the compactor: the machine decides the meaning of its answer.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -77,7 +77,7 @@ async fn ask(
 }
 
 impl AgentDialogue {
-    /// Notes in the log what the compactor said.
+    /// Notes in the log the compactor's answer.
     fn log_compaction(&mut self, said: &Result<String, String>) {
         let one_line = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
         match said {

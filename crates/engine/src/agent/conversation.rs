@@ -2,7 +2,7 @@
 //!
 //! A conversation belongs to the session of its run: under the same name, each session has one of its own.
 //!
-//! **Invariant:** a turn counts only if its step succeeded with that attempt: what failed, or was lost, is in no
+//! **Invariant:** a turn counts only if its step succeeded with that attempt: failed and lost attempts are in no
 //! conversation. The file is there before the end of the attempt is recorded.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -22,7 +22,7 @@ use wf_exec::WorkError;
 use wf_model::{AgentWork, ConversationUse, MoodWeights, PersonaEvent};
 use wf_store::{BlobStore, StateFolder, StepRow, StoreDurability, StoreError, StoreReader};
 
-/// Returns what is left of a conversation that an attempt continues.
+/// Returns what is left of a conversation an attempt continues.
 pub(super) async fn prior_conversation(
     run: &Arc<RunContext>,
     attempt: &Attempt,
@@ -52,18 +52,18 @@ pub(super) async fn prior_conversation(
     Ok(PriorConversation { mood, ..PriorConversation::of(&used.name, counted, now, used.idle) })
 }
 
-/// The conversation that an agent continues, and what it was asked.
+/// The conversation an agent continues, and what it was asked.
 pub(super) struct ContinuedConversation {
     pub(super) name: Name,
     pub(super) question: String,
-    /// The event that a person lets the step tell.
+    /// The event a person lets the step tell.
     pub(super) event: Option<PersonaEvent>,
     /// True if its persona has moods, which attempts without an answer change, too.
     pub(super) has_moods: bool,
 }
 
 impl ContinuedConversation {
-    /// Returns the conversation of an agent that is asked something; `None`: it continues none.
+    /// Returns the conversation of an agent asked something; `None`: it continues none.
     pub(super) fn of(work: &AgentWork, question: String) -> Option<Self> {
         let persona = work.persona.as_ref();
         Some(Self {
@@ -82,7 +82,7 @@ impl ContinuedConversation {
         self.put(run, attempt, None, None).await
     }
 
-    /// Adds the turn of an attempt. `untrusted` is the source of untrusted text that its agent was given.
+    /// Adds the turn of an attempt. `untrusted` is the source of untrusted text its agent was given.
     pub(super) async fn add(
         &self,
         run: &RunContext,
@@ -178,7 +178,7 @@ pub(super) fn turns(folder: &Path, state: &Path) -> Result<ConversationTurns, St
     Ok(ConversationTurns { counted, occurred })
 }
 
-/// Removes the turns in a folder that no agent can get any more.
+/// Removes the turns in a folder no agent can get any more.
 pub(super) fn prune(folder: &Path, state: &Path) -> Result<(), StoreError> {
     let blobs = folder_blobs(folder);
     for digest in outdated(&judged(folder, state)?) {
@@ -190,11 +190,11 @@ pub(super) fn prune(folder: &Path, state: &Path) -> Result<(), StoreError> {
 
 /// A turn and its part in the conversation.
 struct JudgedTurn {
-    /// The digest that is the name of its file.
+    /// The digest, and name, of its file.
     digest: Sha256Digest,
     turn: ConversationTurn,
     standing: TurnStanding,
-    /// The events that it tells of.
+    /// The events it tells of.
     occurred: Vec<PersonaOccurrence>,
 }
 
@@ -211,7 +211,8 @@ enum TurnStanding {
     Lost,
 }
 
-/// Returns the turns to remove, of all turns, newest first: what is lost, and what is older than the last that counts.
+/// Returns the turns to remove, of all turns, newest first: the lost ones, and those older than the last one with
+/// weight.
 fn outdated(judged: &[JudgedTurn]) -> Vec<Sha256Digest> {
     let mut counted = 0;
     let old = judged.iter().filter(|judged| {

@@ -1,4 +1,4 @@
-//! The tools of an agent that the engine carries out itself: it searches memory, adds notes to it, and fetches pages.
+//! The tools of an agent the engine carries out itself: it searches memory, adds notes to it, and fetches pages.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -31,7 +31,7 @@ pub(super) async fn search_memory(
     }
 }
 
-/// Fetches a page. The address is what a model said, in which secrets that the run knows are masked.
+/// Fetches a page. The address is from a model, with the known secrets of the run masked.
 pub(super) async fn fetch(
     target: &FetchTarget,
     mask: &SecretMask,
@@ -50,7 +50,7 @@ pub(super) struct NoteSource {
     pub(super) untrusted: bool,
 }
 
-/// Adds a note, with working trust. The same note is added once, so that the call may be repeated.
+/// Adds a note, with working trust. The same note is added once, so the call may be repeated.
 pub(super) async fn remember(
     run: Arc<RunContext>,
     draft: NoteDraft,

@@ -1,4 +1,4 @@
-//! The parts of an agent's conversation that gates are asked about: what they rewrite, and what approvers see.
+//! The parts of an agent's conversation that gates are asked about: the text they rewrite, and the text approvers see.
 
 use serde_json::{Value, json};
 
@@ -88,7 +88,7 @@ pub(crate) async fn answer_exchange(
 }
 
 impl AgentDialogue {
-    /// Returns the text that the model did not get before the next call.
+    /// Returns the text the model did not get before the next call.
     pub(super) fn news(&self, question: &ExchangeQuestion) -> String {
         let Some(reply) = self.reply.as_ref().filter(|_| question.start.is_some()) else {
             return news_of(&self.request);

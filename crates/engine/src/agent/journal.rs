@@ -3,10 +3,10 @@
 use wf_core::agent::{ModelReply, ToolCall, ToolResult};
 use wf_exec::log::{LogStream, LogWriter};
 
-/// The number of characters of a tool's arguments and result that the log of an attempt shows.
+/// The number of characters of a tool's arguments and result the log of an attempt shows.
 const SHOWN: usize = 200;
 
-/// The log of an agent's attempt, as people read it: what the model says, which tools it calls, what they return.
+/// The log of an agent's attempt, as people read it: the words of the model, its tool calls and their results.
 pub(super) struct AgentLog(LogWriter);
 
 impl AgentLog {

@@ -32,9 +32,9 @@ pub(super) struct ServerPlace<'a> {
     pub(super) command: &'a ProcessCommand,
     pub(super) limits: McpLimits,
     pub(super) health: StoredHealth,
-    /// The mask of what servers say: they get the secrets of the step.
+    /// The mask for the words of servers: they get the secrets of the step.
     pub(super) mask: SecretMask,
-    /// The changes of breakers that the attempt caused.
+    /// The changes of breakers the attempt caused.
     pub(super) breakers: &'a BreakerNotes,
 }
 
@@ -58,8 +58,8 @@ pub(super) struct AgentServers {
 }
 
 impl AgentServers {
-    /// Starts servers where the scripts of a step are started, and checks that they list what was reviewed. What they
-    /// list instead is written to the log, for who reviews it.
+    /// Starts servers where the scripts of a step are started, and checks they list what was reviewed. A different list
+    /// is written to the log, for review.
     pub(super) async fn start(
         servers: Vec<McpServer>,
         place: ServerPlace<'_>,
@@ -206,7 +206,7 @@ impl AgentServers {
     }
 }
 
-/// Starts a server, and returns what it lists.
+/// Starts a server, and returns its list.
 async fn open(
     command: &ProcessCommand,
     limits: McpLimits,

@@ -7,10 +7,10 @@
 //!
 //! A [session](session::AgentSession) holds the conversation of one attempt. After a crash it is built anew from the
 //! recorded facts and the stored bodies; its MCP servers are started anew.
-//! **Invariant:** a body is stored before the fact that names it is recorded.
+//! **Invariant:** a body is stored before the fact naming it is recorded.
 //!
-//! Start at `session`, then `brief`, `call` and `tool`. `exchange` and `supplement` are what gates see and add,
-//! `conversation` what outlives an attempt.
+//! Start at `session`, then `brief`, `call` and `tool`. `exchange` and `supplement` are the texts gates see and add,
+//! `conversation` the part outliving an attempt.
 
 mod brief;
 mod call;

@@ -17,13 +17,13 @@ pub(super) struct AgentMode {
     pub(super) told: Option<InteractionMode>,
     /// The mode as it was resolved; `None`: the plan alone says it.
     pub(super) resolved: Option<ResolvedMode>,
-    /// The tools that the agent may call: where it is not to ask by itself, without `ask`.
+    /// The tools the agent may call: where it is not to ask by itself, without `ask`.
     pub(super) tools: Vec<AgentTool>,
 }
 
 impl AttemptTask {
-    /// Returns the mode of an agent. Nothing but the plan and its values decides it, so that an agent that goes on after
-    /// a crash has the same.
+    /// Returns the mode of an agent. Nothing but the plan and its values decides it, so that an agent going on after a
+    /// crash has the same.
     pub(super) fn agent_mode(&self, step: &Step, work: &AgentWork) -> Result<AgentMode, WorkError> {
         let of_plan = self.run.plan.parts().interaction_mode;
         let Some(signals) = &work.interaction else {
@@ -56,7 +56,7 @@ impl AttemptTask {
     }
 }
 
-/// The words that the signals of a turn are, by their keys.
+/// The words the signals of a turn are, by their keys.
 struct SaidWords(BTreeMap<&'static str, String>);
 
 impl SaidWords {

@@ -1,4 +1,4 @@
-//! The calls that a model asks for, read by the tool that they name.
+//! The calls a model asks for, read by the tool they name.
 
 use super::session::AgentSession;
 use wf_core::agent::{
@@ -58,7 +58,7 @@ impl AgentCall<'_> {
         }
     }
 
-    /// Returns the calls that it makes, of a script or to a host.
+    /// Returns the calls it makes, of a script or to a host.
     pub(super) fn calls(&self) -> Vec<String> {
         match self {
             Self::Sandbox(ToolRequest::Run { script, .. }) => calls_of_script(script).into_iter().collect(),

@@ -19,7 +19,7 @@ use wf_core::machine::{Attempt, AttemptEnd, WorkExit};
 use wf_exec::process::ProcessCommand;
 use wf_model::{AgentDispatch, AgentSkill, AgentTool, FetchHost, ModelDefinition, RequiredOutput};
 
-/// The agents of a run that are at work.
+/// The working agents of a run.
 #[derive(Default)]
 pub(crate) struct LiveAgents(Mutex<BTreeMap<Attempt, Arc<AgentSession>>>);
 
@@ -30,13 +30,13 @@ pub(crate) struct AgentSession {
     pub(super) began: Moment,
     pub(super) model: ModelDefinition,
     pub(super) tools: Vec<AgentTool>,
-    /// The plans that it may start as child runs.
+    /// The plans it may start as child runs.
     pub(super) dispatch: Option<Box<AgentDispatch>>,
-    /// The skills whose scripts the model may call.
+    /// The skills with scripts for the model.
     pub(super) skills: Vec<AgentSkill>,
     /// The hosts from which the model may fetch pages.
     pub(super) hosts: Vec<FetchHost>,
-    /// The files and folders whose text is not trusted.
+    /// The files and folders with untrusted text.
     pub(super) untrusted: Vec<String>,
     pub(super) servers: AgentServers,
     pub(super) outputs: Vec<RequiredOutput>,
@@ -45,9 +45,9 @@ pub(crate) struct AgentSession {
     pub(super) reliance: Mutex<Option<ReliedEvidence>>,
     pub(super) bodies: CallBodies,
     pub(super) dialogue: tokio::sync::Mutex<AgentDialogue>,
-    /// The program that works as the agent, if it is one of its own.
+    /// The program working as the agent, if it is one of its own.
     pub(super) client: Option<tokio::sync::Mutex<ClientSession>>,
-    /// The conversation that it continues, and what it was asked.
+    /// The conversation it continues, and what it was asked.
     pub(super) continued: Option<ContinuedConversation>,
 }
 
@@ -61,7 +61,7 @@ pub(super) struct AgentDialogue {
     pub(super) failure: Option<ModelCallFailure>,
     /// The results of its tool calls, by position.
     pub(super) results: BTreeMap<u32, ToolResult>,
-    /// The position of a tool call that was under way when an engine died.
+    /// The position of a tool call under way when an engine died.
     pub(super) interrupted: Option<u32>,
     /// The cut of the last request.
     pub(super) context: ContextCut,
@@ -75,13 +75,13 @@ impl LiveAgents {
         agents.insert(session.task.attempt.clone(), Arc::new(session));
     }
 
-    /// Returns an agent at work. The machine names only those that were briefed.
+    /// Returns an agent at work. The machine names only briefed ones.
     pub(super) fn get(&self, attempt: &Attempt) -> Result<Arc<AgentSession>, EngineError> {
         let agents = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         agents.get(attempt).cloned().ok_or(EngineError::Stuck)
     }
 
-    /// Forgets an agent that waited for an approval, and ends its log: whoever goes on with it writes it anew.
+    /// Forgets an agent that waited for an approval, and ends its log: the next engine writes it anew.
     pub(super) async fn close(&self, attempt: &Attempt) {
         let Ok(session) = self.remove(attempt) else {
             return;
@@ -101,7 +101,7 @@ impl LiveAgents {
 }
 
 impl AgentDialogue {
-    /// Begins with the request that a program of its own makes.
+    /// Begins with the request a program of its own makes.
     pub(super) fn begin_request(&mut self, request: ModelRequest) {
         self.request = request;
         (self.reply, self.failure) = (None, None);
@@ -148,7 +148,7 @@ impl AgentDialogue {
         self.request.append_turn(reply, results, repairs);
     }
 
-    /// Returns the request that follows the last reply.
+    /// Returns the request following the last reply.
     pub(super) fn next_request(
         &self,
         refusals: &BTreeMap<u32, String>,
@@ -183,7 +183,7 @@ pub(crate) struct AgentEnding {
     pub(crate) exit: WorkExit,
     /// The digest of the answer of a program of its own.
     pub(crate) answer: Option<Sha256Digest>,
-    /// The source of untrusted text that it was given.
+    /// The source of untrusted text it was given.
     pub(crate) untrusted: Option<String>,
 }
 

@@ -1,4 +1,4 @@
-//! The scripts of skills that an agent calls: as a step would run them, with no more than the step has.
+//! The scripts of skills an agent calls: as a step would run them, with no more than the step has.
 
 use tokio::sync::watch;
 
@@ -57,7 +57,7 @@ impl AgentSession {
     }
 }
 
-/// Returns a step of an agent as one that runs a script: with the permissions and limits of both.
+/// Returns a step of an agent as one running a script: with the permissions and limits of both.
 fn narrowed(step: &Step, script: &AgentSkillScript, work: StepWork) -> Step {
     let allow = step.allow.as_deref().map(|allow| Box::new(allow.intersection(&script.allow)));
     Step {
@@ -69,7 +69,7 @@ fn narrowed(step: &Step, script: &AgentSkillScript, work: StepWork) -> Step {
     }
 }
 
-/// Returns the outputs that a script wrote, as a line for the model; empty if there are none.
+/// Returns the outputs a script wrote, as a line for the model; empty if there are none.
 fn outputs_line(written: &str, declared: &[RequiredOutput]) -> Result<String, WorkError> {
     let values = parse(written, declared).map_err(|problems| WorkError::logical(problems.join("; ")))?;
     if values.is_empty() {

@@ -14,8 +14,8 @@ use wf_core::machine::{
 use wf_exec::WorkError;
 use wf_model::TokenUsage;
 
-/// Stores the texts that gates give to a model call, masked. What a gate read is not known: if the step reads what is from
-/// outside, or its agent was given such text, so is its context.
+/// Stores the texts that gates give to a model call, masked. The inputs of a gate are not known: if the step reads what
+/// is from outside, or its agent was given such text, so is its context.
 pub(super) async fn store_supplement(
     run: &RunContext,
     session: &AgentSession,

@@ -23,7 +23,7 @@ use wf_exec::agent_tool::{ToolEnvironment, run_tool};
 const INTERRUPTED: &str = "the engine was interrupted while this call was executed, so its result is unknown: look at \
     the workspace before you go on";
 
-/// Returns a tool call that a model asked for.
+/// Returns a tool call a model asked for.
 pub(crate) async fn tool_call(run: &RunContext, id: &ToolCallId) -> Option<ToolCall> {
     let session = run.agents.get(&id.attempt).ok()?;
     let dialogue = session.dialogue.lock().await;
@@ -33,7 +33,7 @@ pub(crate) async fn tool_call(run: &RunContext, id: &ToolCallId) -> Option<ToolC
 /// A tool call to be executed.
 pub(crate) struct ToolOrder {
     pub(crate) id: ToolCallId,
-    /// The time that no limit of the attempt counts.
+    /// The time no limit of the attempt counts.
     pub(crate) waited: Duration,
     /// The result, of a call of `dispatch` or `collect`.
     pub(crate) children: Option<Box<ChildrenReport>>,
@@ -91,7 +91,7 @@ pub(crate) async fn call_tool(
 
 /// The state in which a call finds its attempt.
 struct CallState {
-    /// The time that the attempt has left.
+    /// The time the attempt has left.
     time_left: Option<Duration>,
     /// True if the call was under way when the engine ended.
     interrupted: bool,

@@ -1,4 +1,4 @@
-//! The words of the command that a step executes.
+//! The words of the command a step executes.
 
 use std::collections::BTreeMap;
 use std::path::Path;

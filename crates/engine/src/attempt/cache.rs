@@ -65,10 +65,10 @@ pub(crate) async fn restore_cached(
     Ok(Some(InputKind::Looked { place, found }))
 }
 
-/// A result that was found; the error is the reason why it cannot be used.
+/// A found result; the error is the reason why it cannot be used.
 type FoundResult = Option<Result<CacheEntry, String>>;
 
-/// Finds a result: one of this state, else one that others share.
+/// Finds a result: one of this state, else one others share.
 async fn find(run: &RunContext, key: &Sha256Digest) -> Result<FoundResult, StoreError> {
     let session = &run.session;
     if !session.reuses {
@@ -85,7 +85,7 @@ async fn find(run: &RunContext, key: &Sha256Digest) -> Result<FoundResult, Store
     Ok(found)
 }
 
-/// A task whose result is looked for.
+/// A task with a lookup of its result.
 struct KeyedTask {
     task: AttemptTask,
     key: Sha256Digest,
@@ -138,7 +138,7 @@ impl KeyedTask {
     }
 }
 
-/// Notes the key that the result of a task was looked for on another host.
+/// Notes the key the result of a task was looked for on another host.
 pub(crate) fn remember_key(run: &RunContext, lookup: CacheLookup) {
     let (globs, earlier) = (globs_of(&lookup.parts), EarlierFiles::default());
     run.remember_key(KnownKey { lookup, globs, earlier });

@@ -1,4 +1,4 @@
-//! The work of a step in an attempt: its process, its request, its wait, or the plan that it runs.
+//! The work of a step in an attempt: its process, its request, its wait, or the plan it runs.
 //!
 //! ```text
 //! cache: the result is known ──▶ restored, no attempt

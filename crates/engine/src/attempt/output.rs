@@ -9,11 +9,11 @@ use wf_model::Step;
 use crate::run::AttemptTask;
 use wf_core::observe::{OutputInterest, OutputStream};
 
-/// The number of last lines shown to observers that want only these; a view keeps fewer.
+/// The number of last lines shown to observers wanting only these; a view keeps fewer.
 const MAX_END_LINES: usize = 100;
 
 impl AttemptTask {
-    /// Returns the callback that shows all output while it is printed.
+    /// Returns the callback showing all output while it is printed.
     pub(crate) fn on_output(&self) -> Option<OnOutput> {
         let (run, attempt) = (Arc::clone(&self.run), self.attempt.clone());
         let show = move |stream: log::LogStream, bytes: &[u8]| {
@@ -27,7 +27,7 @@ impl AttemptTask {
     }
 
     /// Digests its log, which is complete; `None`: it wrote none. One that cannot be read has no digest: its writer has
-    /// reported that.
+    /// reported the failure.
     pub(super) async fn log_digest(&self) -> Option<LogDigest> {
         let (logs, attempt) = (log::RunLogs::new(self.run.dir.clone()), self.attempt.clone());
         if logs.length(&attempt).is_ok_and(|length| length == 0) {

@@ -61,7 +61,7 @@ impl AttemptTask {
     }
 }
 
-/// The connections whose secrets a request has: their services are called by it.
+/// The connections with secrets in a request: their services are called by it.
 struct ServiceCall {
     health: StoredHealth,
     connections: BTreeSet<CallTarget>,
@@ -76,7 +76,7 @@ impl ServiceCall {
         Ok(Self { health, connections })
     }
 
-    /// Notes its exit, whose text has no secrets. Returns what it did to breakers.
+    /// Notes its exit, with a text free of secrets. Returns its effects on breakers.
     async fn end(self, exit: &WorkExit) -> Vec<BreakerNote> {
         let mut notes = Vec::new();
         let Some(end) = service_end(exit) else {

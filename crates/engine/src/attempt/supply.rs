@@ -1,5 +1,5 @@
-//! The inputs of a step before it begins, and its precondition: in a run that was approved in
-//! advance, the workspace is as approved.
+//! The inputs of a step before it begins, and its precondition: in a run approved in advance, the workspace is as
+//! approved.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -19,8 +19,8 @@ use crate::run::scope::secrets_read;
 use crate::session::waiting::wait_for_stop;
 
 impl AttemptTask {
-    /// Returns the secrets that a step reads; their programs may run only where the step may.
-    /// `None` if it was told to end first: a program that prints one may take its time.
+    /// Returns the secrets a step reads; their programs may run only where the step may. `None` if it was told to end
+    /// first: a program printing one may take its time.
     pub(crate) async fn secrets(
         &self,
         step: &Step,
@@ -55,8 +55,7 @@ impl AttemptTask {
         found.is_some_and(|secret| matches!(secret.source, SecretSource::Command(_)))
     }
 
-    /// Notes that a connection was used, so that it is kept alive. If that cannot be written, only
-    /// that is lost.
+    /// Notes that a connection was used, so it is kept alive. If the note cannot be written, only the note is lost.
     fn note_connection_used(&self, name: &EnvName) {
         let mut declared = self.run.plan.parts().secrets.iter();
         let from = declared.find(|secret| secret.name == *name);
@@ -90,7 +89,7 @@ impl AttemptTask {
         }
     }
 
-    /// Returns the verified files that a step sees as they were kept, as far as it is confined.
+    /// Returns the verified files a step sees as they were kept, as far as it is confined.
     pub(super) async fn kept_copies(
         &self,
         step: &Step,
@@ -100,7 +99,7 @@ impl AttemptTask {
         copies::blocking(&self.run, move |run| copies::of_step(run, &attempt, allow.as_deref())).await
     }
 
-    /// Notes the verified files that the step declares and changed.
+    /// Notes the verified files the step declares and changed.
     pub(super) async fn release_changed(&self) {
         let place = self.attempt.place.clone();
         let released = copies::blocking(&self.run, move |run| {

@@ -27,7 +27,7 @@ use crate::run::AttemptTask;
 use crate::run::current_step::step_of;
 use crate::session::UnitResult;
 
-/// The part of the engine's own environment that a step in a container sees.
+/// The part of the engine's own environment a step in a container sees.
 static NOTHING: HostEnv = HostEnv::new();
 
 impl AttemptTask {
@@ -108,7 +108,7 @@ impl AttemptTask {
         limit.map(|limit| limit.saturating_sub(spent))
     }
 
-    /// Runs the step's process, or determines the state of one that an earlier engine asked for.
+    /// Runs the step's process, or determines the state of one an earlier engine asked for.
     async fn process(
         &self,
         step: &Step,
@@ -172,8 +172,7 @@ impl AttemptTask {
         AttemptEnd { outputs, usage, left: gone.left, ..ended }
     }
 
-    /// Returns the end of an attempt that was under way when an engine died; `None` if it is still
-    /// to begin.
+    /// Returns the end of an attempt under way when an engine died; `None` if it is still to begin.
     async fn recall_outcome(&self, stop: &watch::Receiver<StopLevel>) -> Option<ProcessOutcome> {
         self.since?;
         let session = &self.run.session;
@@ -286,7 +285,7 @@ impl AttemptTask {
         Ok(ProcessCommand { argv: Vec::new(), env, cwd, sandbox, pins: run.pins.clone(), input: None })
     }
 
-    /// Returns the container in which it runs, if it does.
+    /// Returns the container where it runs, if it does.
     fn container<'a>(
         &'a self,
         step: &'a Step,

@@ -1,4 +1,4 @@
-//! The part of the state of a workspace that a run elsewhere may need.
+//! The part of the state of a workspace a run elsewhere may need.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -19,25 +19,25 @@ use crate::session::{EngineError, EngineSession};
 /// The number of cached results of a step that are carried, at most: the latest ones.
 const RESULTS_OF_STEP: u32 = 50;
 
-/// The part of the state of a workspace that goes with a run.
+/// The part of the state of a workspace going with a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CarriedState {
-    /// The session of the workspace that the run belongs to.
+    /// The session of the workspace the run belongs to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<SessionName>,
     /// All that memory knows, if the run may ask for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory: Option<MemoryBundle>,
-    /// The record of the run that it repeats.
+    /// The record of the run it repeats.
     #[serde(default)]
     pub past: PastRuns,
-    /// The cached results that the run may find.
+    /// The cached results the run may find.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub results: Vec<CacheEntry>,
 }
 
 impl CarriedState {
-    /// Reads what a run may need.
+    /// Reads the state a run may need.
     pub(crate) fn of(run: &RunContext) -> Result<Self, StoreError> {
         let (session, reader) = (&run.session, run.session.store.reader()?);
         let past = match &run.past {
@@ -66,7 +66,7 @@ impl CarriedState {
         Ok(Self { session: None, memory, past: PastRuns::default(), results })
     }
 
-    /// Returns the paths of the files that results of the repeated run are compared with, and those that they restore.
+    /// Returns the paths of the files that results of the repeated run are compared with, and those they restore.
     pub(super) fn past_files(&self) -> BTreeSet<String> {
         let mut files = self.past.files();
         let keys = self.past.cache_keys();

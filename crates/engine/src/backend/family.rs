@@ -1,7 +1,7 @@
 //! The copies of a run and of the runs nested in it, which machines elsewhere decide about.
 //!
-//! **Invariant:** what is recorded of the family is the beginning of the one order in which it happened. So an event of an
-//! outer run that relies on a nested one is recorded after it, and a nested run is open until the end of its attempt is.
+//! **Invariant:** what is recorded of the family is the beginning of the one order in which it happened. So an event of
+//! an outer run relying on a nested one is recorded after it, and a nested run is open until the end of its attempt is.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -37,7 +37,7 @@ impl RunFamily {
         Ok(Self { outermost, nested: BTreeMap::new() })
     }
 
-    /// Returns the number of events that are recorded of all its runs, also of those that have ended.
+    /// Returns the number of events recorded of all its runs, also of those that have ended.
     pub(super) fn recorded_count(&self, store: &Store) -> Result<u64, StoreError> {
         if self.outermost.event_count() == 0 {
             Ok(0)
@@ -72,8 +72,8 @@ impl RunFamily {
         Ok(())
     }
 
-    /// Adds the next events of a run. They are durable afterwards, and then shown. A nested run that has ended with them
-    /// is closed.
+    /// Adds the next events of a run. They are durable afterwards, and then shown. A nested ended run with them is
+    /// closed.
     pub async fn extend(&mut self, run: &RunId, events: Vec<Event>) -> Result<(), EngineError> {
         let ended: Vec<RunId> = events.iter().filter_map(|event| ended_run(run, &event.fact)).collect();
         let replica = match self.nested.get_mut(run) {
@@ -114,7 +114,7 @@ impl RunFamily {
         }
     }
 
-    /// Returns the requests of all runs that wait for approvers.
+    /// Returns the requests of all runs waiting for approvers.
     pub(super) fn open_requests(&self) -> Vec<(RunId, ApprovalRequest)> {
         let of = |replica: &RunReplica| {
             let run = replica.id().clone();
@@ -170,7 +170,7 @@ fn not_under_way(run: &RunId) -> EngineError {
 }
 
 impl RunFamily {
-    /// Writes additions that were made elsewhere to the state, and shows what the user should know of them.
+    /// Writes additions made elsewhere to the state, and shows what the user should know of them.
     pub(super) async fn write_additions(
         &self,
         additions: Vec<StateAddition>,

@@ -13,7 +13,7 @@ use super::family::RunFamily;
 use super::remote::ToBackend;
 use crate::session::{EngineError, EngineSession};
 
-/// The time after which an answer that was delivered and led to nothing was not enough.
+/// The time after which an answer delivered without effect was not enough.
 const COUNTING_TIME: Duration = Duration::from_secs(10);
 
 /// Sends a message.
@@ -27,7 +27,7 @@ pub(crate) async fn send(sender: &mut LineSender, message: &ToBackend) {
 pub(super) struct BackendLink {
     sender: LineSender,
     sent: BTreeSet<(RunId, u32, String)>,
-    /// The number of answers that were passed on and have not been delivered.
+    /// The number of answers passed on, and not yet delivered.
     undelivered: usize,
     /// The time of the last delivery.
     delivered_at: Option<Instant>,

@@ -1,4 +1,4 @@
-//! Runs that a backend drives: a machine elsewhere decides, hosts do the work, and the record is kept here.
+//! Runs a backend drives: a machine elsewhere decides, hosts do the work, and the record is kept here.
 //!
 //! ```text
 //! here       remote ──▶ the program of the backend ──▶ events ──▶ family: a copy of the run, and of each nested in it

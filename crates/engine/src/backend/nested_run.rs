@@ -24,11 +24,11 @@ use crate::run::AttemptTask;
 use crate::run::current_step::step_of;
 use crate::session::{EngineError, FinishedRun};
 
-/// A run of the plan of a step, or one that its agent started, as far as its attempt decides about it.
+/// A run of the plan of a step, or one its agent started, as far as its attempt decides about it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct NestedRun {
     pub outer: RunId,
-    /// The attempt that it is, or whose agent started it.
+    /// The attempt it is, or whose agent started it.
     pub attempt: Attempt,
     /// Its id in the attempt, if an agent started it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -43,7 +43,7 @@ pub struct NestedRun {
     /// The key of the item whose attempt it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub item_key: Option<String>,
-    /// The results of the run that it repeats which were not as that had left them when it began.
+    /// The results of the repeated run no longer as left when it began.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub dropped: Vec<DiscardedResult>,
 }
@@ -59,7 +59,7 @@ impl NestedRun {
         self.child_id().map_or_else(|| self.attempt.to_string(), |id| id.attempt_path())
     }
 
-    /// Returns the child run of an agent that it is, if it is one.
+    /// Returns the child run of an agent it is, if it is one.
     pub fn child_id(&self) -> Option<ChildId> {
         Some(ChildId { attempt: self.attempt.clone(), child: self.child.clone()? })
     }
@@ -152,7 +152,7 @@ impl RunReplica {
         Ok(Self::of_nested(plan_run::open(place, beginning)?))
     }
 
-    /// Returns the work of ending the attempt that a nested run was, or the child run of an agent. `timed_out`: a limit
+    /// Returns the work of ending the attempt a nested run was, or the child run of an agent. `timed_out`: a limit
     /// ended it.
     pub fn end_nested(
         &self,

@@ -1,5 +1,5 @@
-//! The record of the run that a run elsewhere repeats: what the runs nested in it reuse is decided where they begin again, by
-//! the same rules as here, which read a record.
+//! The record of the run a run elsewhere repeats: what the runs nested in it reuse is decided where they begin again,
+//! by the same rules as here, which read a record.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,7 +22,7 @@ use crate::session::{EngineError, EngineSession};
 pub struct PastRuns {
     /// The repeated run; `None`: no record is needed.
     pub repeated: Option<RunId>,
-    /// The runs, each after the one that it is nested in.
+    /// The runs, each after the one it is nested in.
     runs: Vec<PastRun>,
 }
 
@@ -66,7 +66,7 @@ impl PastRuns {
         Ok(Self { repeated: Some(repeated.clone()), runs })
     }
 
-    /// Returns the paths of the files that its results are compared with.
+    /// Returns the paths of the files its results are compared with.
     pub(crate) fn files(&self) -> BTreeSet<String> {
         let events = self.runs.iter().flat_map(|past| &past.events);
         let files = events.flat_map(|event| match &event.fact {

@@ -1,11 +1,12 @@
 //! A run on a backend: a program of its own drives it somewhere else, and says here what has happened.
 //!
-//! The program reads [`ToBackend`] from its standard input and writes [`FromBackend`] to its standard output, one JSON value
-//! in each line. What a run begins with, and with it the use of its approval, is recorded here before the program starts it
-//! there ([`FromBackend::Ready`], [`ToBackend::Start`]). The events of the run and of all nested in it come in one order.
-//! Before it passes on events, it puts the files that they name among those of the state. What it says is recorded, and
-//! shown, as if the run were here; if it ends too early, the run goes on without it, and it can be started anew to follow
-//! the run. A run that was terminated there is brought to its end here, where nothing of it is done any more.
+//! The program reads [`ToBackend`] from its standard input and writes [`FromBackend`] to its standard output, one JSON
+//! value in each line. What a run begins with, and with it the use of its approval, is recorded here before the program
+//! starts it there ([`FromBackend::Ready`], [`ToBackend::Start`]). The events of the run and of all nested in it come
+//! in one order. Before it passes on events, it puts the files they name among those of the state. What it says is
+//! recorded, and shown, as if the run were here; if it ends too early, the run goes on without it, and it can be
+//! started anew to follow the run. A run terminated there is brought to its end here, where nothing of it is done any
+//! more.
 
 use std::path::PathBuf;
 use std::pin::Pin;
@@ -47,7 +48,7 @@ const LIMITS: DialogueLimits = DialogueLimits {
 /// The interval between two looks for answers of approvers.
 const ANSWER_POLL_INTERVAL: Duration = Duration::from_millis(300);
 
-/// A program that drives runs on a backend.
+/// A program driving runs on a backend.
 #[derive(Clone, Debug)]
 pub struct BackendProgram {
     /// The name of the backend, in messages.
@@ -91,11 +92,11 @@ impl BackendProgram {
 pub enum ToBackend {
     /// The run to follow, or to prepare if no more than its opening is recorded; always the first message.
     Follow(Box<BackendRun>),
-    /// To start the run that is prepared: its opening is recorded. If it was started before, it is that one.
+    /// To start the prepared run: its opening is recorded. If it was started before, it is that one.
     Start,
     /// A signed answer to a request.
     Answer {
-        /// The run that asks.
+        /// The asking run.
         run: RunId,
         request: u32,
         /// The answer.
@@ -109,7 +110,7 @@ pub enum ToBackend {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FromBackend {
-    /// All is there that the run needs to start.
+    /// Everything is there for the start of the run.
     Ready,
     /// A nested run, before its events that follow.
     Nested(Box<NestedRun>),
@@ -124,12 +125,12 @@ pub enum FromBackend {
         place: TaskId,
         lock: String,
         run: RunId,
-        /// The task of that run.
+        /// The task of this run.
         holder: TaskId,
     },
     /// An answer to a request reached the run, or was refused by it.
     Delivered,
-    /// Something that the user should know.
+    /// Something the user should know.
     Note(String),
     /// The reason why the program ends before the run does.
     Failed(String),
@@ -141,15 +142,15 @@ pub enum FromBackend {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct BackendRun {
     pub run: RunId,
-    /// The number of its events that are recorded here, with those of the runs nested in it.
+    /// The number of its events recorded here, with those of the runs nested in it.
     pub recorded: u64,
     /// Its opening, recorded or not.
     pub opening: Vec<Event>,
-    /// The results of the run that it repeats, until it is started.
+    /// The results of the run it repeats, until it is started.
     pub retried: RetriedResults,
-    /// The conversations that its agents may continue, until it is started.
+    /// The conversations its agents may continue, until it is started.
     pub conversations: EarlierConversations,
-    /// The part of the state that goes with it, until it is started.
+    /// The part of the state going with it, until it is started.
     pub carried: CarriedState,
     /// The root of its workspace.
     pub root: PathBuf,
@@ -162,20 +163,20 @@ pub struct BackendRun {
     pub approved: Option<RunApproval>,
     /// The approvers whose answers count.
     pub approvers: Approvers,
-    /// The configuration that it runs under.
+    /// The configuration it runs under.
     pub config: Value,
-    /// True if it was begun there, so that it is not to be started.
+    /// True if it was begun there, so it is not to be started.
     #[serde(default)]
     pub is_begun: bool,
 }
 
 impl BackendRun {
-    /// True if more than its opening is recorded, so that it was started.
+    /// True if more than its opening is recorded, so it was started.
     pub fn is_started(&self) -> bool {
         self.recorded > self.opening.len() as u64
     }
 
-    /// Describes the run as far as it is recorded. `past` is the run that it repeats.
+    /// Describes the run as far as it is recorded. `past` is the run it repeats.
     fn recorded_as(
         self,
         family: &RunFamily,
@@ -197,7 +198,7 @@ impl BackendRun {
         Ok(Self { retried, conversations, carried, ..message })
     }
 
-    /// Describes a run of which nothing is recorded yet.
+    /// Describes a run without a record yet.
     fn of(session: &EngineSession, request: &RunRequest) -> Self {
         Self {
             run: request.run.clone(),
@@ -219,7 +220,7 @@ impl BackendRun {
     }
 }
 
-/// Starts a run on a backend, or follows one that was started there, until it is over. The first interrupt of this program
+/// Starts a run on a backend, or follows one started there, until it is over. The first interrupt of this program
 /// cancels the run, unless that is left there.
 pub fn run_on(
     session: &Arc<EngineSession>,
@@ -301,7 +302,7 @@ async fn follow(
     }
 }
 
-/// Returns the remark that a task of a run has a lock which another one waits for.
+/// Returns the remark a task of a run has a lock which another one waits for.
 fn lock_held(lock: String, run: RunId, holder: &TaskId) -> TaskRemark {
     TaskRemark::LockHeld(LockHolder {
         key: LockKey::Name(lock),

@@ -1,4 +1,4 @@
-//! A run that a machine elsewhere decides about: its log is copied here, and this process works for it or shows it.
+//! A run a machine elsewhere decides about: its log is copied here, and this process works for it or shows it.
 //!
 //! The copy is a run like any other in the state of this process: what reads the record of a run reads this one. It decides
 //! nothing. **Invariant:** it has the events of the run in their order and without a gap, from the first one on.
@@ -122,40 +122,40 @@ impl RunReplica {
         self.end.as_ref()
     }
 
-    /// Returns the requests that wait for approvers.
+    /// Returns the requests waiting for approvers.
     pub fn open_requests(&self) -> Vec<ApprovalRequest> {
         self.machine.state().open_requests().cloned().collect()
     }
 
-    /// Returns the requests that wait for approvers, as a suspended run names them.
+    /// Returns the requests waiting for approvers, as a suspended run names them.
     pub fn questions(&self) -> Vec<SuspendedRequest> {
         let run = &self.run.run_ref;
         let named = |ask| SuspendedRequest { run: run.clone(), ask };
         self.open_requests().into_iter().map(named).collect()
     }
 
-    /// True if nothing happens until a person decides, given the nested runs that wait for people, by the names of the
-    /// attempts that they are.
+    /// True if nothing happens until a person decides, given the nested runs waiting for people, by the names of the
+    /// attempts they are.
     pub(super) fn only_waits_for_people(&self, nested: &BTreeSet<String>) -> bool {
         self.machine.state().only_waits_for_people(self.machine.plan(), nested)
     }
 
-    /// Returns the conversations that its agents may continue, as they are now.
+    /// Returns the conversations its agents may continue, as they are now.
     pub(super) fn earlier_conversations(&self) -> Result<EarlierConversations, StoreError> {
         EarlierConversations::of(&self.run)
     }
 
-    /// True if the work of an attempt is an agent that continues a conversation.
+    /// True if the work of an attempt is an agent continuing a conversation.
     pub fn continues_conversation(&self, attempt: &Attempt) -> bool {
         agent::continues_conversation(&self.run, attempt)
     }
 
-    /// Returns the path of a text that the run made, by its digest.
+    /// Returns the path of a text the run made, by its digest.
     pub fn text_path(&self, digest: &Sha256Digest) -> PathBuf {
         generated::bodies(&self.run).path(digest)
     }
 
-    /// Stores a text that the run made.
+    /// Stores a text the run made.
     pub fn put_text(&self, text: &[u8]) -> Result<Sha256Digest, StoreError> {
         generated::bodies(&self.run).put_bytes(text)
     }
@@ -165,7 +165,7 @@ impl RunReplica {
         copies::discard(&self.run);
     }
 
-    /// Adds the events that follow those that it has. They are durable afterwards, and then shown.
+    /// Adds the events following those it has. They are durable afterwards, and then shown.
     pub async fn extend(&mut self, events: Vec<Event>) -> Result<(), EngineError> {
         if events.is_empty() {
             return Ok(());
@@ -206,7 +206,7 @@ impl RunReplica {
         self.run.session.observe(|observer| observer.remark(&self.run.run_ref, place, remark));
     }
 
-    /// Lets those that work for the run know of an event that the machine has.
+    /// Lets those that work for the run know of an event the machine has.
     fn note(&mut self, event: &Event) {
         self.run.note_event(event);
         match &event.fact {
@@ -232,7 +232,7 @@ impl RunReplica {
         Ok(opening::begin(&self.run)?)
     }
 
-    /// Returns the work that an effect asks for; `None`: it is not work. `stop` ends it.
+    /// Returns the work an effect asks for; `None`: it is not work. `stop` ends it.
     pub fn work(
         &self,
         effect: Effect,
@@ -269,8 +269,8 @@ fn is_of_opening(fact: &EventKind) -> bool {
 }
 
 impl RunReplica {
-    /// Takes over an addition that work for this run made elsewhere, as far as other work needs it: the result of a task is
-    /// kept under the key that it was looked for, and agents find what others noted.
+    /// Takes over an addition that work for this run made elsewhere, as far as other work needs it: the result of a
+    /// task is kept under the key it was looked for, and agents find what others noted.
     pub async fn take_over(&self, addition: StateAddition) -> Result<(), StoreError> {
         match addition {
             StateAddition::Lookup(lookup) => {

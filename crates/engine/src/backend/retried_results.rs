@@ -1,4 +1,4 @@
-//! The results of an earlier run that a run elsewhere begins with.
+//! The results of an earlier run a run elsewhere begins with.
 
 use std::collections::BTreeSet;
 
@@ -11,18 +11,18 @@ use crate::files::recorded_results::{RecordedResults, reused_results};
 use crate::reuse::RepeatedRun;
 use wf_model::JsonObject;
 
-/// The results of the run that a run repeats, as decided where both are recorded.
+/// The results of the run a run repeats, as decided where both are recorded.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RetriedResults {
     kept: Vec<ReusedResult>,
     left: Vec<DeselectedStep>,
     dropped: Vec<DiscardedResult>,
-    /// The files that the reused results are made of, as paths in the workspace.
+    /// The files the reused results are made of, as paths in the workspace.
     pub artifacts: BTreeSet<String>,
 }
 
 impl RetriedResults {
-    /// Returns what a run takes from the run that it repeats.
+    /// Returns what a run takes from the run it repeats.
     pub(crate) fn of(
         reader: &StoreReader,
         past: &RepeatedRun,
@@ -38,7 +38,7 @@ impl RetriedResults {
         Ok(Self { kept, left: past.deselected_steps(), dropped: past.dropped().to_vec(), artifacts })
     }
 
-    /// Adds them to the input that the run begins with.
+    /// Adds them to the input the run begins with.
     pub fn add_to(&self, input: InputKind) -> InputKind {
         match input {
             InputKind::Begin { baseline, approved, advice, intent, .. } => InputKind::Begin {

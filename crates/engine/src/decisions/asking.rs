@@ -1,6 +1,6 @@
 //! The decisions of approvers: their signed answers, as far as they are recorded.
 //!
-//! A replay has nobody to ask. It may be given the answers of the run that it repeats: whoever starts it vouches for them.
+//! A replay has nobody to ask. It may be given the answers of the run it repeats: its starter vouches for them.
 
 use std::sync::Arc;
 
@@ -36,7 +36,7 @@ pub(crate) async fn check_decision_last(run: Arc<RunContext>, ask: Box<ApprovalR
     Ok(found.or(Some(InputKind::Woke { timer })))
 }
 
-/// Returns the input that follows from answers to a request, as far as they count; `None`: not enough have answered.
+/// Returns the input following from answers to a request, as far as they count; `None`: not enough have answered.
 pub(crate) async fn decide(
     run: Arc<RunContext>,
     ask: Box<ApprovalRequest>,
@@ -68,7 +68,7 @@ fn approval_outcome(run: &RunContext, ask: &ApprovalRequest) -> Result<Option<Ap
     outcome_of(run, ask, &tokens)
 }
 
-/// Returns the decision on a request that follows from answers.
+/// Returns the decision on a request following from answers.
 fn outcome_of(
     run: &RunContext,
     ask: &ApprovalRequest,

@@ -1,5 +1,5 @@
-//! Gates at a point of a run: the machine decides which to ask, and what the results mean. One of their providers is a
-//! model that judges.
+//! Gates at a point of a run: the machine chooses the gates to ask, and judges the results. One of their providers is a
+//! judging model.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -73,7 +73,7 @@ impl GateEvaluation {
         Ok(Some(InputKind::Gated { place, point, gated, tool_call, arguments, exchange }))
     }
 
-    /// Adds the part of an agent's conversation that the gates are about.
+    /// Adds the part of an agent's conversation the gates are about.
     async fn put_exchange(&self, context: &mut GateContext) -> Result<(), WorkError> {
         match &self.question.exchange {
             Some(question) => put_exchange(&self.run, question, context).await,

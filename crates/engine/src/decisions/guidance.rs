@@ -1,4 +1,4 @@
-//! The call of a planner about a step whose attempts fail: the machine decides what its answer means.
+//! The call of a planner about a step whose attempts fail: the machine decides the meaning of its answer.
 
 use std::sync::Arc;
 use std::time::Duration;

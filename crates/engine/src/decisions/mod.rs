@@ -1,7 +1,7 @@
-//! The decisions that others make about a run: gates, approvers and planners.
+//! The decisions others make about a run: gates, approvers and planners.
 //!
-//! The machine asks, and decides what an answer means. **Invariant:** an approval counts only for the request and the
-//! evidence that were signed. **Invariant:** the plans in a proposal are read before it is accepted.
+//! The machine asks, and decides the meaning of an answer. **Invariant:** an approval counts only for the request and
+//! the evidence that were signed. **Invariant:** the plans in a proposal are read before it is accepted.
 //!
 //! Start at `gating`; `asking` looks for answers of people, `planning` and `guidance` call a planner.
 

@@ -1,4 +1,4 @@
-//! The call of a planner for alternatives: the machine decides what its answer means.
+//! The call of a planner for alternatives: the machine decides the meaning of its answer.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,7 +19,7 @@ use crate::run::RunContext;
 use crate::session::UnitResult;
 use crate::session::waiting::wait_for_stop;
 
-/// The answer of a planner, and what it used.
+/// The answer of a planner, and its usage.
 struct PlannerAnswer {
     said: Result<String, String>,
     calls: PlannerCalls,

@@ -35,8 +35,8 @@ pub fn run(session: &Arc<EngineSession>, request: RunRequest) -> Result<Finished
     })
 }
 
-/// Resumes an interrupted run. `plan` is made of the texts that the run was recorded with; `past`
-/// is the run that it repeats, as it was when it began.
+/// Resumes an interrupted run. `plan` is made of the texts the run was recorded with; `past` is the run it repeats, as
+/// it was when it began.
 pub fn resume(
     session: &Arc<EngineSession>,
     run: &RunId,
@@ -46,7 +46,7 @@ pub fn resume(
     resume_run(session, run, plan, past, StopLevel::No)
 }
 
-/// Brings an interrupted run to its end: what is left of it is cancelled.
+/// Brings an interrupted run to its end: its remains are cancelled.
 pub fn cancel(
     session: &Arc<EngineSession>,
     run: &RunId,
@@ -84,7 +84,7 @@ fn resume_run(
     })
 }
 
-/// Returns the session that a recorded run belongs to.
+/// Returns the session a recorded run belongs to.
 fn session_of(session: &EngineSession, run: &RunId) -> Result<Option<SessionName>, StoreError> {
     Ok(session.store.log_reader()?.run(run)?.session)
 }
@@ -136,8 +136,7 @@ fn run_and_conclude(
     finished
 }
 
-/// Ends the leftovers of ended runs whose engines died: services that their steps started, and the
-/// supervisors of these.
+/// Ends the leftovers of ended runs whose engines died: services their steps started, and the supervisors of these.
 pub fn tidy(state: &StateFolder) -> Result<(), EngineError> {
     block_on(sweep(state))
 }

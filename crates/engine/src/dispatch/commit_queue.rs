@@ -1,4 +1,4 @@
-//! The decisions that are not durable yet.
+//! The decisions not durable yet.
 //!
 //! All that is decided between two waits of the loop is sent to the disk in one write.
 
@@ -20,7 +20,7 @@ pub(super) struct PendingTurn {
 pub(super) struct CommitQueue {
     /// The run itself, if nothing of it is recorded yet.
     new: Option<NewRun>,
-    /// The number of events of the run that the store has, or is about to have.
+    /// The number of events of the run the store has, or is about to have.
     follows: u64,
     sent: VecDeque<(WriteTicket<AppendResult>, Vec<PendingTurn>)>,
     pending: Vec<PendingTurn>,
@@ -52,7 +52,7 @@ impl CommitQueue {
         effects.any(|effect| matches!(effect, Effect::Unlock { place: of } if of == place))
     }
 
-    /// Sends what was decided since the last time.
+    /// Sends the decisions since the last time.
     pub(crate) fn send(&mut self, run: &RunContext) {
         if self.pending.is_empty() {
             return;
@@ -85,7 +85,7 @@ impl CommitQueue {
         }
     }
 
-    /// Removes and returns what was sent first, which is now durable.
+    /// Removes and returns the first sent decision, now durable.
     pub(super) fn take_durable(&mut self) -> Vec<PendingTurn> {
         self.sent.pop_front().map(|(_, decided)| decided).unwrap_or_default()
     }

@@ -43,9 +43,9 @@ pub(crate) struct RunDispatcher {
     pub(super) lock_waits: BTreeMap<TaskId, AbortHandle>,
     /// The tasks whose files are asked for before the loop waits again.
     pub(super) lock_tries: Vec<(TaskId, TaskLocks)>,
-    /// The locks that are being released.
+    /// The locks being released.
     pub(super) releasing_locks: BTreeMap<TaskId, oneshot::Receiver<()>>,
-    /// The pending approvals, each with the unit that looks for answers.
+    /// The pending approvals, each with the unit looking for answers.
     pub(crate) asks: BTreeMap<u32, (Box<ApprovalRequest>, AbortHandle)>,
     /// The requests to people, until they decide.
     requests: OpenRequests,
@@ -61,7 +61,7 @@ pub(crate) struct RunDispatcher {
     end: Option<FinishedRun>,
 }
 
-/// An event that the loop waits for.
+/// An event the loop waits for.
 enum DispatchEvent {
     Durable(Result<AppendResult, StoreError>),
     Unit(Box<(u32, UnitResult)>),
@@ -266,7 +266,7 @@ impl RunDispatcher {
         self.commit_queue.push(PendingTurn { round: self.machine.replans(), events, effects });
     }
 
-    /// Carries out and shows what was sent first, which is now durable.
+    /// Carries out and shows the first sent decision, now durable.
     fn durable(&mut self, appended: &AppendResult) {
         let turns = self.commit_queue.take_durable();
         turns.iter().flat_map(|turn| &turn.events).for_each(|event| self.observe_event(event));
@@ -305,7 +305,7 @@ impl RunDispatcher {
         self.commit_queue.releases(place)
     }
 
-    /// Starts a unit of work, which returns with the round that it was started in.
+    /// Starts a unit of work, which returns with the round it was started in.
     pub(super) fn spawn_unit<F>(&mut self, work: F) -> AbortHandle
     where
         F: Future<Output = UnitResult> + Send + 'static,

@@ -1,4 +1,4 @@
-//! The effects that the machine orders: those that concern the loop itself, and the start of units for the others.
+//! The effects ordered by the machine: those concerning the loop itself, and the start of units for the others.
 
 use std::sync::Arc;
 
@@ -51,7 +51,7 @@ impl RunDispatcher {
         }
     }
 
-    /// Starts the unit that carries out an effect.
+    /// Starts the unit carrying out an effect.
     fn spawn_effect(&mut self, effect: Effect) {
         let confirms = matches!(effect, Effect::Confirm { .. });
         let Some(unit) = EffectUnit::of(Arc::clone(&self.run), effect) else {

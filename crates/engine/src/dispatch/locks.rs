@@ -1,4 +1,4 @@
-//! The locks of tasks: waits for those that others hold, and releases.
+//! The locks of tasks: waits for those others hold, and releases.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,7 +25,7 @@ const MAX_POLL_INTERVAL: Duration = Duration::from_secs(1);
 impl RunDispatcher {
     /// Sets aside the requests for files, and returns the other effects. A request without an event shows nothing, and
     /// ends with this process: it need not wait until the decisions before it are durable. What it leads to can then be
-    /// written with them. Locks that are about to be released are requested in order.
+    /// written with them. Locks about to be released are requested in order.
     pub(super) fn set_lock_tries_aside(&mut self, effects: Vec<Effect>) -> Vec<Effect> {
         let released = effects.iter().filter_map(|effect| match effect {
             Effect::Unlock { place } => Some(place.clone()),
@@ -50,7 +50,7 @@ impl RunDispatcher {
         self.releasing_locks.contains_key(place) || self.releases(place)
     }
 
-    /// Asks for the files that tasks need. Those that are free let their tasks begin at once.
+    /// Asks for the files of tasks. Those that are free let their tasks begin at once.
     pub(super) async fn try_locks(&mut self) -> Result<(), EngineError> {
         while !self.lock_tries.is_empty() {
             for (place, locks) in std::mem::take(&mut self.lock_tries) {
@@ -125,7 +125,7 @@ struct LockRefusal {
     is_replaced: bool,
 }
 
-/// Waits until a task has its locks, or is refused. Returns the dead tasks that had them.
+/// Waits until a task has its locks, or is refused. Returns their dead holders.
 async fn wait(
     run: &RunContext,
     place: &TaskId,
@@ -177,7 +177,7 @@ async fn outlast(run: &RunContext, place: &TaskId, dead: Vec<LockHolder>) {
     }
 }
 
-/// Waits for the work that a dead engine left under way for a task.
+/// Waits for the work a dead engine left under way for a task.
 pub(super) async fn outlast_task(run: &RunContext, of: &RunId, place: &str) {
     let session = &run.session;
     let dir = session.store.folder().keepers();

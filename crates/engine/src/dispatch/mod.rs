@@ -6,7 +6,7 @@
 //!                        ▲──────────────────────────────────────────────────────────────────────────────────────┘
 //! ```
 //!
-//! The dispatcher alone owns the machine; everything else runs in the units that it owns.
+//! The dispatcher alone owns the machine; everything else runs in the units it owns.
 //! **Invariant:** an effect is carried out only after the events of its turn are durable.
 //! **Invariant:** no unit outlives the dispatcher that started it.
 //!

@@ -1,4 +1,4 @@
-//! The opening of an outermost run: one of which nothing is recorded, or one that is resumed from its record.
+//! The opening of an outermost run: one without a record, or one resumed from its record.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use crate::run::evidence_record::EvidenceRecord;
 use crate::run::recorded_config::first_run;
 use crate::session::{EngineError, EngineSession, RunRequest};
 
-/// A run of which nothing is recorded.
+/// A run without a record.
 pub(crate) struct BegunRun {
     pub(crate) run: Arc<RunContext>,
     pub(crate) machine: Machine,
@@ -27,7 +27,7 @@ pub(crate) struct BegunRun {
 }
 
 impl BegunRun {
-    /// Prepares a run that is to begin.
+    /// Prepares a new run.
     pub(crate) fn of(
         session: &Arc<EngineSession>,
         token: FencingToken,
@@ -92,7 +92,7 @@ pub(crate) struct ReplayedRun {
 }
 
 impl ReplayedRun {
-    /// Reads a run that this process owns.
+    /// Reads a run this process owns.
     pub(crate) fn of(
         session: &Arc<EngineSession>,
         token: FencingToken,

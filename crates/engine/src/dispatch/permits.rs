@@ -1,7 +1,7 @@
 //! The permits of steps to execute, where the workspace limits how many do at once.
 //!
-//! A unit of work of a step asks for one before it begins, and gives it back when it has ended. Locks come first: a task
-//! has its own before its attempt starts, so that nobody who has a permit waits for a lock.
+//! A unit of work of a step asks for one before it begins, and gives it back when it has ended. Locks come first: a
+//! task has its own before its attempt starts, so nobody who has a permit waits for a lock.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -78,7 +78,7 @@ async fn give_back(run: &RunContext, place: &TaskId) -> Result<(), EngineError> 
     Ok(())
 }
 
-/// Waits until a task has a permit, and the work that the last holder may have left has ended.
+/// Waits until a task has a permit, and the work the last holder may have left has ended.
 async fn acquire(run: &RunContext, place: &TaskId) -> Result<(), EngineError> {
     let session = &run.session;
     let permits = &session.shared.permits;

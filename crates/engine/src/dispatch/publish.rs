@@ -6,8 +6,7 @@ use wf_store::{AppendResult, LogPosition};
 
 use crate::run::RunContext;
 
-/// Publishes to all listeners what became durable: the run itself, if it was recorded now, and its
-/// events.
+/// Publishes to all listeners the durable news: the run itself, if it was recorded now, and its events.
 pub(crate) fn durable(run: &RunContext, appended: &AppendResult, events: Vec<Event>) {
     let tell = |at, what| {
         run.session.bus.publish(BusMessage {

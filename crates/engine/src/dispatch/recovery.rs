@@ -13,8 +13,8 @@ use crate::run::scope::secrets_read;
 use crate::session::waiting::block_on;
 use crate::session::{EngineError, EngineSession};
 
-/// Returns the secrets that a run was given, by its events, as far as they must be masked: those
-/// that its begun steps read, in any alternative.
+/// Returns the secrets a run was given, by its events, as far as they must be masked: those its begun steps read, in
+/// any alternative.
 pub fn secrets_given(plan: &Plan, events: &[(u64, Event)]) -> Vec<SecretDeclaration> {
     let begun = events.iter().filter_map(|(_, event)| match &event.fact {
         EventKind::AttemptStarted(attempt) => plan.find(attempt.place.step.as_str()),
@@ -28,16 +28,16 @@ pub fn secrets_given(plan: &Plan, events: &[(u64, Event)]) -> Vec<SecretDeclarat
     masked.cloned().collect()
 }
 
-/// The secrets that earlier steps were given.
+/// The secrets of earlier steps.
 #[derive(Clone, Debug, Default)]
 pub struct GivenSecrets {
     pub declared: Vec<SecretDeclaration>,
-    /// The traces of the values that they had then.
+    /// The traces of the values they had then.
     pub fingerprints: Vec<SecretFingerprint>,
 }
 
-/// Reads secrets, so that every mask of the session hides them, and also the values that they had then. Only approved
-/// programs that print secrets are run.
+/// Reads secrets, so every mask of the session hides them, and also the values they had then. Only approved programs
+/// printing secrets are run.
 pub fn recover(
     session: &EngineSession,
     plan: &Arc<Plan>,

@@ -1,6 +1,6 @@
-//! The look at the session that a run belongs to: once it is suspended, the run goes no further.
+//! The look at the session a run belongs to: once it is suspended, the run goes no further.
 //!
-//! The session is a row of the store that another process changes, so it is read now and then. What is under way ends first
+//! The session is a row of the store another process changes, so it is read now and then. Work under way ends first
 //! (`Machine::drain`), unless the person who suspended the session wants it interrupted.
 
 use std::sync::Arc;
@@ -43,7 +43,7 @@ pub(super) async fn interruption(run: Arc<RunContext>, session: Option<SessionNa
     }
 }
 
-/// Lets all runs drain once the disk of the state is almost full: what is under way ends, in the space that was kept.
+/// Lets all runs drain once the disk of the state is almost full: work under way ends, in the reserved space.
 pub(super) fn drain_if_low(run: &RunContext) {
     if run.session.store.reserve().is_low() {
         run.session.shared.drain.send_if_modified(|drains| !std::mem::replace(drains, true));

@@ -14,8 +14,8 @@ use wf_model::{StepWork, WaitCondition};
 /// The maximum sleep while waiting for an instant on the wall clock, which may be set meanwhile.
 const MAX_WALL_SLEEP: Duration = Duration::from_secs(5);
 
-/// The timers of a run, by the time they go off. A duration is measured by a clock that cannot be
-/// set; an instant that a plan names is waited for on the wall clock.
+/// The timers of a run, by the time they go off. A duration is measured by a clock that cannot be set; an instant a
+/// plan names is waited for on the wall clock.
 #[derive(Debug, Default)]
 pub(super) struct RunTimers {
     whiles: BTreeMap<(Instant, u64), (Moment, TimerKind)>,
@@ -31,21 +31,21 @@ struct ClockReadings {
 }
 
 impl ClockReadings {
-    /// True if the instant has come. A wall clock that stands still, in a test, holds nothing up.
+    /// True if the instant has come. A wall clock standing still, in a test, holds nothing up.
     fn has_come(&self, at: Moment, wall: Moment) -> bool {
         at <= wall || (wall == self.wall && self.due <= Instant::now())
     }
 }
 
 impl RunTimers {
-    /// Sets a timer that goes off at an instant of the run, given its current instant.
+    /// Sets a timer going off at an instant of the run, given its current instant.
     pub(crate) fn set(&mut self, at: Moment, now: Moment, timer: TimerKind) {
         self.set += 1;
         let due = soon(at.since(now));
         self.whiles.insert((due, self.set), (at, timer));
     }
 
-    /// Sets a timer that goes off when the wall clock shows an instant.
+    /// Sets a timer going off when the wall clock shows an instant.
     pub(super) fn set_on_wall(&mut self, at: Moment, wall: Moment, timer: TimerKind) {
         self.set += 1;
         let due = soon(at.since(wall));
@@ -108,7 +108,7 @@ fn soon(wait: Duration) -> Instant {
 }
 
 impl RunDispatcher {
-    /// Fires the timers that are due.
+    /// Fires the due timers.
     pub(super) fn fire_due_timers(&mut self) {
         let wall = self.run.session.clock.now();
         while let Some((at, timer)) = self.timers.pop(wall) {

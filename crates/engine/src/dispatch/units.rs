@@ -1,5 +1,5 @@
-//! The unit of work that carries out an effect, whoever decides about the run: the dispatcher in this process, or a
-//! machine elsewhere for which this process works.
+//! The unit of work carrying out an effect, whoever decides about the run: the dispatcher in this process, or a machine
+//! elsewhere for which this process works.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -24,13 +24,13 @@ use crate::session::UnitResult;
 /// The work of a unit, until it has ended.
 pub(super) type UnitWork = Pin<Box<dyn Future<Output = UnitResult> + Send>>;
 
-/// A unit that has not begun.
+/// A unit not yet begun.
 pub(crate) struct EffectUnit {
     /// True if it can be stopped: with its attempt, or with the work for the plan itself.
     pub(super) is_stoppable: bool,
-    /// The attempt that it is stopped with.
+    /// The attempt it is stopped with.
     pub(crate) attempt: Option<Attempt>,
-    /// The task that executes in it, which needs a permit for that.
+    /// The task executing in it, under a permit.
     pub(super) executes: Option<TaskId>,
     /// The attempt that is a nested run.
     pub(crate) nested: Option<Attempt>,
@@ -50,7 +50,7 @@ impl EffectUnit {
         }
     }
 
-    /// A unit that is stopped with an attempt, or with the work for the plan.
+    /// A unit stopped with an attempt, or with the work for the plan.
     fn stoppable<W, F>(attempt: Option<Attempt>, begin: W) -> Self
     where
         W: FnOnce(watch::Receiver<StopLevel>) -> F + Send + 'static,
@@ -75,7 +75,7 @@ impl EffectUnit {
         Self { executes, ..Self::stoppable(Some(attempt), begin) }
     }
 
-    /// Returns the unit that carries out an effect; `None`: it is not work, but concerns waits and the loop of the run.
+    /// Returns the unit carrying out an effect; `None`: it is not work, but concerns waits and the loop of the run.
     pub(crate) fn of(run: Arc<RunContext>, mut effect: Effect) -> Option<Self> {
         Some(match effect {
             Effect::Start { .. } => Self::of_attempt(AttemptTask::of(run, effect)?, None),
@@ -111,7 +111,7 @@ impl EffectUnit {
         })
     }
 
-    /// Returns the unit that an agent needs.
+    /// Returns the unit an agent needs.
     fn of_agent(run: Arc<RunContext>, effect: Effect) -> Option<Self> {
         Some(match effect {
             Effect::CallModel { attempt, call, repairs, refusals, context, supplement } => {

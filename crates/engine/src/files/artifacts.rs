@@ -17,7 +17,7 @@ pub(crate) fn globs(step: &Step, known: &TemplateValues<'_>) -> Result<Vec<Strin
     globs.map_err(|error| WorkError::logical(error.to_string()))
 }
 
-/// Stores the files of a task that match globs, except those that reveal a secret.
+/// Stores the files of a task matching globs, except those revealing a secret.
 pub(crate) async fn store_artifacts(
     run: &Arc<RunContext>,
     attempt: &Attempt,

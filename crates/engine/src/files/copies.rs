@@ -32,13 +32,13 @@ use crate::session::EngineSession;
 /// The folder of files that changed beside a run, as they were when it began.
 const RESTORED: &str = "restored";
 
-/// The permissions of a copy of a file that nobody sees any more.
+/// The permissions of a copy of a file nobody sees any more.
 const DEFAULT_MODE: u32 = 0o644;
 
 /// The maximum number of files in a message.
 const MAX_NAMED_FILES: usize = 3;
 
-/// The remedy for a file that changed.
+/// The remedy for a changed file.
 const REMEDY: &str = "restore it, or list it in `writes` (with `allow`: in `allow.write`) of the \
     step that is to change it";
 
@@ -105,21 +105,21 @@ pub(crate) fn adopt(run: &RunContext, place: &TaskId, nested: &RunContext) {
     tidy(nested);
 }
 
-/// Tidies the folder of a run that has ended here: its logs become one file, its copies and worktrees are removed.
+/// Tidies the folder of an ended run here: its logs become one file, its copies and worktrees are removed.
 pub(crate) fn tidy(run: &RunContext) {
     // Where that fails, the logs stay as they are, and can be read.
     drop(wf_exec::log::archive(&run.dir));
     discard(run);
 }
 
-/// Removes the copies of a run that has ended, and its worktrees.
+/// Removes the copies of an ended run, and its worktrees.
 pub(crate) fn discard(run: &RunContext) {
     super::worktrees::discard(run);
     drop(fs::remove_dir_all(run.dir.join(FOLDER)));
     drop(fs::remove_dir_all(run.dir.join(RESTORED)));
 }
 
-/// Returns the folder of files that a run's checks see as they were when it began.
+/// Returns the folder of files a run's checks see as they were when it began.
 pub(super) fn restored_folder(session: &EngineSession, run: &RunId) -> PathBuf {
     session.store.folder().run(run).join(RESTORED)
 }
@@ -151,13 +151,13 @@ pub(crate) fn kept_files(run: &RunContext, place: Option<&TaskId>) -> Vec<KeptFi
     files
 }
 
-/// Returns the steps that a step depends on directly.
+/// Returns the steps a step depends on directly.
 fn direct<'a>(run: &'a RunContext, step: &Name) -> Vec<&'a Name> {
     let needs = |ix| run.plan.step(ix).depends_on.iter().map(|ix| &run.plan.step(*ix).id);
     run.plan.find(step.as_str()).into_iter().flat_map(needs).collect()
 }
 
-/// Returns all steps that a step depends on.
+/// Returns all steps a step depends on.
 fn upstream<'a>(run: &'a RunContext, step: &Name) -> BTreeSet<&'a Name> {
     let mut found = BTreeSet::new();
     let mut open = direct(run, step);
@@ -169,8 +169,8 @@ fn upstream<'a>(run: &'a RunContext, step: &Name) -> BTreeSet<&'a Name> {
     found
 }
 
-/// Returns the copies that an attempt is to see; `allow` is what it may do, if it is confined. Fails
-/// if a file that it reads as it lies there has changed.
+/// Returns the copies an attempt is to see; `allow` is what it may do, if it is confined. Fails if a file it reads as
+/// it lies there has changed.
 pub(crate) fn of_step(
     run: &RunContext,
     attempt: &Attempt,
@@ -189,8 +189,8 @@ pub(crate) fn of_step(
     copies(run, shown)
 }
 
-/// Returns the verified files that an attempt reads as they lie there, and does not make itself. For a step that uses a
-/// plan there are none: the steps of that plan have theirs.
+/// Returns the verified files an attempt reads as they lie there, and does not make itself. For a step using a plan
+/// there are none: the steps of that plan have theirs.
 pub(super) fn uncopied_files(
     run: &RunContext,
     attempt: &Attempt,
@@ -307,8 +307,7 @@ fn has_no_links(root: &Path, path: &str) -> bool {
     at.is_file() && fs::canonicalize(&at).is_ok_and(|real| real == at)
 }
 
-/// Notes that files are not shown as they were kept any more: a step that declares them has changed
-/// them.
+/// Notes that files are not shown as they were kept any more: a step declaring them has changed them.
 pub(crate) fn release(run: &RunContext, writer: &TaskId) {
     let files = kept_files(run, None);
     if files.is_empty() {
@@ -322,7 +321,7 @@ pub(crate) fn release(run: &RunContext, writer: &TaskId) {
     }
 }
 
-/// Does the same for all steps that ended under earlier engines after the files were checked.
+/// Does the same for all ended steps under earlier engines after the files were checked.
 pub(crate) fn release_recorded(run: &RunContext, events: &[(u64, Event)]) {
     let mut is_any_checked = false;
     for (_, event) in events {

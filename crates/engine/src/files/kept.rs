@@ -1,6 +1,5 @@
-//! The comparison of the results that a retry would reuse with what their runs left: their inputs,
-//! their artifacts, the files that the cache restores, the services that they started. A result
-//! that differs is made again.
+//! The comparison of the results a retry would reuse with what their runs left: their inputs, their artifacts, the
+//! files the cache restores, the services that they started. A result differing is made again.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -56,7 +55,7 @@ pub(super) fn unchanged_with(
     }
 }
 
-/// The data that results are compared with.
+/// The data for the comparison of results.
 struct ReuseContext<'a> {
     root: &'a Path,
     reader: &'a StoreReader,
@@ -150,7 +149,7 @@ impl ReuseContext<'_> {
         Ok(first.map(|one| format!("nested `{}`: {}", one.step, one.reason)))
     }
 
-    /// Returns all results of the run that is nested in a result, if there is one.
+    /// Returns all results of the run nested in a result, if there is one.
     fn nested_past(
         &self,
         past: &RepeatedRun,
@@ -175,7 +174,7 @@ impl ReuseContext<'_> {
         RepeatedRun::of(self.reader, ask, &params).map(Some)
     }
 
-    /// Returns the difference in the files that a task left, or was made of, if there is one.
+    /// Returns the difference in the files a task left, or was made of, if there is one.
     fn difference_of_task(
         &self,
         step: &Step,
@@ -198,7 +197,7 @@ impl ReuseContext<'_> {
         Ok(found.next())
     }
 
-    /// Does the same with the cache: the declared inputs, and the files that it restores.
+    /// Does the same with the cache: the declared inputs, and the files it restores.
     fn difference_of_cached(
         &self,
         step: &Step,

@@ -1,4 +1,4 @@
-//! The files of results: what the work of tasks left, what checks saw of it, and whether it is still so.
+//! The files of results: the files left by tasks, their state when checked, and their state now.
 //!
 //! ```text
 //! a run begins     the workspace as it is ──▶ a view for its checks

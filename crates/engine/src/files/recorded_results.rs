@@ -1,4 +1,4 @@
-//! The results of runs as recorded. A result that a run reused is that of the run which did the work.
+//! The results of runs as recorded. A reused result is the one of the run with the work.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -31,18 +31,18 @@ struct RunResults {
 /// The recorded data of a result.
 #[derive(Clone, Debug, Default)]
 pub struct RecordedResult {
-    /// The files that it was checked with.
+    /// The files it was checked with.
     pub evidence: Vec<Artifact>,
-    /// The artifacts that its work left.
+    /// The artifacts its work left.
     pub artifacts: Vec<Artifact>,
-    /// True if a service that the work started lived on.
+    /// True if a service the work started lived on.
     pub(crate) service: bool,
     /// The run that did the work, if it was another one.
     reused_from: Option<RunId>,
 }
 
 impl<'a> RecordedResults<'a> {
-    /// Returns the results that a reader knows.
+    /// Returns the results a reader knows.
     pub fn new(reader: &'a StoreReader) -> Self {
         Self { reader, runs: BTreeMap::new() }
     }
@@ -62,7 +62,7 @@ impl<'a> RecordedResults<'a> {
     }
 
     /// Returns the data of the result of a step, or of an item of it, by the run that did the work; of a repeated step
-    /// what its items have. Nothing is known of a run that was forgotten.
+    /// the data of its items. Nothing is known of a forgotten run.
     pub fn of_result(
         &mut self,
         run: &RunId,
@@ -117,7 +117,7 @@ impl<'a> RecordedResults<'a> {
         Ok(fact)
     }
 
-    /// Adds to reused results the files that they were checked with.
+    /// Adds to reused results the files they were checked with.
     pub(crate) fn add_evidence(
         &mut self,
         past: &RepeatedRun,
@@ -130,7 +130,7 @@ impl<'a> RecordedResults<'a> {
     }
 }
 
-/// Returns the artifacts of a run: those of the results that it reused and of what was nested in these, as attempt 0, then
+/// Returns the artifacts of a run: those of the results it reused and of what was nested in these, as attempt 0, then
 /// those of its own attempts.
 pub fn artifacts_of_run(reader: &StoreReader, run: &RunId) -> Result<Vec<ArtifactRow>, StoreError> {
     let mut results = RecordedResults::new(reader);
@@ -224,7 +224,7 @@ impl RunResults {
 }
 
 impl RecordedResult {
-    /// Adds the data of another item. A file that several have is that of the last.
+    /// Adds the data of another item. A shared file is the one of the last.
     fn add(&mut self, other: Self) {
         for (own, others) in [(&mut self.evidence, other.evidence), (&mut self.artifacts, other.artifacts)] {
             for file in others {
@@ -236,7 +236,7 @@ impl RecordedResult {
     }
 }
 
-/// Returns the evidence of a run's tasks. For results that it reused without a record of their evidence, as earlier versions
+/// Returns the evidence of a run's tasks. For results it reused without a record of their evidence, as earlier versions
 /// did, it is that of the runs that did the work.
 pub(crate) fn evidence_of_run(
     reader: &StoreReader,
@@ -285,7 +285,7 @@ pub fn stale_now(
     Ok(found.collect())
 }
 
-/// Returns the results that a run reuses, with their evidence: its own plan says which steps release products.
+/// Returns the results a run reuses, with their evidence: its own plan names the steps releasing products.
 pub(crate) fn reused_results(
     reader: &StoreReader,
     past: &RepeatedRun,

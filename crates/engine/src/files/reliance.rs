@@ -31,7 +31,7 @@ fn stale_file(run: &RunContext, place: TaskId, gone: bool) -> Option<StaleFile> 
     Some(StaleFile { place, path })
 }
 
-/// Returns the tasks with evidence that an attempt depends on directly.
+/// Returns the tasks with evidence an attempt depends on directly.
 fn dependencies(run: &RunContext, attempt: &Attempt) -> Vec<TaskId> {
     let step = step_of(run, &attempt.place);
     let needed = step.depends_on.iter().map(|ix| &run.plan.step(*ix).id);
@@ -44,11 +44,10 @@ fn permissions_of(run: &RunContext, attempt: &Attempt) -> Option<Box<SandboxPerm
     allow.clone().filter(|_| run.session.sandboxes.is_some())
 }
 
-/// The verified files that an attempt reads: a change to them meanwhile lets it read something other than was
-/// verified.
+/// The verified files an attempt reads: a change to them meanwhile lets it read something other than was verified.
 #[derive(Default)]
 pub(crate) struct ReliedEvidence {
-    /// The files of results that a confined attempt depends on and cannot write.
+    /// The files of results a confined attempt depends on and cannot write.
     results: Vec<(TaskId, EvidenceTrace)>,
     /// The files that it reads as they lie there, instead of a copy.
     uncopied: Option<EvidenceTrace>,
@@ -81,8 +80,7 @@ impl ReliedEvidence {
         tokio::task::spawn_blocking(look).await.unwrap_or_default()
     }
 
-    /// Notes the results whose files were touched since. Returns a file that the attempt may have read as it was not
-    /// verified.
+    /// Notes the results with files touched since. Returns a file the attempt may have read as it was not verified.
     pub(crate) fn end(self, run: &RunContext) -> Option<String> {
         let root = &run.session.root;
         for (place, traces) in self.results {
@@ -99,8 +97,7 @@ impl ReliedEvidence {
     }
 }
 
-/// Returns traces of the files of a task that a confined attempt only reads; `None`, and a note, if one has
-/// changed.
+/// Returns traces of the files of a task a confined attempt only reads; `None`, and a note, if one has changed.
 fn relied_files(
     run: &RunContext,
     allow: Option<&SandboxPermissions>,

@@ -20,13 +20,13 @@ use crate::run::RunContext;
 use crate::run::recorded_config::is_elsewhere;
 use crate::session::{EngineError, EngineSession};
 
-/// The file in a run's folder that lists the workspace as it was when the run began.
+/// The file in a run's folder listing the workspace as it was when the run began.
 const BASELINE: &str = "baseline";
 
 /// The folder of the copies of files that checks keep, in that of a run.
 const KEPT: &str = "originals";
 
-/// A run whose checks see a view.
+/// A run with a view for its checks.
 #[derive(Clone, Copy)]
 pub(crate) struct ViewedRun<'a> {
     pub(crate) run: &'a RunId,
@@ -61,14 +61,14 @@ pub(crate) fn view(
     view.map(Arc::new)
 }
 
-/// The workspace as it was when the run began that a new one repeats.
+/// The workspace as it was when the run began a new one repeats.
 pub(crate) struct EarlierBaseline {
     record: Vec<u8>,
     ended: Moment,
 }
 
 impl EarlierBaseline {
-    /// Reads that of the repeated run; `None`: it has none that can be believed.
+    /// Reads the view of the repeated run; `None`: it has no credible one.
     pub(crate) fn of(
         session: &EngineSession,
         past: Option<&RepeatedRun>,
@@ -154,8 +154,8 @@ pub(crate) fn recorded_view(
     })
 }
 
-/// Returns the folders in a workspace that are no part of it: the state, the keys of the user, and the recording that
-/// is made of the run, which grows while checks look.
+/// Returns the folders in a workspace that are no part of it: the state, the keys of the user, and the recording made
+/// of the run, which grows while checks look.
 pub(super) fn excluded_folders(session: &EngineSession) -> Vec<PathBuf> {
     let state = session.store.folder().path().to_path_buf();
     let keys = wf_exec::keyfile::folders(&session.host);
@@ -164,7 +164,7 @@ pub(super) fn excluded_folders(session: &EngineSession) -> Vec<PathBuf> {
     std::iter::once(state).chain(keys).chain(recording).collect()
 }
 
-/// Stores the list of a workspace's files, before it is recorded that it was taken.
+/// Stores the list of a workspace's files, before it is recorded it was taken.
 pub(crate) fn store_baseline(run: &RunContext, view: &WorkspaceView) -> Result<Baseline, StoreError> {
     let (bytes, baseline) = view.record();
     let file = run.dir.join(BASELINE);
@@ -173,7 +173,7 @@ pub(crate) fn store_baseline(run: &RunContext, view: &WorkspaceView) -> Result<B
     Ok(baseline)
 }
 
-/// Returns the skill files that a run may execute, if the whole workspace was not approved in advance.
+/// Returns the skill files a run may execute, if the whole workspace was not approved in advance.
 pub(crate) fn pins(
     session: &EngineSession,
     plan: &Arc<Plan>,

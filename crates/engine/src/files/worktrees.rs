@@ -1,4 +1,4 @@
-//! The worktrees of agents, and the merges of what they did: the machine decides which is next.
+//! The worktrees of agents, and the merges of what they did: the machine chooses the next.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -43,7 +43,7 @@ impl RunContext {
         }
     }
 
-    /// Returns the folder that has the files of an attempt.
+    /// Returns the folder with the files of an attempt.
     pub(super) fn folder_of(&self, attempt: &Attempt) -> PathBuf {
         let worktree = self.worktree_of(attempt);
         worktree.map_or_else(|| self.session.root.clone(), |worktree| worktree.folder())
@@ -95,7 +95,7 @@ impl AttemptTask {
     }
 }
 
-/// Computes the merge of what an attempt left.
+/// Computes the merge of an attempt's changes.
 pub(crate) async fn prepare(run: Arc<RunContext>, attempt: Attempt) -> UnitResult {
     let worktree = run.worktree(&attempt);
     let alone = run.merging.lock().await;
@@ -145,7 +145,7 @@ pub(crate) async fn merge(run: Arc<RunContext>, start: MergeStart) -> UnitResult
     Ok(Some(InputKind::Merged(MergeEnd { attempt, outcome })))
 }
 
-/// Removes the worktrees of a run that has ended.
+/// Removes the worktrees of an ended run.
 pub(crate) fn discard(run: &RunContext) {
     drop(std::fs::remove_dir_all(run.dir.join(FOLDER)));
 }

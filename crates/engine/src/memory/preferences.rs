@@ -1,4 +1,4 @@
-//! The preferences that follow from what people decide about the requests of a run, once that is durable.
+//! The preferences following from what people decide about the requests of a run, once that is durable.
 
 use std::collections::BTreeMap;
 
@@ -8,13 +8,13 @@ use wf_core::memory::StepDecision;
 use crate::run::RunContext;
 use crate::run::current_step::step_of;
 
-/// The requests of a run that are open.
+/// The open requests of a run.
 #[derive(Default)]
 pub(crate) struct OpenRequests(BTreeMap<u32, ApprovalRequest>);
 
 impl OpenRequests {
-    /// Notes a durable event. What people decided goes to memory, if the workspace wants that: a resumed run tells it
-    /// again, and it counts once.
+    /// Notes a durable event. Decisions of people go to memory, if the workspace wants them there: a resumed run tells
+    /// it again, and it counts once.
     pub(crate) fn note(&mut self, run: &RunContext, event: &Event) {
         if !run.session.learns_preferences {
             return;

@@ -1,11 +1,10 @@
-//! The records that runs write to memory, and the advice that memory has for a run that begins.
+//! The records runs write to memory, and the advice of memory for a new run.
 //!
-//! Only the controller writes, from the findings of its rounds, once they are durable; nothing
-//! waits for it (artoo v0.8, R7, memory writes). Three things differ from that. A megram is written
-//! for each alternative that failed, even if no target was to blame, since a wrong tool is worth
-//! knowing. An alternative that passed and is not as written is recorded as a success of that tool
-//! on that target, since nothing else could be exploited. And a change that was ordered, and has
-//! not been tried, is evidence of nothing: the results of the abandoned alternatives are recorded.
+//! Only the controller writes, from the findings of its rounds, once they are durable; nothing waits for it (artoo
+//! v0.8, R7, memory writes). Three things differ from this. A megram is written for each alternative that failed, even
+//! if no target was to blame, since a wrong tool is worth knowing. An alternative that passed and is not as written is
+//! recorded as a success of that tool on that target, since nothing else could be exploited. And a change that was
+//! ordered, and has not been tried, is evidence of nothing: the results of the abandoned alternatives are recorded.
 
 use std::collections::BTreeSet;
 
@@ -74,7 +73,7 @@ pub(crate) fn advice(run: &RunContext) -> Result<Vec<ToolAdvice>, StoreError> {
     Ok(known.chain(avoided).collect())
 }
 
-/// Records that a run is told some rules.
+/// Records a run is told some rules.
 fn recall(session: &EngineSession, megrams: Vec<Sha256Digest>, at: Moment) {
     if !megrams.is_empty() {
         session.note_addition(|| StateAddition::Recall { megrams: megrams.clone(), at });
@@ -100,8 +99,8 @@ pub(crate) fn may_be_asked(plan: &Plan) -> bool {
         || plan.steps().iter().flat_map(Step::ways).any(asks)
 }
 
-/// Returns all that memory says to avoid: a planner may propose any tool, declared or not. A name that a planner of
-/// this plan gave what it proposed is a text: another proposal may have the same.
+/// Returns everything memory says to avoid: a planner may propose any tool, declared or not. A name a planner of this
+/// plan gave what it proposed is a text: another proposal may have the same.
 fn constraints(plan: &Plan, intent: &str, megrams: &[Megram], now: Moment) -> Vec<ToolAdvice> {
     let own = format!("{}/", plan.id());
     let said = clusters(megrams).into_iter().filter_map(|(tags, cluster)| {
@@ -131,8 +130,7 @@ pub(crate) fn calibration(run: &RunContext, subject: &str) -> Result<MemoryCalib
     Ok(MemoryCalibration::select(&megrams, &task, session.clock.now()))
 }
 
-/// Returns what memory knows about a task that an agent recalls. What the outermost run has written is told by its
-/// rounds.
+/// Returns what memory knows about a task an agent recalls. What the outermost run has written is told by its rounds.
 pub(crate) fn recalled(
     run: &RunContext,
     attempt: &Attempt,
@@ -150,7 +148,7 @@ pub(crate) fn recalled(
     Ok(MemoryCalibration::select(&megrams, &task, session.clock.now()))
 }
 
-/// Searches memory for an agent: of notes, what its session may know. That is no recall: nothing is written.
+/// Searches memory for an agent: of notes, the ones open to its session. This is no recall: nothing is written.
 pub(crate) fn search_all(run: &RunContext, query: &MemoryQuery) -> Result<MemoryFindings, StoreError> {
     let reader = run.session.store.reader()?;
     let scope = NoteScope::of(run.session_name.clone());
@@ -221,7 +219,7 @@ fn advice_kind(action: MemoryAction) -> Option<AdviceKind> {
     }
 }
 
-/// Returns the alternatives that a controller can choose among, with the query of memory for each.
+/// Returns the alternatives a controller can choose among, with the query of memory for each.
 fn pairs(plan: &Plan, intent: Option<&str>) -> Vec<(ToolAdvice, ToolTarget)> {
     let parts = plan.parts();
     if parts.replan.is_none() {
@@ -355,8 +353,8 @@ fn sentence(plan: &Plan, way: &UsedAlternative, round: &Round) -> String {
 }
 
 impl RunContext {
-    /// Returns the intent that the plan declares, with the parameters as the run was given them: before gates, and the
-    /// same in a process that resumes it.
+    /// Returns the intent the plan declares, with the parameters as the run was given them: before gates, and the same
+    /// in a process resuming it.
     pub(super) fn intent_text(&self) -> Option<String> {
         let intent = self.plan.parts().intent.as_ref()?;
         intent.render(&GivenParams(self.given_params())).ok()

@@ -34,7 +34,7 @@ impl<'a> ModelAsker<'a> {
         &self.run.plan
     }
 
-    /// Returns what its calls have used.
+    /// Returns the usage of its calls.
     pub(crate) fn usage(&self) -> AttemptUsage {
         usage_of(&self.asked)
     }
@@ -123,7 +123,7 @@ impl<'a> ModelAsker<'a> {
         ModelCallFailure { reason, failure_class: EngineFailure::Sensor.class() }
     }
 
-    /// Refuses a call that the model could not answer, or that may exceed the budget of the run or of one around it.
+    /// Refuses a call the model could not answer, or that may exceed the budget of the run or of one around it.
     async fn check_limits(&mut self, request: &ModelRequest) -> Result<(), ModelCallFailure> {
         let refused =
             |reason: String| ModelCallFailure { reason, failure_class: EngineFailure::Sensor.class() };

@@ -26,14 +26,14 @@ impl From<&ModelCallError> for ModelCallFailure {
     }
 }
 
-/// Returns the models that failed before the one that ended a call.
+/// Returns the models failed before the last one of a call.
 pub(crate) fn passed_over(result: &ModelCallResult) -> Vec<PassedOverModel> {
     let failed = result.passed_over.iter();
     failed.map(|failed| PassedOverModel { model: failed.model.clone(), reason: failed.reason() }).collect()
 }
 
 impl RunContext {
-    /// Returns the most that a call may use, whichever fallback replies.
+    /// Returns the most a call may use, whichever fallback replies.
     pub(crate) fn call_reserve(&self, model: &ModelDefinition, request: &ModelRequest) -> AttemptUsage {
         let input = request.estimated_tokens();
         let output = request.max_output.min(model.max_output);
@@ -49,7 +49,7 @@ impl RunContext {
         request
     }
 
-    /// Calls a model; `paid`: what pays for further tries. The exchange is recorded in the folder of the run, so that the
+    /// Calls a model; `paid`: the account of further tries. The exchange is recorded in the folder of the run, so the
     /// run can be replayed.
     pub(crate) async fn call_model(
         &self,
@@ -100,7 +100,7 @@ impl TryAllowance for PaidTries<'_> {
     }
 }
 
-/// Masks a request that was made, and its result.
+/// Masks a request, and its result.
 pub(super) fn mask_exchange(request: &mut ModelRequest, result: &mut ModelCallResult, mask: &SecretMask) {
     mask_request(request, mask);
     let mut failures: Vec<_> = result.passed_over.iter_mut().collect();
@@ -113,7 +113,7 @@ pub(super) fn mask_exchange(request: &mut ModelRequest, result: &mut ModelCallRe
     }
 }
 
-/// Masks the conversation of a request. A file that a tool read may hold a secret that became known only later.
+/// Masks the conversation of a request. A file a tool read may hold a secret that became known only later.
 pub(crate) fn mask_request(request: &mut ModelRequest, mask: &SecretMask) {
     mask_text(&mut request.system, mask);
     for message in &mut request.messages {
@@ -133,7 +133,7 @@ pub(crate) fn mask_request(request: &mut ModelRequest, mask: &SecretMask) {
     }
 }
 
-/// Masks what a model says: it may repeat a secret that it found.
+/// Masks the words of a model: it may repeat a secret it found.
 fn mask_reply(reply: &mut ModelReply, mask: &SecretMask) {
     mask_text(&mut reply.text, mask);
     mask_calls(&mut reply.tool_calls, mask);

@@ -1,4 +1,4 @@
-//! The health of what runs call, in the state that all processes share.
+//! The health of called models, in the state shared by all processes.
 //!
 //! **Invariant:** a state that cannot be read or written refuses no call, and fails none: it stops runs elsewhere.
 
@@ -19,13 +19,13 @@ impl StoredHealth {
         Self(store.call_ledger())
     }
 
-    /// Decides about a call. The error is the failure of an attempt that needs it.
+    /// Decides about a call. The error is the failure of an attempt needing it.
     pub(crate) async fn admit(&self, target: CallTarget) -> Result<(), WorkError> {
         let admitted = self.decide(target.clone()).await;
         admitted.map_err(|open| WorkError::environmental(format!("{target}: {open}")))
     }
 
-    /// Notes the end of a call, whose error has no secrets. Returns what it did to the breaker.
+    /// Notes the end of a call, whose error has no secrets. Returns its effect on the breaker.
     pub(crate) async fn note(&self, target: CallTarget, end: CallEnd) -> Option<BreakerNote> {
         let change = self.0.note(target.clone(), end).await.ok().flatten();
         change.map(|change| BreakerNote { target, change })

@@ -31,8 +31,7 @@ impl EngineSession {
         })
     }
 
-    /// Records all exchanges with models on a cassette, or answers all calls from it. The first one that is given
-    /// counts.
+    /// Records all exchanges with models on a cassette, or answers all calls from it. The first one given counts.
     pub fn use_cassette(&self, cassette: Cassette) {
         let _ = self.shared.cassette.set(Arc::new(cassette));
     }
@@ -63,7 +62,7 @@ impl ModelKeys {
         Self { secrets: secrets(declared.clone()), declared }
     }
 
-    /// Returns the mask of the keys that are known.
+    /// Returns the mask of the known keys.
     pub(crate) async fn mask(&self) -> SecretMask {
         self.secrets.redactions().await.mask()
     }

@@ -7,7 +7,7 @@
 //! **Invariant:** a call of a run is refused before it is made, if no budget pays for it.
 //! **Invariant:** what goes to a model, comes back, and is recorded has no secrets.
 //!
-//! Start at `call`; `asker` is the call of those that ask one question, `keys` the way to the gateway.
+//! Start at `call`; `asker` is the call of those asking one question, `keys` the way to the gateway.
 
 pub(crate) mod asker;
 pub(crate) mod bodies;

@@ -1,4 +1,4 @@
-//! The models of a workspace outside of runs: what writes plans asks them.
+//! The models of a workspace outside of runs: the writers of plans ask them.
 
 use std::path::PathBuf;
 use std::sync::Arc;

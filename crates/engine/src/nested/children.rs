@@ -16,7 +16,7 @@ use wf_core::machine::{Attempt, ChildEnd, ChildId, InputKind};
 use wf_exec::StopLevel;
 use wf_model::{AgentDispatch, ChildPlan, JsonObject, Plan, Step, StepWork};
 
-/// The child runs that are worked on, each with the switch that ends it.
+/// The child runs worked on, each with the switch ending it.
 #[derive(Default)]
 pub(crate) struct LiveChildren(BTreeMap<ChildId, watch::Sender<StopLevel>>);
 
@@ -28,7 +28,7 @@ impl LiveChildren {
         heard
     }
 
-    /// Forgets a child run that has ended.
+    /// Forgets a child ended run.
     pub(crate) fn remove(&mut self, id: &ChildId) {
         self.0.remove(id);
     }
@@ -89,13 +89,13 @@ pub(crate) fn child_end(id: ChildId, child: &RunContext, finished: FinishedRun, 
     }
 }
 
-/// Returns the plan with an id that an agent may start. The machine names only plans that the step lists.
+/// Returns the plan with an id an agent may start. The machine names only plans the step lists.
 pub(crate) fn listed_plan(step: &Step, plan: &str) -> Result<ChildPlan, EngineError> {
     let dispatch = dispatch_of(step);
     dispatch.and_then(|dispatch| dispatch.plan(plan)).cloned().ok_or(EngineError::Stuck)
 }
 
-/// Returns the plan in a file that an agent may start.
+/// Returns the plan in a file an agent may start.
 pub(crate) fn plan_at(step: &Step, path: &str) -> Result<Arc<Plan>, EngineError> {
     dispatch_of(step).and_then(|dispatch| dispatch.plan_at(path)).cloned().ok_or(EngineError::Stuck)
 }

@@ -1,4 +1,4 @@
-//! The plans that the run makes, read and held to their envelope: see [`wf_core::envelope`].
+//! The plans the run makes, read and held to their envelope: see [`wf_core::envelope`].
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use wf_exec::WorkError;
 use wf_model::{GeneratedPlan, Plan, Step, StepWork};
 use wf_store::CallBodyStore;
 
-/// The maximum number of problems that are recorded, and that of their characters.
+/// The maximum numbers of recorded problems and of their characters.
 const MOST_PROBLEMS: usize = 20;
 const MOST_CHARS: usize = 400;
 
@@ -19,7 +19,7 @@ const MOST_CHARS: usize = 400;
 pub(crate) const UNCONFINED: &str = "a generated plan runs only in the sandbox, which is off here; remove `sandbox: off` from \
                           wf.yaml";
 
-/// Returns a plan that a run made, with its text, by the digest of that.
+/// Returns a plan a run made, with its text, by the digest of that.
 pub(super) fn stored_plan(
     run: &RunContext,
     made: &GeneratedPlan,
@@ -37,11 +37,11 @@ pub(super) fn stored_plan(
     }
 }
 
-/// A plan that a run made, and its text.
+/// A plan a run made, and its text.
 type GeneratedText = (Arc<Plan>, String);
 
-/// Returns the problems of the plans in the output of a planner, each with its step: they are read before the
-/// proposal is accepted, and read again by the attempt that runs them.
+/// Returns the problems of the plans in the output of a planner, each with its step: they are read before the proposal
+/// is accepted, and read again by the attempt running them.
 pub(crate) async fn proposal_problems(run: &RunContext, proposal: &str) -> Vec<String> {
     let mut problems = Vec::new();
     for (id, text) in machine::proposed_plans(proposal) {
@@ -62,7 +62,7 @@ pub(crate) async fn proposal_problems(run: &RunContext, proposal: &str) -> Vec<S
     shorten(run, &problems).await
 }
 
-/// Returns a sentence for each output that a step declares and a plan does not have.
+/// Returns a sentence for each output a step declares and a plan does not have.
 pub(crate) fn missing_outputs(step: &Step, plan: &Plan) -> impl Iterator<Item = String> {
     envelope::missing_outputs(step, plan).map(|breach| breach.reason)
 }
@@ -78,7 +78,7 @@ pub(crate) async fn shorten(run: &RunContext, problems: &[String]) -> Vec<String
     shortened
 }
 
-/// Returns a text as the plan that it runs as; else everything that is wrong with it.
+/// Returns a text as the plan it runs as; else all its problems.
 pub(crate) fn read_in_envelope(
     run: &RunContext,
     made: &GeneratedPlan,

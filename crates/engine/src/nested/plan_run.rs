@@ -33,7 +33,7 @@ pub(crate) struct NestedWork<'a> {
     pub(crate) path: &'a str,
     /// Its parameters.
     with: &'a [(Name, Template)],
-    /// Its texts, if the run that it is nested in was started without them.
+    /// Its texts, if the run it is nested in was started without them.
     pub(crate) sources: Vec<(String, String)>,
 }
 
@@ -67,9 +67,8 @@ impl<'a> NestedWork<'a> {
     }
 }
 
-/// Returns the end of the attempt that a nested run was, and takes over its verified files. A plan that the run made was
-/// not approved with the plan of the step: its checks do not count for the step, nor do outputs that the step does not
-/// declare.
+/// Returns the end of the attempt a nested run was, and takes over its verified files. A plan the run made was not
+/// approved with the plan of the step: its checks do not count for the step, nor do outputs the step does not declare.
 pub(crate) fn attempt_end(
     task: &AttemptTask,
     nested: &RunContext,
@@ -102,8 +101,8 @@ pub(crate) fn attempt_end(
     ended
 }
 
-/// Returns the parameters of a used plan. Text is read by the parameter's type, as on the command
-/// line; a value that an expression gave keeps its type.
+/// Returns the parameters of a used plan. Text is read by the parameter's type, as on the command line; a value an
+/// expression gave keeps its type.
 pub(crate) fn params(
     task: &AttemptTask,
     with: &[(Name, Template)],
@@ -135,7 +134,7 @@ pub(crate) struct NestedPlace<'a> {
     child: Option<&'a Name>,
     /// Its place in the names of tasks.
     pub(crate) path: String,
-    /// The attempt that it is, by its name: the same name always has the same nested run.
+    /// The attempt it is, by its name: the same name always has the same nested run.
     pub(crate) attempt: String,
 }
 
@@ -145,7 +144,7 @@ pub(crate) struct NestedBeginning<'a> {
     /// The path of the plan.
     pub(crate) path: &'a str,
     pub(crate) params: JsonObject,
-    /// Its texts, if the run that it is nested in was started without them.
+    /// Its texts, if the run it is nested in was started without them.
     pub(crate) sources: Vec<(String, String)>,
     /// The run that it repeats, as far as its results are unchanged.
     pub(crate) past: Option<RepeatedRun>,
@@ -176,7 +175,7 @@ impl<'a> NestedPlace<'a> {
     }
 }
 
-/// A nested run that has been opened.
+/// An opened nested run.
 pub(crate) struct OpenNestedRun {
     pub(crate) run: Arc<RunContext>,
     pub(crate) machine: Machine,
@@ -239,8 +238,8 @@ pub(crate) fn open(
     Ok(OpenNestedRun { run, machine, new, events })
 }
 
-/// Returns the run that the nested run repeats: the one nested there in the run that the outer one
-/// repeats. It is found anew on each request, so a resume finds the same.
+/// Returns the run the nested run repeats: the one nested there in the run the outer one repeats. It is found anew on
+/// each request, so a resume finds the same.
 pub(crate) fn nested_past_run(
     task: &AttemptTask,
     params: &JsonObject,

@@ -1,4 +1,4 @@
-//! The work on a nested run: a loop of its own, which ends with the attempt that it is.
+//! The work on a nested run: a loop of its own, which ends with the attempt it is.
 
 use std::future::Future;
 use std::pin::Pin;

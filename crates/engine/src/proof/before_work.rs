@@ -1,5 +1,5 @@
-//! The checks that are run on the workspace before the work: what passes already shows nothing, and the tests that
-//! pass then must pass after it.
+//! The checks run on the workspace before the work: what passes already shows nothing, and the tests passing then must
+//! pass after it.
 //!
 //! **Invariant:** the findings are on disk before the first attempt of a task does anything. From then on the workspace
 //! is no longer as it was before the work, so they are never taken again.

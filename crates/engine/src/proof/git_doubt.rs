@@ -1,4 +1,4 @@
-//! The doubt whether git could answer a check: a command whose failure nobody looks at passes for one that found nothing.
+//! The doubt whether git could answer a check: an unseen failure of a command looks like an empty result.
 
 use tokio::sync::watch;
 
@@ -10,7 +10,7 @@ use wf_exec::view::ViewedCheck;
 use wf_model::{Check, FailureClass};
 
 impl CheckSubject {
-    /// Judges the output of a check. One that passed is an error if git cannot read the commit that it was told of any more.
+    /// Judges the output of a check. One that passed is an error if git cannot read the commit it was told of any more.
     pub(super) async fn judge_undoubted(
         &self,
         check: &Check,

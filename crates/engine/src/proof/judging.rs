@@ -26,7 +26,7 @@ use crate::run::scope::TemplateValues;
 use crate::run::{RunContext, declarations};
 use crate::session::UnitResult;
 
-/// The subject of checks, and the values that their templates read.
+/// The subject of checks, and the values their templates read.
 pub(crate) struct CheckSubject {
     pub(crate) run: Arc<RunContext>,
     /// The attempt; `None`: the plan as a whole.
@@ -63,8 +63,8 @@ pub(crate) async fn check(case: CheckSubject, stop: watch::Receiver<StopLevel>) 
     }))
 }
 
-/// Runs checks, and returns their verdicts and the files that they ruled on. `kept` is the output
-/// of the work, as it was stored.
+/// Runs checks, and returns their verdicts and the files they ruled on. `kept` is the output of the work, as it was
+/// stored.
 pub(crate) async fn judge(
     case: &CheckSubject,
     stop: &watch::Receiver<StopLevel>,
@@ -109,15 +109,15 @@ fn masked_text(text: &str, mask: &SecretMask) -> Option<String> {
     }
 }
 
-/// The files that the result of a step is judged by, besides its checks.
+/// The files the result of a step is judged by, besides its checks.
 #[derive(Clone, Default)]
 struct EvidenceFiles {
     globs: Vec<String>,
-    /// The files that only `writes` lists.
+    /// The files listed in `writes` alone.
     products: Vec<String>,
 }
 
-/// Reads the files that the result of a step is judged by, besides its checks.
+/// Reads the files the result of a step is judged by, besides its checks.
 async fn read_evidence(
     run: &Arc<RunContext>,
     folder: PathBuf,
@@ -155,7 +155,7 @@ fn compare(
     }
 }
 
-/// Revokes the finding of a check about files that were written meanwhile.
+/// Revokes the finding of a check about files written meanwhile.
 fn invalidate_verdict(verdict: &mut CheckVerdict, reason: &str) {
     verdict.ruling = CheckRuling::Error;
     verdict.expected = "files that do not change while they are checked".into();
@@ -178,19 +178,19 @@ impl CheckSubject {
         }
     }
 
-    /// Returns the worktree that is checked. After the run, its result is in the workspace.
+    /// Returns the checked worktree. After the run, its result is in the workspace.
     fn worktree(&self) -> Option<AttemptWorktree> {
         let attempt = self.attempt.as_ref().filter(|_| self.phase.is_some());
         attempt.and_then(|attempt| self.run.worktree_of(attempt))
     }
 
-    /// Returns the folder that has the checked files.
+    /// Returns the folder with the checked files.
     fn folder(&self) -> PathBuf {
         self.worktree().map_or_else(|| self.run.session.root.clone(), |worktree| worktree.folder())
     }
 
-    /// Returns the files that an earlier phase of the same attempt was checked with: each phase
-    /// rules on the same result, so they must be unchanged.
+    /// Returns the files an earlier phase of the same attempt was checked with: each phase rules on the same result, so
+    /// they must be unchanged.
     fn earlier_evidence(&self) -> Vec<Artifact> {
         let first = CheckPhase::next_phase(None, self.checks());
         let attempt = self.attempt.as_ref().filter(|_| self.phase != first);
@@ -205,13 +205,13 @@ impl CheckSubject {
         self.verdicts_of(checks, stop, Some(own)).await
     }
 
-    /// Runs the checks that are run before the work, on the workspace as it is.
+    /// Runs the checks run before the work, on the workspace as it is.
     pub(super) async fn verdicts_before(&self, stop: &watch::Receiver<StopLevel>) -> Vec<CheckVerdict> {
         let checks = self.checks().iter().filter(|check| check.is_run_before()).collect();
         self.verdicts_of(checks, stop, None).await
     }
 
-    /// Runs checks; `own` are the files of the result that they judge, or `None` before the work.
+    /// Runs checks; `own` are the files of the result they judge, or `None` before the work.
     async fn verdicts_of(
         &self,
         checks: Vec<&Check>,
@@ -255,7 +255,7 @@ impl CheckSubject {
         verdicts
     }
 
-    /// Returns the worktree that the checks see, with what its attempt has changed.
+    /// Returns the worktree the checks see, with what its attempt has changed.
     async fn viewed_worktree(&self) -> Result<Option<ViewedWorktree>, WorkError> {
         let Some(worktree) = self.worktree().filter(|_| self.run.view.is_some()) else {
             return Ok(None);
@@ -330,7 +330,7 @@ impl CheckSubject {
         }
     }
 
-    /// Returns the globs of the files that the checked work left.
+    /// Returns the globs of the files the checked work left.
     fn products(&self) -> Result<Vec<String>, WorkError> {
         match &self.attempt {
             Some(attempt) => {
@@ -345,7 +345,7 @@ impl CheckSubject {
         self.with_values(|known| probe::RenderedCheck::new(check, ground, known))
     }
 
-    /// Returns the files that the result of a step is judged by.
+    /// Returns the files the result of a step is judged by.
     fn evidence_files(&self, step: &Step) -> Result<EvidenceFiles, WorkError> {
         let inputs = step.cache.iter().flat_map(|cache| &cache.inputs);
         let inputs = self.with_values(|known| {

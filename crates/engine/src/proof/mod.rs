@@ -3,7 +3,7 @@
 //! They decide nothing about the run: the machine rules on the verdicts. **Invariant:** a check that could not be run,
 //! or whose files were touched meanwhile, passes nothing.
 //!
-//! Start at `judging`; `before_work` are the checks that precede the work, `reverify` those of a run that has ended.
+//! Start at `judging`; `before_work` are the checks preceding the work, `reverify` those of an ended run.
 
 pub(crate) mod before_work;
 mod git_doubt;

@@ -26,11 +26,11 @@ use crate::session::waiting::{self, block_on};
 use crate::session::{EngineError, EngineSession};
 use wf_core::observe::RunRef;
 
-/// A run whose results are to be checked again.
+/// A run with results to check again.
 pub struct Reverification {
     /// The run, with its path if it is nested.
     pub run: RunRef,
-    /// The plan that it was recorded with.
+    /// The plan it was recorded with.
     pub plan: Arc<Plan>,
     pub params: JsonObject,
     pub events: Vec<(u64, Event)>,
@@ -132,8 +132,7 @@ impl ReverifyContext {
         Ok(findings)
     }
 
-    /// Returns the tasks that ended after they were judged, with the rulings, in plan order; the
-    /// plan's own criteria last.
+    /// Returns the ended tasks after they were judged, with the rulings, in plan order; the plan's own criteria last.
     fn judged_tasks(&self) -> Vec<(Option<TaskId>, BTreeMap<Name, CheckRuling>)> {
         let mut rulings: BTreeMap<Option<TaskId>, (u32, BTreeMap<Name, CheckRuling>)> = BTreeMap::new();
         let mut ended = Vec::new();
@@ -196,7 +195,7 @@ impl ReverifyContext {
         plan.find(step.as_str()).is_some_and(|ix| plan.step(ix).is_repeated())
     }
 
-    /// Returns the rulings on a result that was verified in another run.
+    /// Returns the rulings on a result verified in another run.
     fn passed(&self, place: &TaskId) -> BTreeMap<Name, CheckRuling> {
         let checks = self.checks(Some(place)).iter();
         checks.map(|check| (check.name.clone(), CheckRuling::Pass)).collect()

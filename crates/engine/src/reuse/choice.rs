@@ -1,4 +1,4 @@
-//! The user's choice of what runs again.
+//! The user's choice of steps to run again.
 
 use std::collections::BTreeSet;
 
@@ -68,7 +68,7 @@ impl RepeatChoice {
         inner.collect()
     }
 
-    /// Returns the steps whose dependants were chosen.
+    /// Returns the steps with chosen dependants.
     pub(super) fn downstream_roots(&self) -> impl Iterator<Item = &Name> {
         let paths = self.from.iter().chain(&self.downstream);
         paths.filter_map(|path| path.first().map(|spot| &spot.step))

@@ -17,7 +17,7 @@ pub(super) struct RepeatContext<'a> {
     pub(super) before: Option<&'a Plan>,
     pub(super) now: &'a Plan,
     pub(super) choice: &'a RepeatChoice,
-    /// True if the repeated run left something out by choice: a step that it skipped is not done.
+    /// True if the repeated run left something out by choice: a step it skipped is not done.
     pub(super) narrow: bool,
     /// The steps and items inside which it left something out.
     pub(super) partial: &'a BTreeSet<(Name, Option<String>)>,
@@ -81,8 +81,7 @@ impl RepeatContext<'_> {
         }
     }
 
-    /// Returns, for each step that runs again because a dependency was chosen with its dependants, that
-    /// dependency.
+    /// Returns, for each step running again because a dependency was chosen with its dependants, that dependency.
     fn forced_by(&self) -> Vec<Option<StepIx>> {
         let mut forced = vec![None; self.now.steps().len()];
         let roots = self.choice.downstream_roots();
@@ -103,7 +102,7 @@ struct RepeatDecision<'a> {
     scene: &'a RepeatContext<'a>,
     main_good: bool,
     forced: Vec<Option<StepIx>>,
-    /// The steps that are left out although their results are dropped.
+    /// The steps left out although their results are dropped.
     dropped_deselected: BTreeSet<usize>,
     fates: Vec<StepFate>,
 }

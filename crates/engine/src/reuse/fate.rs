@@ -24,9 +24,9 @@ pub struct StepRerun {
     pub reason: RerunReason,
     /// True if successful steps in the runs nested in it are reused.
     pub reuses_nested: bool,
-    /// The keys of the items whose results are reused.
+    /// The keys of the items with reused results.
     pub reused_items: Vec<String>,
-    /// The keys of the only items that run; `None`: all that are not reused.
+    /// The keys of the only items that run; `None`: all not reused.
     pub except_items: Option<Vec<String>>,
 }
 
@@ -39,7 +39,7 @@ pub enum RerunReason {
     New,
     /// The meaning of the step changed.
     Changed,
-    /// The step reads a parameter that changed.
+    /// The step reads a changed parameter.
     ParamChanged(Name),
     /// The step may read a changed parameter: the reads of its program are unknown.
     MayReadParam(Name),
@@ -47,7 +47,7 @@ pub enum RerunReason {
     Chosen,
     /// Something inside the step runs again.
     NestedRerun,
-    /// The step depends on one that runs again.
+    /// The step depends on one running again.
     DependencyRerun(Name),
     /// The step asks how all others end.
     OutcomeCondition,

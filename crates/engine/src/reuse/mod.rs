@@ -1,4 +1,4 @@
-//! Runs that repeat another: the results that they reuse, and the steps that they run again.
+//! Runs repeating another: the results they reuse, and the steps they run again.
 //!
 //! A result is reused if its step succeeded, means the same now, reads no parameter that changed, depends on
 //! nothing that runs again, and is as its run left it; a [`RepeatChoice`] can ask for more or for less. The runs

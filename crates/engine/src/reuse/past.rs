@@ -36,7 +36,7 @@ pub struct RepeatedRun {
 pub struct RepeatRequest {
     /// The run; `None` if it was forgotten, or never existed.
     pub run: Option<RunId>,
-    /// The plan that it ran by; `None` if it cannot be read any more: nothing is reused then.
+    /// The plan it ran by; `None` if it cannot be read any more: nothing is reused then.
     pub earlier_plan: Option<Arc<Plan>>,
     /// The plan to run by now.
     pub current_plan: Arc<Plan>,
@@ -47,7 +47,7 @@ pub struct RepeatRequest {
 /// The values of the parameters of a nested plan, as far as they are known.
 enum NestedParams<'a> {
     Values(&'a JsonObject),
-    /// Only the parameters that may differ, since they read something that changed.
+    /// Only the parameters with a possible difference, since they read something changed.
     Unknown(BTreeSet<Name>),
 }
 
@@ -61,9 +61,8 @@ impl RepeatedRun {
         Self::examine(reader, ask, earlier, &NestedParams::Values(params))
     }
 
-    /// Examines the run that was nested in a step, or in an item of it, and that is repeated with
-    /// these parameters; without them, as far as it can be decided in advance. `None` if the step
-    /// uses no plan.
+    /// Examines the run nested in a step, or in an item of it, and that is repeated with these parameters; without
+    /// them, as far as it can be decided in advance. `None` if the step uses no plan.
     pub fn nested(
         &self,
         reader: &StoreReader,
@@ -182,8 +181,8 @@ impl RepeatedRun {
         self.without_results(dropped.collect())
     }
 
-    /// True if something that runs again may need a process that a step left running: a dependant,
-    /// the plan's own criteria, or a run that uses this plan.
+    /// True if something running again may need a process a step left running: a dependant, the plan's own criteria, or
+    /// a run using this plan.
     pub fn needs_again(&self, step: &Name) -> bool {
         let Some(ix) = self.current_plan.find(step.as_str()) else {
             return false;
@@ -294,8 +293,7 @@ impl RepeatedRun {
         left.collect()
     }
 
-    /// Returns the items of a step that run again as far as is known: keys, or none if it is not
-    /// repeated.
+    /// Returns the items of a step running again as far as is known: keys, or none if it is not repeated.
     pub fn repeated_items(&self, step: &Name) -> Vec<Option<String>> {
         let items = self.rows.items(step);
         let Some(StepFate::Rerun(again)) = self.fate(step) else {

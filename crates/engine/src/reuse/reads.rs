@@ -1,5 +1,5 @@
-//! The parameters that a step reads. Expressions declare them; scripts name variables in their
-//! text; the environment reads of a separate program are unknown.
+//! The parameters a step reads. Expressions declare them; scripts name variables in their text; the environment reads
+//! of a separate program are unknown.
 
 use wf_base::name::Name;
 use wf_model::expr::{ExprReference, SpannedReference, Template};
@@ -22,7 +22,7 @@ pub(super) enum ParamReadAnswer {
     Yes,
 }
 
-/// The texts and expressions that may read parameters.
+/// The texts and expressions with possible reads of parameters.
 #[derive(Default)]
 pub(super) struct ParamReaders<'a> {
     refs: Vec<&'a SpannedReference>,
@@ -30,7 +30,7 @@ pub(super) struct ParamReaders<'a> {
 }
 
 impl<'a> ParamReaders<'a> {
-    /// Collects those of a step; with `list`, also those of the list that it is repeated over.
+    /// Collects those of a step; with `list`, also those of the list it is repeated over.
     pub(super) fn of_step(plan: &'a Plan, step: &'a Step, list: bool) -> Self {
         let mut reads = Self::default();
         if let Some(when) = &step.when {

@@ -1,5 +1,4 @@
-//! The recorded steps of a repeated run. Results that it reused itself are read from the run that
-//! did the work.
+//! The recorded steps of a repeated run. Results it reused itself are read from the run that did the work.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -28,8 +27,7 @@ impl RecordedSteps {
         sorted
     }
 
-    /// Reads the steps of a run. The items of a repeated step that was reused are those of the run
-    /// that did the work.
+    /// Reads the steps of a run. The items of a repeated step reused are those of the run that did the work.
     pub(super) fn read(reader: &StoreReader, run: &RunId) -> Result<Self, StoreError> {
         let mut rows = Self::new(reader.steps(run)?);
         let mut workers: BTreeMap<RunId, Vec<Name>> = BTreeMap::new();

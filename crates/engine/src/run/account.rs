@@ -1,4 +1,4 @@
-//! The amounts that the calls of a run are paid from: its own budget, and those of the runs around it.
+//! The amounts the calls of a run are paid from: its own budget, and those of the runs around it.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -14,11 +14,11 @@ use crate::session::hosts::{SharedLedgers, UnpaidCall, WorkClaim};
 pub(crate) struct RunAccount {
     run: RunId,
     ledgers: Arc<Mutex<RunLedgers>>,
-    /// The ledgers that count what other hosts do, too.
+    /// The ledgers, with the work of other hosts.
     shared: Option<Arc<dyn SharedLedgers>>,
 }
 
-/// An amount that is set aside for calls. Dropping it gives it back: what the calls used is in events then.
+/// An amount set aside for calls. Dropping it gives it back: the usage of the calls is in events then.
 #[derive(Debug)]
 pub(crate) struct SetAside {
     account: RunAccount,
@@ -26,7 +26,7 @@ pub(crate) struct SetAside {
 }
 
 impl RunAccount {
-    /// Opens the account of a run; `around`: of the run that it is nested in; `shared`: what other hosts do counts, too.
+    /// Opens the account of a run; `around`: of the run it is nested in; `shared`: the work of other hosts counts, too.
     pub(crate) fn open(run: &RunId, around: Option<&Self>, shared: Option<&Arc<dyn SharedLedgers>>) -> Self {
         let ledgers = around.map_or_else(Arc::default, |around| Arc::clone(&around.ledgers));
         let account = Self { run: run.clone(), ledgers, shared: shared.cloned() };
@@ -38,17 +38,17 @@ impl RunAccount {
         self.ledgers().apply(&self.run, event);
     }
 
-    /// Returns what the run has used, for the run that it is nested in.
+    /// Returns what the run has used, for the run it is nested in.
     pub(crate) fn usage(&self) -> AttemptUsage {
         self.ledgers().recorded(&self.run)
     }
 
-    /// Returns the time at which the run began.
+    /// Returns the time when the run began.
     pub(crate) fn started(&self) -> Option<Moment> {
         self.ledgers().started(&self.run)
     }
 
-    /// Returns the time at which this run, or one around it, began.
+    /// Returns the time when this run, or one around it, began.
     pub(crate) fn started_of(&self, run: &RunId) -> Option<Moment> {
         self.ledgers().started(run)
     }

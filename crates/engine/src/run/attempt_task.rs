@@ -16,15 +16,15 @@ pub(crate) struct AttemptTask {
     pub(crate) attempt: Attempt,
     pub(crate) item: Option<StepItem>,
     pub(crate) reads: JsonObject,
-    /// The time at which it began, if the engine died since.
+    /// The time when it began, if the engine died since.
     pub(crate) since: Option<Moment>,
     /// The feedback on the attempt before, if there was one.
     pub(crate) correction: Option<Box<AttemptFeedback>>,
     /// The arguments as rewritten by gates.
     pub(crate) tool_args: Option<Box<serde_json::Value>>,
-    /// The digest of the text of the plan that it runs, if the run made that plan and it may begin.
+    /// The digest of the text of the plan it runs, if the run made that plan and it may begin.
     pub(crate) generated: Option<Sha256Digest>,
-    /// The changes of breakers that it caused, except by calls of models, which record theirs.
+    /// The changes of breakers it caused, except by calls of models, which record theirs.
     pub(crate) breakers: BreakerNotes,
 }
 
@@ -49,7 +49,7 @@ impl AttemptTask {
         }
     }
 
-    /// Returns the work of an attempt that an effect begins, or goes on with; `None`: it is for none, or another work.
+    /// Returns the work of an attempt an effect begins, or goes on with; `None`: it is for none, or another work.
     pub(crate) fn of(run: Arc<RunContext>, effect: Effect) -> Option<Self> {
         match effect {
             Effect::Start { attempt, item_value, reads, correction, tool_args } => {
@@ -69,7 +69,7 @@ impl AttemptTask {
     }
 }
 
-/// The changes of breakers that an attempt caused, until its end is recorded with them.
+/// The changes of breakers an attempt caused, until its end is recorded with them.
 #[derive(Default)]
 pub(crate) struct BreakerNotes(Mutex<Vec<BreakerNote>>);
 

@@ -32,19 +32,19 @@ use wf_core::observe::RunRef;
 pub(crate) struct RunOwnership {
     /// The token that events are written under.
     pub(crate) token: FencingToken,
-    /// The supervisors of earlier engines; `None` if the machine was restarted since, so that their
-    /// journals may have lost their last lines.
+    /// The supervisors of earlier engines; `None` if the machine was restarted since, so their journals may have lost
+    /// their last lines.
     pub(crate) supervisors: Option<Arc<[String]>>,
 }
 
 /// The run to be worked on.
 pub(crate) struct RunInputs {
-    /// The part that the idempotency keys of its tasks share: the first run of its lineage, or the key of the task that it is
+    /// The part the idempotency keys of its tasks share: the first run of its lineage, or the key of the task it is
     /// nested in.
     pub(crate) key_scope: String,
     pub(crate) plan: Arc<Plan>,
     pub(crate) params: JsonObject,
-    /// The session of the workspace that it belongs to.
+    /// The session of the workspace it belongs to.
     pub(crate) session_name: Option<SessionName>,
     /// The run that it repeats, and the results reused from it.
     pub(crate) past: Option<RepeatedRun>,
@@ -66,7 +66,7 @@ pub(crate) struct RunInputs {
 pub(crate) struct RunContext {
     pub(crate) session: Arc<EngineSession>,
     pub(crate) run_ref: RunRef,
-    /// The part that the idempotency keys of its tasks share.
+    /// The part the idempotency keys of its tasks share.
     pub(crate) key_scope: String,
     /// The plan as written.
     pub(crate) plan: Arc<Plan>,
@@ -75,9 +75,9 @@ pub(crate) struct RunContext {
     params: JsonObject,
     /// The parameters, if gates rewrote them.
     rewritten: OnceLock<JsonObject>,
-    /// The session of the workspace that it belongs to.
+    /// The session of the workspace it belongs to.
     pub(crate) session_name: Option<SessionName>,
-    /// The right that it is worked on under.
+    /// The right it is worked on under.
     pub(crate) ownership: RunOwnership,
     /// The run that it repeats, and the results reused from it.
     pub(crate) past: Option<RepeatedRun>,
@@ -94,9 +94,9 @@ pub(crate) struct RunContext {
     /// The approval of the outermost run.
     pub(crate) approved: Option<Arc<RunApproval>>,
     pub(super) files: Mutex<ResultFiles>,
-    /// The resources that it has used, as far as that is durable, and those of the runs around it.
+    /// The resources it has used, as far as that is durable, and those of the runs around it.
     pub(crate) account: RunAccount,
-    /// True if it has rounds, or a run around it: memory learns from what is called in it.
+    /// True if it has rounds, or a run around it: memory learns from the calls in it.
     pub(crate) learns: bool,
     /// Held while a worktree is made, or something is merged: one at a time.
     pub(crate) merging: tokio::sync::Mutex<()>,
@@ -106,13 +106,13 @@ pub(crate) struct RunContext {
     pub(crate) exchanges: Arc<Cassette>,
 }
 
-/// The key that the result of a task was looked for.
+/// The key the result of a task was looked for.
 #[derive(Clone, Debug)]
 pub(crate) struct KnownKey {
     pub(crate) lookup: CacheLookup,
-    /// The globs of what the task writes, which are part of the key.
+    /// The globs of the task's products, as part of the key.
     pub(crate) globs: Vec<String>,
-    /// The files that they matched before the task began.
+    /// The files they matched before the task began.
     pub(crate) earlier: EarlierFiles,
 }
 
@@ -199,7 +199,7 @@ impl RunContext {
         *current = Arc::clone(plan);
     }
 
-    /// Returns the resources that it has used, for the run that it is nested in.
+    /// Returns the resources it has used, for the run it is nested in.
     pub(crate) fn usage(&self) -> AttemptUsage {
         self.account.usage()
     }
@@ -222,7 +222,7 @@ impl RunContext {
         }
     }
 
-    /// Returns the time at which it began.
+    /// Returns the time when it began.
     pub(crate) fn started(&self) -> Option<wf_base::time::Moment> {
         self.account.started()
     }
@@ -238,7 +238,7 @@ impl RunContext {
         kept.1.clone()
     }
 
-    /// Returns the surroundings in which checks run; they see everything, or a worktree in its place.
+    /// Returns the surroundings where checks run; they see everything, or a worktree in its place.
     pub(crate) async fn check_environment(&self, worktree: Option<&AttemptWorktree>) -> CheckEnvironment {
         let session = &self.session;
         let sandboxes = session.sandboxes.clone().map(|sandboxes| match worktree {

@@ -28,7 +28,7 @@ impl std::ops::Deref for PlanStep {
     }
 }
 
-/// Returns the step of a task, as written: the parts that no alternative replaces.
+/// Returns the step of a task, as written: the parts no alternative replaces.
 pub(crate) fn written_step<'a>(run: &'a RunContext, place: &TaskId) -> &'a Step {
     let ix = run.plan.find(place.step.as_str());
     run.plan.step(ix.expect("the machine names only steps of its plan"))

@@ -1,5 +1,5 @@
-//! The files that the steps of a plan declare to make or change, and the literal ones among them: those are evidence of
-//! their step until another task that declares them begins.
+//! The files the steps of a plan declare to make or change, and the literal ones among them: those are evidence of
+//! their step until another task declaring them begins.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -17,13 +17,13 @@ use super::current_step::written_step;
 use super::result_files::ResultFiles;
 use super::scope::TemplateValues;
 
-/// A test for the paths that a step declares.
+/// A test for the paths a step declares.
 type PathTest = Box<dyn Fn(&Path) -> bool + Send + Sync>;
 
-/// The files that several items of a step name, with these items.
+/// The files several items of a step name, with these items.
 pub(super) type SharedFiles = BTreeMap<String, BTreeSet<u32>>;
 
-/// The products that each step of a plan declares, in any of its alternatives.
+/// The products each step of a plan declares, in any of its alternatives.
 pub(crate) struct Declarations {
     plan: Arc<Plan>,
     steps: Vec<(Name, Vec<PathTest>)>,
@@ -42,13 +42,13 @@ impl Declarations {
         Arc::ptr_eq(&self.plan, plan)
     }
 
-    /// Returns the steps that declare a path.
+    /// Returns the steps declaring a path.
     fn declaring(&self, path: &str) -> impl Iterator<Item = &Name> {
         let steps = self.steps.iter();
         steps.filter(move |(_, ways)| ways.iter().any(|way| way(Path::new(path)))).map(|(step, _)| step)
     }
 
-    /// Names the other steps that release the products among the files of a result. Where items of its own step do, all of
+    /// Names the other steps releasing the products among the files of a result. Where items of its own step do, all of
     /// them are meant: another run may have other items.
     pub(crate) fn name_releasing(&self, own: &Name, files: &mut [Artifact]) {
         for file in files {
@@ -59,14 +59,14 @@ impl Declarations {
         }
     }
 
-    /// Returns the other steps that declare a path.
+    /// Returns the other steps declaring a path.
     fn others<'a>(&'a self, own: &'a Name, path: &'a str) -> impl Iterator<Item = TaskId> + 'a {
         self.declaring(path).filter(move |step| *step != own).map(TaskId::of_step)
     }
 }
 
 impl RunContext {
-    /// Returns the products that its steps declare.
+    /// Returns the products its steps declare.
     pub(crate) fn declarations(&self) -> Arc<Declarations> {
         let plan = self.current_plan();
         let mut files = self.files();
@@ -76,7 +76,7 @@ impl RunContext {
         known
     }
 
-    /// Returns the files that several items of a step name, given how to find them.
+    /// Returns the files several items of a step name, given how to find them.
     pub(super) fn shared_products(
         &self,
         step: &Name,
@@ -96,7 +96,7 @@ pub(crate) fn literal_products(step: &Step, known: &TemplateValues<'_>) -> Vec<S
     literal.filter_map(|path| claimed_path(&path)).collect()
 }
 
-/// Names the steps, and the items of its own, that release the products among the files of a task. Those of a plan that it
+/// Names the steps, and the items of its own, that release the products among the files of a task. Those of a plan it
 /// uses are known by no name here: all items count as theirs.
 pub(crate) fn name_releasing(
     run: &RunContext,
@@ -131,7 +131,7 @@ pub(crate) fn name_releasing(
     }
 }
 
-/// Leaves out the products that show a secret in a folder: the content of a file with a short one could be guessed from
+/// Leaves out the products showing a secret in a folder: the content of a file with a short one could be guessed from
 /// its digest.
 pub(crate) async fn without_secrets(
     mut seen: Vec<Artifact>,

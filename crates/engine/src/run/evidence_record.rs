@@ -6,11 +6,10 @@ use wf_base::digest::Sha256Digest;
 use wf_base::name::Name;
 use wf_core::machine::{Artifact, Event, EventKind, ReusedItem, StepItem, TaskId};
 
-/// The files that tasks were checked with, as recorded: those of the last attempt of each, or of the run that its
-/// result was reused from.
+/// The evidence of tasks, as recorded: those of the last attempt of each, or of the run its result was reused from.
 ///
-/// **Invariant:** a file that only `writes` lists is evidence of a task as long as no other task that declares it is
-/// under way. It follows from the events alone, so all who read them agree.
+/// **Invariant:** a file that only `writes` lists is evidence of a task as long as no other task declaring it is under
+/// way. It follows from the events alone, so all who read them agree.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct EvidenceRecord {
     tasks: BTreeMap<TaskId, Vec<Artifact>>,
@@ -18,7 +17,7 @@ pub(crate) struct EvidenceRecord {
     items: BTreeMap<(Name, String), Vec<Artifact>>,
     /// The reused items of which only one with the same value has those files.
     digests: BTreeMap<(Name, String), Sha256Digest>,
-    /// The tasks with a file that a step or an item releases.
+    /// The tasks with a file a step or an item releases.
     releasable: BTreeMap<TaskId, BTreeSet<TaskId>>,
     turns: TaskTurns,
 }
@@ -62,8 +61,8 @@ impl EvidenceRecord {
         }
     }
 
-    /// Applies that an attempt of a task begins: it may change the files that its step declares, and its own earlier
-    /// result counts no more.
+    /// Applies an attempt of a task begins: it may change the files its step declares, and its own earlier result
+    /// counts no more.
     fn begin(&mut self, by: &TaskId) {
         self.turns.begin(by);
         self.tasks.remove(by);
@@ -105,7 +104,7 @@ impl EvidenceRecord {
         }
     }
 
-    /// Returns the files of each task that has some.
+    /// Returns the files of each task with some.
     pub(crate) fn tasks(&self) -> &BTreeMap<TaskId, Vec<Artifact>> {
         &self.tasks
     }

@@ -1,11 +1,11 @@
-//! One run, as all that works for it knows it: its plan and parameters, its steps and the values that their templates
-//! read, the files that its results are made of, and the account that its calls are paid from.
+//! One run, as all that works for it knows it: its plan and parameters, its steps and the values their templates read,
+//! the files its results are made of, and the account its calls are paid from.
 //!
 //! **Invariant:** it starts nothing and decides nothing. What is known of a run after a crash follows from its events and
 //! from its recorded configuration.
 //!
-//! Start at `context`, then `attempt_task`, `current_step` and `scope`; `declarations` and `evidence_record` say which
-//! files are evidence of which task.
+//! Start at `context`, then `attempt_task`, `current_step` and `scope`; `declarations` and `evidence_record` say the
+//! files of each task's evidence.
 
 pub(crate) mod account;
 pub(crate) mod attempt_task;

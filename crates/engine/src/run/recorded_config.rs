@@ -1,5 +1,5 @@
-//! The facts about a run in its recorded configuration, which are known also once other runs are pruned: its lineage, and
-//! the worktree that it has for itself.
+//! The facts about a run in its recorded configuration, which are known also once other runs are pruned: its lineage,
+//! and the worktree it has for itself.
 //!
 //! The lineage of a run is the first run and those that retry it, one after another. The idempotency keys of its steps are
 //! those of the first run.
@@ -14,7 +14,7 @@ use wf_store::{StoreError, StoreReader};
 use super::context::RunContext;
 use crate::session::EngineSession;
 
-/// The key for the worktree that a run has for itself, in its recorded configuration.
+/// The key for the worktree a run has for itself, in its recorded configuration.
 pub const WORKTREE: &str = "worktree";
 
 /// The key for its folder.

@@ -1,5 +1,5 @@
-//! The files of the results of a run, as far as they are known: what attempts left, what tasks were checked with, and
-//! the copies of that.
+//! The files of the results of a run, as far as they are known: the outputs of attempts, the evidence of tasks, and the
+//! copies of both.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -21,9 +21,9 @@ pub(crate) const FOLDER: &str = "kept";
 /// The known files of results.
 #[derive(Default)]
 pub(crate) struct ResultFiles {
-    /// The stored files that an attempt left.
+    /// The stored files an attempt left.
     pub(super) outputs: BTreeMap<Attempt, Vec<Artifact>>,
-    /// The files that tasks were checked with.
+    /// The evidence of tasks.
     pub(super) evidence: EvidenceRecord,
     /// The changed files of verified results, still to be reported.
     pub(super) stale: Vec<StaleFile>,
@@ -31,15 +31,15 @@ pub(crate) struct ResultFiles {
     pub(super) inherited: Vec<KeptFile>,
     /// The copies that are not shown any more.
     pub(super) released: BTreeSet<PathBuf>,
-    /// The products that the steps declare.
+    /// The products the steps declare.
     pub(crate) declarations: Option<Arc<Declarations>>,
     /// The lists of repeated steps.
     pub(crate) items: BTreeMap<Name, Vec<StepItem>>,
-    /// The files that several items of a step name.
+    /// The files several items of a step name.
     pub(crate) shared: BTreeMap<Name, Arc<SharedFiles>>,
 }
 
-/// A file that a task was verified with, and that is stored.
+/// A file a task was verified with, and that is stored.
 #[derive(Clone, Debug)]
 pub(crate) struct KeptFile {
     /// The step of the task.
@@ -47,7 +47,7 @@ pub(crate) struct KeptFile {
     pub(crate) path: String,
     pub(crate) digest: Sha256Digest,
     pub(crate) copy: PathBuf,
-    /// True if whoever asked depends on the step directly.
+    /// True if the asker depends on the step directly.
     pub(crate) is_direct: bool,
 }
 
@@ -68,7 +68,7 @@ impl RunContext {
         self.files().outputs.insert(attempt.clone(), left.to_vec());
     }
 
-    /// Returns the stored files that an attempt left. A result from the cache left none.
+    /// Returns the stored files an attempt left. A result from the cache left none.
     pub(crate) fn outputs_of(&self, attempt: &Attempt) -> Result<Vec<Artifact>, StoreError> {
         if let Some(left) = self.files().outputs.remove(attempt) {
             return Ok(left);
@@ -117,12 +117,12 @@ impl RunContext {
         by_path.into_values().collect()
     }
 
-    /// Returns the files that a task was checked with.
+    /// Returns the files a task was checked with.
     pub(crate) fn evidence_of(&self, place: &TaskId) -> Option<Vec<Artifact>> {
         self.files().evidence.tasks().get(place).cloned()
     }
 
-    /// Returns the files that its tasks were checked with.
+    /// Returns the files its tasks were checked with.
     pub(crate) fn all_evidence(&self) -> BTreeMap<TaskId, Vec<Artifact>> {
         self.files().evidence.tasks().clone()
     }
@@ -137,7 +137,7 @@ impl RunContext {
         self.files().inherited.clone()
     }
 
-    /// Notes that a copy is not shown any more.
+    /// Notes the end of the use of a copy.
     pub(crate) fn release(&self, copy: PathBuf) {
         self.files().released.insert(copy);
     }
@@ -147,7 +147,7 @@ impl RunContext {
         self.files().released.contains(copy)
     }
 
-    /// Returns the tasks of some steps that were checked with files.
+    /// Returns the tasks of some steps checked with files.
     pub(crate) fn tasks_with_evidence<'a>(&self, steps: impl Iterator<Item = &'a Name>) -> Vec<TaskId> {
         let files = self.files();
         if files.evidence.tasks().is_empty() {

@@ -1,4 +1,4 @@
-//! The values and the secrets that the templates of a step read.
+//! The values and the secrets the templates of a step read.
 
 use std::collections::BTreeMap;
 
@@ -11,8 +11,7 @@ use wf_model::{EnvVar, JsonObject, Step, StepWork};
 
 use super::attempt_task::AttemptTask;
 
-/// The values that the templates of one attempt read: those that the machine sent, and those that
-/// the driver itself knows.
+/// The values the templates of one attempt read: those the machine sent, and those the driver itself knows.
 pub(crate) struct TemplateValues<'a> {
     pub(crate) run: &'a RunRef,
     pub(crate) params: &'a JsonObject,
@@ -50,7 +49,7 @@ impl ExprScope for TemplateValues<'_> {
 }
 
 impl AttemptTask {
-    /// Calls a function with the values that this attempt's templates read.
+    /// Calls a function with the values this attempt's templates read.
     pub(crate) fn with_template_values<T>(
         &self,
         secrets: &BTreeMap<String, String>,
@@ -67,7 +66,7 @@ impl AttemptTask {
     }
 }
 
-/// Returns the names of the secrets that a step's templates read.
+/// Returns the names of the secrets a step's templates read.
 pub(crate) fn secrets_read(step: &Step) -> Vec<&str> {
     let mut templates: Vec<&Template> = step.env.iter().map(|EnvVar { value, .. }| value).collect();
     if let StepWork::Http(http) = &step.work {

@@ -14,7 +14,7 @@ pub struct FinishedRun {
     pub outcome: RunOutcome,
     /// The reason; empty for success.
     pub reason: String,
-    /// The first step that failed.
+    /// The first failed step.
     pub failed: Option<Name>,
     /// The verification status of its result.
     pub standing: Standing,
@@ -24,7 +24,7 @@ pub struct FinishedRun {
     pub failures: FailureTally,
     /// The findings for a run around it.
     pub findings: NestedFindings,
-    /// The tasks whose evidence is stale.
+    /// The tasks with stale evidence.
     pub stale: Vec<StaleFile>,
     pub outputs: JsonObject,
     /// The number of criteria that pass, if the result was accepted with less than all.

@@ -46,15 +46,15 @@ pub struct EngineSession {
     pub host: Arc<HostEnv>,
     /// The maximum stored output of an attempt, in bytes.
     pub log_limit: u64,
-    /// The reader of plans that its runs make.
+    /// The reader of plans its runs make.
     pub plans: Box<dyn PlanReader>,
     /// The models of the workspace.
     pub models: Arc<ModelTable>,
     /// The git repository that the workspace is in, which shows files as they were; `None`: none.
     pub repository: Option<Arc<dyn WorkspaceRepository>>,
-    /// The sandbox for checks, and for steps that ask for it; `None`: none.
+    /// The sandbox for checks, and for steps asking for it; `None`: none.
     pub sandboxes: Option<Arc<SandboxFactory>>,
-    /// The bus for everything that became durable.
+    /// The bus for all durable events.
     pub bus: MessageBus,
     /// The approvers whose answers count.
     pub approvers: Approvers,
@@ -62,23 +62,23 @@ pub struct EngineSession {
     pub stays: bool,
     /// True if cached results are reused.
     pub reuses: bool,
-    /// True if memory learns preferences from what people decide.
+    /// True if memory learns preferences from decisions of people.
     pub learns_preferences: bool,
     pub observer: Mutex<Box<dyn RunObserver + Send>>,
-    /// The state that its runs share.
+    /// The state its runs share.
     pub shared: SharedState,
 }
 
 /// Reads plans that runs make, as a plan in a file is read.
 pub trait PlanReader: Send + Sync {
     /// Parses, checks and lowers a text; the error has all mistakes, each in words. `path` is its path in the
-    /// workspace, relative to which it uses others: only those that the run was started with.
+    /// workspace, relative to which it uses others: only those the run was started with.
     fn read_plan(&self, path: &str, text: &str) -> Result<Arc<Plan>, Vec<String>>;
 }
 
-/// The state that the runs of a session share in memory.
+/// The state the runs of a session share in memory.
 pub struct SharedState {
-    /// The part of the engine's own environment that every step sees.
+    /// The part of the engine's own environment every step sees.
     pub(crate) passed_env: HostEnv,
     pub(crate) client: http::HttpClient,
     pub(crate) secrets: SharedRedactions,
@@ -93,9 +93,9 @@ pub struct SharedState {
     pub(crate) fault: OnceLock<StoreError>,
     /// The way to models, once one is called.
     pub(crate) gateway: OnceLock<Gateway>,
-    /// The conversations of a recorded run that is repeated.
+    /// The conversations of a repeated recorded run.
     pub(crate) conversations: OnceLock<RecordedConversations>,
-    /// The state that came here with a run whose workspace is elsewhere.
+    /// The state sent here with a run of a workspace elsewhere.
     pub(crate) remote: OnceLock<RemoteWorkspace>,
     /// The answers of people in a recorded run that is repeated.
     pub(crate) answers: OnceLock<Box<dyn RecordedAnswers>>,
@@ -107,15 +107,15 @@ pub struct SharedState {
     pub(crate) cassette: OnceLock<Arc<Cassette>>,
     /// The additions to the state, if somebody collects them.
     pub(crate) additions: Mutex<Option<Vec<StateAddition>>>,
-    /// The ledgers that count what other hosts do for its runs.
+    /// The ledgers, with the work of other hosts for its runs.
     pub(crate) ledgers: OnceLock<Arc<dyn SharedLedgers>>,
-    /// The results for reuse that other hosts share.
+    /// The results for reuse shared by other hosts.
     pub(crate) results: OnceLock<Box<dyn SharedResults>>,
 }
 
 impl SharedState {
-    /// Creates the state of a session in which no run has begun. `pass` are globs of further variables
-    /// of the engine's own environment that a step may see.
+    /// Creates the state of a session where no run has begun. `pass` are globs of further variables of the engine's own
+    /// environment a step may see.
     pub fn new(host: &HostEnv, pass: &[String]) -> Self {
         let passed_env = wf_exec::environment::passed_variables(host, pass);
         Self {
@@ -142,7 +142,7 @@ impl SharedState {
         }
     }
 
-    /// Returns the state, with limits on the steps that execute at once.
+    /// Returns the state, with limits on the steps executing at once.
     #[must_use]
     pub fn with_limits(mut self, limits: ParallelLimits) -> Self {
         self.permits.limits = limits;
@@ -156,11 +156,11 @@ pub struct RunRequest {
     pub plan: Arc<Plan>,
     /// The path of its spec, relative to the workspace.
     pub path: String,
-    /// The texts that it runs by: path and content, its own spec first.
+    /// The texts it runs by: path and content, its own spec first.
     pub sources: Vec<(String, String)>,
     /// Its resolved parameters.
     pub params: JsonObject,
-    /// The session of the workspace that it belongs to.
+    /// The session of the workspace it belongs to.
     pub session: Option<SessionName>,
     /// The run that it repeats, and the results reused from it.
     pub past: Option<RepeatedRun>,
@@ -168,11 +168,11 @@ pub struct RunRequest {
     pub approved: Option<RunApproval>,
     /// The configuration it runs under, for the record and for a resume.
     pub config: serde_json::Value,
-    /// The claim on a goal that it is begun for, if any.
+    /// The claim on a goal it is begun for, if any.
     pub claim: Option<ReconciliationClaim>,
-    /// The time at which it was begun elsewhere; `None`: it begins here and now.
+    /// The time when it was begun elsewhere; `None`: it begins here and now.
     pub begun: Option<Moment>,
-    /// The files of the workspace that git tracks, which its checks may keep; `None`: that is not known, or does not matter.
+    /// The files of the workspace tracked by git, for its checks to keep; `None`: not known, or of no matter.
     pub tracked: Option<BTreeSet<PathBuf>>,
 }
 
@@ -185,10 +185,10 @@ pub enum EngineError {
     /// The record was made under other rules.
     #[error(transparent)]
     Logic(#[from] LogicMismatch),
-    /// The system refuses what the engine itself needs.
+    /// The system refuses a need of the engine itself.
     #[error("cannot {doing}: {cause}")]
     System {
-        /// The operation that was tried.
+        /// The attempted operation.
         doing: &'static str,
         /// The error of the system.
         cause: String,
@@ -196,10 +196,10 @@ pub enum EngineError {
     /// The supervisor died, and with it everything that was under way.
     #[error(transparent)]
     Lost(#[from] wf_exec::supervisor::SupervisorLost),
-    /// A secret that the run was given before cannot be read, so it could not be masked.
+    /// A secret the run was given before cannot be read, so it could not be masked.
     #[error(transparent)]
     NoSecret(#[from] wf_exec::secret::SecretError),
-    /// The workspace differs from what was approved.
+    /// The workspace differs from the approved one.
     #[error("nothing was executed: {0}")]
     Unapproved(String),
     /// The run is suspended: it only waits for approvals.
@@ -209,7 +209,7 @@ pub enum EngineError {
         /// The pending approvals of the run and of those nested in it.
         questions: Vec<SuspendedRequest>,
     },
-    /// The session that the run belongs to was suspended: the run goes no further until it is resumed.
+    /// The session the run belongs to was suspended: the run goes no further until it is resumed.
     #[error("session `{session}` was suspended")]
     SessionSuspended {
         run: RunId,

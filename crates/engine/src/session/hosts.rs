@@ -1,5 +1,5 @@
-//! The services that several hosts share, where they do the work of the same runs: the ledgers, which whoever decides about
-//! the runs keeps, and the results for reuse.
+//! The services several hosts share, where they do the work of the same runs: the ledgers, kept by the decider about
+//! the runs, and the results for reuse.
 
 use std::fmt;
 use std::pin::Pin;
@@ -15,7 +15,7 @@ use wf_store::{BlobStore, CacheEntry};
 
 use super::engine_session::EngineSession;
 
-/// The ledgers of a run and of all that is nested in it, which count what any host has set aside for calls.
+/// The ledgers of a run and of all runs nested in it, with the amounts any host has set aside for calls.
 pub trait SharedLedgers: Send + Sync + fmt::Debug {
     /// Sets an amount aside for the work that asks, until its end is reported. The error is the reason why they cannot be
     /// asked.
@@ -25,10 +25,10 @@ pub trait SharedLedgers: Send + Sync + fmt::Debug {
 /// An answer of ledgers: the refusal, if a budget does not suffice.
 pub type FutureClaim = Pin<Box<dyn Future<Output = Result<Option<BudgetRefusal>, String>> + Send>>;
 
-/// A claim of some work for the calls that it makes.
+/// A claim of some work for the calls it makes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WorkClaim {
-    /// The amount to be set aside instead of the one before: what was used, and what the next call may use.
+    /// The amount to be set aside instead of the one before: the past usage, and the most of the next call.
     pub wanted: AttemptUsage,
     /// True if the budget of the run itself was asked before.
     pub own_allows: bool,
@@ -55,23 +55,23 @@ impl From<UnpaidCall> for WorkError {
     }
 }
 
-/// Results for reuse that several hosts share.
+/// Results for reuse several hosts share.
 pub trait SharedResults: Send + Sync {
     /// Finds a result, and puts its files among those of a state. The error is the reason why one that is there cannot be
     /// used.
     fn find<'a>(&'a self, key: &'a Sha256Digest, blobs: &'a BlobStore) -> FutureResult<'a>;
 }
 
-/// A result that is looked for.
+/// A result looked for.
 pub type FutureResult<'a> = Pin<Box<dyn Future<Output = Result<Option<CacheEntry>, String>> + Send + 'a>>;
 
 impl EngineSession {
-    /// Has calls paid by ledgers that count what other hosts do for the same runs.
+    /// Has calls paid by ledgers, with the work of other hosts for the same runs.
     pub fn share_ledgers(&self, ledgers: std::sync::Arc<dyn SharedLedgers>) {
         let _ = self.shared.ledgers.set(ledgers);
     }
 
-    /// Finds results also among those that other hosts share.
+    /// Finds results also among those shared by other hosts.
     pub fn share_results(&self, results: Box<dyn SharedResults>) {
         let _ = self.shared.results.set(results);
     }

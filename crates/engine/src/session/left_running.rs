@@ -14,7 +14,7 @@ use super::engine_session::EngineSession;
 pub(crate) struct LeftRunning(Mutex<Vec<(TaskId, LeftProcesses)>>);
 
 impl LeftRunning {
-    /// Notes what an event says of processes that a task left.
+    /// Notes what an event says of processes a task left.
     pub(crate) fn note_event(&self, event: &Event) {
         if let EventKind::AttemptEnded { attempt, left, .. } = &event.fact
             && !left.left.is_empty()
@@ -27,7 +27,7 @@ impl LeftRunning {
 }
 
 impl EngineSession {
-    /// Names the processes that are about to be ended with the run.
+    /// Names the processes about to be ended with the run.
     pub(crate) fn name_left_processes(&self) {
         let noted = std::mem::take(&mut *self.shared.left.0.lock().unwrap_or_else(PoisonError::into_inner));
         for (place, processes) in noted {

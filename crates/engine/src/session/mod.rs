@@ -1,7 +1,7 @@
-//! The services and settings that all runs of one program share, and the state that they share in memory.
+//! The services and settings that all runs of one program share, and the state they share in memory.
 //!
-//! It is the ground of the crate, and knows no run from inside. A field of
-//! [`SharedState`](engine_session::SharedState) has the state of a room that outlives a run.
+//! It is the ground of the crate, and knows no run from inside. A field of [`SharedState`](engine_session::SharedState)
+//! has the state of a room outliving a run.
 //! **Invariant:** nothing here is needed to resume a run: it is made anew with the program.
 //!
 //! Start at `engine_session`; the other files are its parts.

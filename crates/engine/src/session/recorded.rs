@@ -1,4 +1,4 @@
-//! The data of a recorded run that a session uses in the place of its own, so that it repeats the run.
+//! The data of a recorded run a session uses in the place of its own, so it repeats the run.
 
 use std::collections::BTreeMap;
 
@@ -15,10 +15,10 @@ pub trait RecordedAnswers: Send + Sync {
     fn answer(&self, run: &RunRef, ask: &ApprovalRequest) -> Option<ApprovalOutcome>;
 }
 
-/// The conversations that the agents of a recorded run continued, by the tasks above its run and the attempt.
+/// The conversations the agents of a recorded run continued, by the tasks above its run and the attempt.
 pub type RecordedConversations = BTreeMap<(Vec<String>, Attempt), PriorConversation>;
 
-/// The knowledge of memory that the agents of a recorded run were told, by the tasks above its run and the attempt.
+/// The knowledge of memory the agents of a recorded run were told, by the tasks above its run and the attempt.
 pub type RecordedCalibrations = BTreeMap<(Vec<String>, Attempt), MemoryCalibration>;
 
 impl EngineSession {

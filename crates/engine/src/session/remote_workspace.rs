@@ -1,4 +1,4 @@
-//! The workspace of a run that a backend drives, as a host knows it: its files are here, and nothing else of it is.
+//! The workspace of a run a backend drives, as a host knows it: its files are here, and nothing else of it is.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ use super::engine_session::EngineSession;
 /// A workspace that is elsewhere, as far as its run needs to know it.
 #[derive(Clone, Debug, Default)]
 pub struct RemoteWorkspace {
-    /// The conversations that agents may continue.
+    /// The conversations open to agents.
     pub conversations: EarlierConversations,
     /// The path of its state, relative to the workspace if it is in there.
     pub state_folder: PathBuf,
@@ -29,7 +29,7 @@ impl EngineSession {
         let _ = self.shared.remote.set(workspace);
     }
 
-    /// Makes a repository of the files of a workspace that has one elsewhere, unless it is there.
+    /// Makes a repository of the files of a workspace with one elsewhere, unless it is there.
     pub async fn make_repository(&self) -> Result<(), WorkError> {
         if !self.shared.remote.get().is_some_and(|workspace| workspace.is_repository) {
             return Ok(());
@@ -49,7 +49,7 @@ impl EngineSession {
     }
 }
 
-/// The conversations that the agents of a run may continue, as they were before it started.
+/// The conversations the agents of a run may continue, as they were before it started.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct EarlierConversations(pub(crate) BTreeMap<Name, ConversationTurns>);

@@ -20,7 +20,7 @@ pub enum StateAddition {
     Lookup(Box<CacheLookup>),
     Result(Box<CacheEntry>),
     Note(Box<MemoryNote>),
-    /// Megrams of memory that a run was told.
+    /// Megrams of memory a run was told.
     Recall {
         /// Their ids.
         megrams: Vec<Sha256Digest>,
@@ -49,12 +49,12 @@ impl EngineSession {
         self.additions().get_or_insert_default();
     }
 
-    /// Takes the additions that were collected.
+    /// Takes the collected additions.
     pub fn take_additions(&self) -> Vec<StateAddition> {
         self.additions().as_mut().map(std::mem::take).unwrap_or_default()
     }
 
-    /// Takes back additions that could not be passed on.
+    /// Takes back additions not passed on.
     pub fn return_additions(&self, additions: Vec<StateAddition>) {
         self.additions().get_or_insert_default().splice(0..0, additions);
     }

@@ -37,7 +37,7 @@ impl SuspendedRuns {
         }
     }
 
-    /// Forgets a run that is over.
+    /// Forgets an ended run.
     pub(crate) fn forget(&self, run: &RunRef) {
         self.runs().remove(run.id.as_str());
     }

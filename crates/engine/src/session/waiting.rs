@@ -1,4 +1,4 @@
-//! The waits of a run: on the thread that works for it, for signals of the user, and for the stop of a unit of work.
+//! The waits of a run: on the thread working for it, for signals of the user, and for the stop of a unit of work.
 
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;

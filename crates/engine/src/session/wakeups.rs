@@ -1,4 +1,4 @@
-//! The wake-ups of tasks that wait for what another task of this program has: a lock, or a permit to execute.
+//! The wake-ups of tasks waiting for what another task of this program has: a lock, or a permit to execute.
 
 use tokio::sync::Notify;
 
@@ -10,8 +10,8 @@ pub(crate) struct LockWakeups {
     pub(crate) freed: Notify,
 }
 
-/// The limits of the workspace, and the wake-ups of steps that wait for a permit. Those of this program are woken at once;
-/// permits that other processes give back are polled.
+/// The limits of the workspace, and the wake-ups of steps waiting for a permit. Those of this program are woken at
+/// once; permits that other processes give back are polled.
 #[derive(Default)]
 pub(crate) struct PermitWakeups {
     pub(crate) limits: ParallelLimits,

@@ -11,14 +11,14 @@ use super::workspace::ToolWorkspace;
 use super::write::write;
 use wf_core::agent::ToolRequest;
 
-/// A request about files, for the process that carries it out.
+/// A request about files, for the process carrying it out.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct FileToolOrder {
     pub(super) request: ToolRequest,
-    /// The paths that the sandbox lets the step write; `None`: there is no sandbox.
+    /// The paths the sandbox lets the step write; `None`: there is no sandbox.
     #[serde(default)]
     pub(super) writable: Option<Vec<String>>,
-    /// The files and folders whose text is not trusted.
+    /// The files and folders with untrusted text.
     #[serde(default)]
     pub(super) untrusted: Vec<String>,
 }
@@ -35,7 +35,7 @@ pub(super) struct FileToolAnswer {
 }
 
 impl FileToolAnswer {
-    /// Creates the answer to a request that was not carried out.
+    /// Creates the answer to a request not carried out.
     pub(super) fn failed(text: String) -> Self {
         Self { text, is_error: true, is_untrusted: false }
     }

@@ -6,7 +6,7 @@ use super::shown::quoted;
 use super::workspace::ToolWorkspace;
 use super::write::WriteTarget;
 
-/// The largest file that is edited, in bytes.
+/// The largest file edited, in bytes.
 const MAX_EDITED_BYTES: u64 = 8 << 20;
 
 /// A text and the text in its place.
@@ -15,7 +15,7 @@ pub(super) struct TextReplacement<'a> {
     pub(super) new: &'a str,
 }
 
-/// Replaces a text that occurs exactly once in a file.
+/// Replaces a text occurring exactly once in a file.
 pub(super) fn edit(
     workspace: &ToolWorkspace,
     path: &str,

@@ -8,10 +8,10 @@ use super::error::FileToolError;
 use super::shown::shown;
 use super::workspace::ToolWorkspace;
 
-/// The maximum number of entries that are listed.
+/// The maximum number of listed entries.
 const MAX_ENTRIES: usize = 1_000;
 
-/// The maximum number of entries that are read: a folder may have any number.
+/// The maximum number of entries read: a folder may have any number.
 const MAX_READ_ENTRIES: usize = 1_000_000;
 
 /// Lists the entries of a folder by name.

@@ -7,11 +7,11 @@
 //!                └──▶ sh
 //! ```
 //!
-//! One call is one process. The engine touches no file for a model: a request about files is carried out by a
-//! process that sees what a script of the step would see, below the root of the workspace and nowhere else.
+//! One call is one process. The engine touches no file for a model: a request about files is carried out by a process
+//! seeing what a script of the step would see, below the root of the workspace and nowhere else.
 //!
-//! **Invariant:** an answer is masked before it is cut: half a secret would not be recognised. **Invariant:**
-//! nothing that a call started lives on after it.
+//! **Invariant:** an answer is masked before it is cut: half a secret would not be recognised. **Invariant:** nothing a
+//! call started lives on after it.
 //!
 //! Start at [`run_tool`].
 

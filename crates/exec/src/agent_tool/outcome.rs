@@ -30,7 +30,7 @@ const KEPT_ANSWER_BYTES: usize = 16 << 20;
 /// The default limit on a script's output, in bytes.
 const OUTPUT_LIMIT: u64 = 1 << 30;
 
-/// The script that runs another with both outputs in one stream, in the order of their writes.
+/// The script running another with both outputs in one stream, in the order of their writes.
 const BOTH_OUTPUTS: &str = "exec sh -c \"$1\" 2>&1";
 
 /// The surroundings of an agent's tools: those of its step.
@@ -64,7 +64,7 @@ pub struct ToolOutcome {
     pub duration_ms: u64,
 }
 
-/// Carries out a request of an agent. Nothing that it started lives on, not even if the future is dropped.
+/// Carries out a request of an agent. Nothing it started lives on, not even if the future is dropped.
 pub async fn run_tool(
     executor: &ProcessExecutor,
     site: &ToolEnvironment,
@@ -92,7 +92,7 @@ pub async fn run_tool(
     ToolOutcome::of(answer, began)
 }
 
-/// Runs the command of the environment as a script: one that is no text of a model. `timeout` is that of the script.
+/// Runs the command of the environment as a script: one that is no text of a model. `timeout` is the script's.
 pub async fn run_program(
     executor: &ProcessExecutor,
     site: &ToolEnvironment,

@@ -10,11 +10,10 @@ use super::workspace::ToolWorkspace;
 /// The number of bytes that one call reads of a file's text.
 const MAX_READ_BYTES: u64 = 256 * 1024;
 
-/// The number of characters of whole lines that one call returns: less than a result may have, so that no line
-/// of it is cut.
+/// The number of characters of whole lines that one call returns: less than a result may have, so no line of it is cut.
 const PAGE_CHARS: usize = 15_000;
 
-/// The number of bytes that are looked at to find a line, and to count lines.
+/// The number of bytes looked at to find a line, and to count lines.
 const MAX_SCANNED_BYTES: u64 = 64 << 20;
 
 /// Reads lines of a text file, from one on.
@@ -96,7 +95,7 @@ pub(super) fn as_text<'a>(path: &str, bytes: &'a [u8], has_more: bool) -> Result
     }
 }
 
-/// A file that is read once, from begin to end, while its lines are counted.
+/// A file read once, from begin to end, while its lines are counted.
 struct LineScan {
     file: BufReader<File>,
     /// The number of lines so far; one without an end counts, too.
@@ -112,7 +111,7 @@ impl LineScan {
         Self { file: BufReader::new(file), lines: 0, scanned: 0, is_open: false, is_at_end: false }
     }
 
-    /// Skips lines; false: no line follows, or not within the bytes that are looked at.
+    /// Skips lines; false: no line follows, or not within the bytes looked at.
     fn skip_lines(&mut self, count: u64) -> io::Result<bool> {
         while self.lines < count && self.scanned < MAX_SCANNED_BYTES {
             let (ends, length) = match self.file.fill_buf()? {
@@ -133,7 +132,7 @@ impl LineScan {
         Ok(is_there && !self.is_at_end)
     }
 
-    /// Counts the lines of bytes that follow.
+    /// Counts the lines of the bytes after it.
     fn count(&mut self, bytes: &[u8]) {
         if let Some(last) = bytes.last() {
             let ends = memchr_iter(b'\n', bytes).count() as u64;

@@ -13,7 +13,7 @@ use super::error::FileToolError;
 use super::shown::shown;
 use super::workspace::ToolWorkspace;
 
-/// The folders that are not searched: what is in them belongs to git and to wf.
+/// The folders left out of searches: what is in them belongs to git and to wf.
 const SKIPPED_FOLDERS: [&str; 2] = [".git", ".wf"];
 
 /// The maximum number of matching lines.
@@ -35,7 +35,7 @@ const MAX_PATTERN_BYTES: usize = 1 << 20;
 /// The number of characters shown of a matching line.
 const LINE_CHARS: usize = 200;
 
-/// The number of bytes at the beginning of a file that decide whether it is text.
+/// The number of bytes at the beginning of a file deciding whether it is text.
 const HEAD_BYTES: usize = 8 * 1024;
 
 /// The request for a search.
@@ -70,7 +70,7 @@ struct FileSearch<'a> {
     until: Duration,
     /// The number of files that were too large, binary or unreadable.
     skipped: usize,
-    /// The limit that ended the search early.
+    /// The limit behind the early end of the search.
     ended_by: Option<&'static str>,
 }
 

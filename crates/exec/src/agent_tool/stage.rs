@@ -8,7 +8,7 @@ use crate::processes::spawn::OWN_PROGRAM;
 use crate::work_error::WorkError;
 use wf_core::machine::WorkExit;
 
-/// The argument that makes this program carry out one request about files. It is not a user command.
+/// The argument making this program carry out one request about files. It is not a user command.
 pub const TOOL_STAGE_ARG: &str = "__tool";
 
 /// Carries out the request on standard input in the current directory, if the command line asks for it, and

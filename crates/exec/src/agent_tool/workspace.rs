@@ -9,7 +9,7 @@ use super::error::FileToolError;
 use super::shown::quoted;
 use crate::disk::confined_dir::{ConfinedDir, PathLookupError};
 
-/// A file that was opened for reading.
+/// A file opened for reading.
 pub(super) struct FoundFile {
     pub(super) file: File,
     /// True if it has several names (hard links), where some names are not trusted: it may have one of these, too.
@@ -21,7 +21,7 @@ pub(super) struct ToolWorkspace {
     dir: ConfinedDir,
     /// Its path without links.
     root: PathBuf,
-    /// The files and folders whose text is not trusted: as they are named, and without links.
+    /// The files and folders with untrusted text: as they are named, and without links.
     untrusted: Vec<PathBuf>,
     saw_untrusted: Cell<bool>,
 }
@@ -93,8 +93,8 @@ impl ToolWorkspace {
         Ok(found.file)
     }
 
-    /// Opens a regular file by its path without links. The last part may have been swapped for a link since:
-    /// that is not followed.
+    /// Opens a regular file by its path without links. The last part may have been swapped for a link since: such a
+    /// link is not followed.
     pub(super) fn open_found(&self, real: &Path, kind: FileType) -> Result<FoundFile, OpenFileError> {
         if kind != FileType::RegularFile {
             return Err(OpenFileError::OtherKind(kind_name(kind)));

@@ -14,8 +14,7 @@ use super::workspace::{ToolWorkspace, kind_name, split};
 use crate::disk::confined_dir::PathLookupError;
 use crate::repository;
 
-/// The folders that no tool writes to: the files in them change what git and wf do. Whoever may, can use a
-/// script.
+/// The folders no tool writes to: the files in them change what git and wf do. Permitted agents can use a script.
 const FOLDERS_OF_TOOLS: [&str; 2] = [".git", ".wf"];
 
 /// Creates a file with the folders above it, or replaces its content.
@@ -31,11 +30,11 @@ pub(super) fn write(
     Ok(format!("{done} {}: {bytes} bytes", quoted(path)))
 }
 
-/// The place of a file that is to be written.
+/// The place of a file to be written.
 pub(super) struct WriteTarget {
     folder: OwnedFd,
     name: OsString,
-    /// The permissions of the file that is there.
+    /// The permissions of the present file.
     mode: Option<u32>,
 }
 
@@ -68,7 +67,7 @@ impl WriteTarget {
         Ok(Self { folder, name: name.to_owned(), mode })
     }
 
-    /// Replaces the content, so that a reader sees the old one or the new one.
+    /// Replaces the content, so a reader sees the old one or the new one.
     pub(super) fn replace(&self, text: &str) -> io::Result<()> {
         match self.replace_by_rename(text) {
             // A file can be writable where its folder is not, and a sandbox shows such a file as a mount, which
@@ -161,7 +160,7 @@ fn is_mount(error: &io::Error) -> bool {
     matches!(Errno::from_io_error(error), Some(Errno::BUSY | Errno::XDEV))
 }
 
-/// Returns a name that no other file has.
+/// Returns a name no other file has.
 fn temporary_name() -> io::Result<String> {
     let mut bytes = [0; 8];
     getrandom::fill(&mut bytes).map_err(io::Error::other)?;

@@ -1,4 +1,4 @@
-//! Cache keys: everything that the result of a step depends on.
+//! Cache keys: everything the result of a step depends on.
 
 use std::fs::File;
 use std::os::unix::fs::PermissionsExt as _;
@@ -16,11 +16,11 @@ use wf_model::{JsonObject, RequiredOutput, ResourceLimits, SandboxPermissions};
 /// The maximum number of differences reported.
 const MAX_DIFFERENCES: usize = 50;
 
-/// The sections of a key's parts that are reported name by name, and their labels.
+/// The sections of a key's parts reported name by name, and their labels.
 const SECTIONS: [(&str, &str); 5] =
     [("work", "command"), ("params", "param"), ("env", "env"), ("inputs", "input"), ("outputs", "output")];
 
-/// The parts that are reported as a whole, and their labels.
+/// The parts reported as a whole, and their labels.
 const WHOLE_PARTS: [(&str, &str); 7] = [
     ("values", "values of templates"),
     ("cwd", "cwd"),
@@ -42,7 +42,7 @@ pub struct CacheInputs<'a> {
     pub cwd: &'a str,
     /// The grants and limits of the step, if it runs in a sandbox.
     pub sandbox: Option<(&'a SandboxPermissions, &'a ResourceLimits)>,
-    /// The variables that the plan and the step declare.
+    /// The variables the plan and the step declare.
     pub env: ProcessEnv,
     /// The plan's parameters.
     pub params: &'a JsonObject,
@@ -50,12 +50,12 @@ pub struct CacheInputs<'a> {
     pub item: Option<&'a Value>,
     /// The declared outputs.
     pub outputs: &'a [RequiredOutput],
-    /// The globs of the files that are restored on reuse.
+    /// The globs of the files restored on reuse.
     pub files: &'a [String],
 }
 
-/// Returns the key of a result and its parts, for [`differences`]. Reads every file that `inputs`
-/// match. Secrets are masked in the parts, so a key does not depend on their values.
+/// Returns the key of a result and its parts, for [`differences`]. Reads every match of `inputs`. Secrets are masked in
+/// the parts, so a key does not depend on their values.
 pub fn key(
     basis: &CacheInputs<'_>,
     root: &Path,
@@ -122,7 +122,8 @@ pub fn digest_of_input(input: &Value) -> Option<&str> {
     input.as_str().map(|input| input.trim_end_matches(EXECUTABLE))
 }
 
-/// Returns the digests of the files that globs match, by path, with their mode as far as it counts, and the globs that match none.
+/// Returns the digests of the files that globs match, by path, with their mode as far as it counts, and the globs
+/// matching none.
 fn inputs(root: &Path, globs: &[String]) -> Result<(JsonObject, Vec<String>), WorkError> {
     let (found, empty) = files::matching(root, globs)?;
     let mut digests = JsonObject::new();
@@ -137,8 +138,8 @@ fn inputs(root: &Path, globs: &[String]) -> Result<(JsonObject, Vec<String>), Wo
     Ok((digests, empty))
 }
 
-/// Describes the first difference between the input files in a key's parts and those that its globs
-/// match now. Files that the work itself left (`own`) do not count.
+/// Describes the first difference between the input files in a key's parts and those its globs match now. Files the
+/// work itself left (`own`) do not count.
 pub fn input_changed(root: &Path, parts: &Value, own: impl Fn(&str, &Value) -> bool) -> Option<String> {
     let globs = parts.get("globs").cloned().map(serde_json::from_value::<Vec<String>>);
     let globs = globs.and_then(Result::ok).unwrap_or_default();

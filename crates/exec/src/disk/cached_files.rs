@@ -1,6 +1,6 @@
 //! The files of results for reuse: those that globs match, kept as they are and put back as they were.
 //!
-//! A link is kept as a link, and nothing is kept or put back behind one: what is there is not the step's.
+//! A link is kept as a link, and nothing is kept or put back behind one: the files there are not the step's.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
@@ -24,14 +24,14 @@ use crate::work_error::WorkError;
 /// The content of a file for reuse.
 #[derive(Clone, Copy, Debug)]
 pub enum CachedContent<'a> {
-    /// That of a regular file.
+    /// The one of a regular file.
     File(&'a Path),
     /// The target of a link; of a folder, nothing.
     Text(&'a [u8]),
 }
 
-/// Keeps what globs match with `keep`, which returns digest and size. A glob without a match is an
-/// error, and so are a file that contains a secret and a link that leads out of the workspace.
+/// Keeps the matches of globs with `keep`, a function to digest and size. A glob without a match is an error, and so
+/// are a file containing a secret and a link leading out of the workspace.
 pub fn collect<E: Display>(
     root: &Path,
     globs: &[String],
@@ -84,14 +84,14 @@ pub fn surplus(root: &Path, globs: &[String], files: &[CachedFile]) -> Result<BT
 pub struct EarlierFiles(BTreeMap<String, FileStamp>);
 
 impl EarlierFiles {
-    /// Finds what globs match now.
+    /// Finds the present matches of globs.
     pub fn find(root: &Path, globs: &[String]) -> Result<Self, WorkError> {
         let found = surplus(root, globs, &[])?.into_iter();
         let stamped = found.filter_map(|path| stamp(root, &path).map(|stamp| (path, stamp)));
         Ok(Self(stamped.collect()))
     }
 
-    /// Returns a file that is as it was: nothing has written it since.
+    /// Returns an unchanged file: nothing has written it since.
     pub fn untouched(&self, root: &Path) -> Option<&str> {
         let same = |(path, then): &(&String, &FileStamp)| stamp(root, path).as_ref() == Some(*then);
         self.0.iter().find(same).map(|(path, _)| path.as_str())
@@ -139,7 +139,7 @@ pub fn restore<E: Display>(
     Ok(())
 }
 
-/// Returns the files and links that a glob matches, and the folders without anything in them.
+/// Returns the files and links a glob matches, and the folders without anything in them.
 fn matches(root: &Path, glob: &str) -> Result<Vec<(String, CachedFileKind)>, WorkError> {
     let start = Path::new(files::literal_part(plain(glob)?));
     // A glob without special characters may name a link itself.
@@ -156,7 +156,7 @@ fn matches(root: &Path, glob: &str) -> Result<Vec<(String, CachedFileKind)>, Wor
     Ok(found)
 }
 
-/// Returns the kind of an entry that is kept.
+/// Returns the kind of a kept entry.
 fn kind(entry: &DirEntry) -> Option<CachedFileKind> {
     let is_empty = |path: &Path| fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_none());
     match entry.file_type() {
@@ -167,7 +167,7 @@ fn kind(entry: &DirEntry) -> Option<CachedFileKind> {
     }
 }
 
-/// Refuses a folder that is reached through a link. One that is missing is none.
+/// Refuses a folder reached through a link. A missing one is none.
 fn refuse_link(root: &Path, folder: &Path) -> Result<(), WorkError> {
     let mut link: Option<PathBuf> = None;
     let traced = ConfinedDir::open(root).and_then(|root| {
@@ -187,7 +187,7 @@ fn refuse_link(root: &Path, folder: &Path) -> Result<(), WorkError> {
     }
 }
 
-/// Refuses a link that leads out of the workspace, whether or not its target exists, or into its state.
+/// Refuses a link leading out of the workspace, whether or not its target exists, or into its state.
 fn refuse_leading_out(root: &Path, path: &str, target: &Path) -> Result<(), WorkError> {
     match ConfinedDir::open(root).and_then(|root| root.find(Path::new(path))) {
         Ok(_) | Err(PathLookupError::Absent) => files::refuse_state_folder(root, &root.join(path)),

@@ -25,7 +25,7 @@ const MAX_LINKS: usize = 40;
 /// The flags to open a file for inspection, not for reading.
 const INSPECT_FLAGS: OFlags = OFlags::PATH.union(OFlags::CLOEXEC);
 
-/// A folder below which paths are resolved.
+/// The root of resolved paths.
 #[derive(Debug)]
 pub struct ConfinedDir {
     root: OwnedFd,
@@ -153,8 +153,7 @@ impl ConfinedDir {
     }
 }
 
-/// A walk along a path. The parent of a folder is the folder in which it was found, even if it has
-/// moved since.
+/// A walk along a path. The parent of a folder is the folder where it was found, even if it has moved since.
 struct PathWalk<'a> {
     dir: &'a ConfinedDir,
     /// The folders above the current place below the root, with their names.

@@ -1,8 +1,7 @@
-//! Evidence: the digests of the files that a result was checked with, and the test for stale ones.
+//! Evidence: the digests of the files a result was checked with, and the test for stale ones.
 //!
-//! Small files are always read. A large one is read again only if the system reports that it was
-//! touched; it is synced before it is read, so that later writes through memory mappings change its
-//! times.
+//! Small files are always read. A large one is read again only if the system reports it was touched; it is synced
+//! before it is read, so that later writes through memory mappings change its times.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -19,7 +18,7 @@ use wf_base::digest::Sha256Digest;
 use wf_base::time::{Clock as _, SystemClock};
 use wf_core::machine::Artifact;
 
-/// The largest file that is always read, in bytes.
+/// The largest file always read, in bytes.
 const SMALL_FILE_BYTES: u64 = 8 * 1024 * 1024;
 
 /// The time in milliseconds during which another change to a file may leave its timestamp
@@ -37,7 +36,7 @@ pub struct DigestMemo(Mutex<BTreeMap<FileVersion, Sha256Digest>>);
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EvidenceSnapshot {
     files: BTreeMap<String, (Sha256Digest, FileVersion)>,
-    /// The paths that only `writes` lists.
+    /// The paths listed in `writes` alone.
     products: BTreeSet<String>,
 }
 
@@ -65,7 +64,7 @@ impl DigestMemo {
     }
 }
 
-/// True if the last change is old enough that another one would show.
+/// True if the last change is old enough another one would show.
 fn is_old(stamp: &FileStamp) -> bool {
     SystemClock.now().millis() - stamp.changed / 1_000_000 > TICK
 }
@@ -75,7 +74,7 @@ fn version(stat: Stat) -> FileVersion {
 }
 
 impl EvidenceSnapshot {
-    /// Reads the files that globs match now.
+    /// Reads the present matches of globs.
     pub fn read_matching(root: &Path, globs: &[String], memo: &DigestMemo) -> Result<Self, WorkError> {
         let (found, _) = files::matching(root, globs)?;
         let mut all = Self::default();
@@ -124,8 +123,8 @@ impl EvidenceSnapshot {
         files.collect()
     }
 
-    /// Returns the first file of this evidence that was touched before a later look, even if it is
-    /// unchanged. Files created in between do not count.
+    /// Returns the first file of this evidence touched before a later look, even if it is unchanged. Files created in
+    /// between do not count.
     pub fn touched(&self, later: &Self) -> Option<&str> {
         let mut all = self.files.iter();
         let touched = all.find(|(path, seen)| later.files.get(*path) != Some(*seen));
@@ -142,8 +141,7 @@ impl EvidenceSnapshot {
     }
 }
 
-/// The stamps of some files, for a later comparison: a file that was written and put back counts as
-/// touched.
+/// The stamps of some files, for a later comparison: a file written and put back counts as touched.
 #[derive(Debug)]
 pub struct EvidenceTrace(Vec<(String, Option<FileVersion>)>);
 
@@ -153,12 +151,12 @@ impl EvidenceTrace {
         Self(paths.into_iter().map(|path| (path.to_owned(), stamp(root, path))).collect())
     }
 
-    /// Returns the first file that was touched since.
+    /// Returns the first file touched since.
     pub fn touched(&self, root: &Path) -> Option<&str> {
         self.touched_among(root, |_| true)
     }
 
-    /// Returns the first of some of these files that was touched since.
+    /// Returns the first of some of these files touched since.
     pub fn touched_among(&self, root: &Path, is_of_them: impl Fn(&str) -> bool) -> Option<&str> {
         let mut all = self.0.iter().filter(|(path, _)| is_of_them(path));
         let touched = all.find(|(path, before)| stamp(root, path) != *before);

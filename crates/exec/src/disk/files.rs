@@ -25,8 +25,8 @@ const MAX_VISITED_ENTRIES: usize = 2_000_000;
 /// Folders of tools, which are not part of the work.
 const SKIPPED_FOLDERS: [&str; 2] = [".git", ".wf"];
 
-/// Stores the files that globs match with `keep`, which returns digest and size. A glob without a
-/// match is an error, and so is a file that contains a secret.
+/// Stores the files that globs match with `keep`, a function to digest and size. A glob without a match is an error,
+/// and so is a file containing a secret.
 pub fn artifacts<E: Display>(
     root: &Path,
     globs: &[String],
@@ -54,7 +54,7 @@ pub(super) fn unable_to_store(path: &str, error: &dyn Display) -> WorkError {
     WorkError::environmental(format!("cannot store `{path}`: {error}"))
 }
 
-/// Refuses a path that contains a secret, and a regular file there whose content does.
+/// Refuses a path containing a secret, and a regular file there whose content does.
 pub fn refuse_secret(path: &str, file: Option<&PathBuf>, mask: &SecretMask) -> Result<(), WorkError> {
     if let Cow::Owned(shown) = mask.text(path) {
         return Err(WorkError::logical(format!(
@@ -70,7 +70,7 @@ pub fn refuse_secret(path: &str, file: Option<&PathBuf>, mask: &SecretMask) -> R
     Ok(())
 }
 
-/// True if a file contains a secret that a mask knows.
+/// True if a file contains a secret a mask knows.
 fn shows_secret(file: &Path, mask: &SecretMask) -> io::Result<bool> {
     if mask.is_empty() {
         return Ok(false);
@@ -103,8 +103,8 @@ pub(crate) fn read_bounded(file: File, limit: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Returns the files that globs match, by path below the root, and the globs that match none. A
-/// glob that matches a folder stands for all files below it.
+/// Returns the files that globs match, by path below the root, and the globs matching none. A glob matching a folder
+/// stands for all files below it.
 pub(super) fn matching(
     root: &Path,
     globs: &[String],
@@ -127,8 +127,8 @@ pub(super) fn matching(
     Ok((files, idle))
 }
 
-/// Passes what one glob matches to `take`, which returns true if it is a match; returns true if there is any.
-/// Links are not followed, except one where the search starts.
+/// Passes the matches of one glob to `take`, a function to true for a match; returns true if there is any. Links are
+/// not followed, except one where the search starts.
 pub(super) fn walk(
     root: &Path,
     glob: &str,
@@ -176,8 +176,8 @@ fn is_file(root: &Path, entry: &DirEntry) -> Result<bool, WorkError> {
     refuse_state_folder(root, entry.path()).map(|()| true)
 }
 
-/// Refuses a path that leads into the state folder: stored files can be shown, and restored to
-/// places readable by users who may not read the state.
+/// Refuses a path leading into the state folder: stored files can be shown, and restored to places readable by users
+/// who may not read the state.
 pub(super) fn refuse_state_folder(root: &Path, path: &Path) -> Result<(), WorkError> {
     let state = fs::canonicalize(root.join(".wf")).ok();
     let meant = fs::canonicalize(path).ok();
@@ -234,7 +234,7 @@ pub fn matches_any(all: impl IntoIterator<Item = String>, path: &Path) -> bool {
     globs(all.iter().map(String::as_str)).iter().any(|glob| glob.is_match(path))
 }
 
-/// Returns a glob that matches only this text.
+/// Returns a glob matching only this text.
 fn literal(text: &str) -> String {
     let mut glob = String::with_capacity(text.len());
     for letter in text.chars() {
@@ -247,7 +247,7 @@ fn literal(text: &str) -> String {
     glob
 }
 
-/// Returns the folders that a glob names before its first special character, the start of the search.
+/// Returns the folders a glob names before its first special character, the start of the search.
 pub(super) fn literal_part(glob: &str) -> &str {
     match glob.find(['*', '?', '[', '{', '\\']) {
         None => glob,
@@ -258,7 +258,7 @@ pub(super) fn literal_part(glob: &str) -> &str {
     }
 }
 
-/// Compiles a glob so that it also matches everything below its matches.
+/// Compiles a glob so it also matches everything below its matches.
 pub(super) fn compile(glob: &str) -> Result<GlobSet, WorkError> {
     let unable = |error: globset::Error| WorkError::logical(format!("invalid glob: {error}"));
     let below = if glob.is_empty() { "**".into() } else { format!("{glob}/**") };
@@ -269,7 +269,7 @@ pub(super) fn compile(glob: &str) -> Result<GlobSet, WorkError> {
     set.build().map_err(unable)
 }
 
-/// Refuses a path that leads out of the workspace through links.
+/// Refuses a path leading out of the workspace through links.
 pub(super) fn inside(root: &Path, path: &Path) -> Result<(), WorkError> {
     let below = path.strip_prefix(root).unwrap_or(path);
     let found = ConfinedDir::open(root).and_then(|root| root.find(below));

@@ -5,8 +5,8 @@
 //! a result  evidence: the digests that were checked;  cache: the key of a step;  cached_files: what a key stands for
 //! ```
 //!
-//! It starts no process and knows no step. **Invariant:** no path leads out of its folder, whatever links there are and
-//! whatever is renamed meanwhile. **Invariant:** a version of a file is a [`FileStamp`](stamp::FileStamp), and nothing else.
+//! It starts no process and knows no step. **Invariant:** no path leads out of its folder, in spite of any links, and
+//! of renames meanwhile. **Invariant:** a version of a file is a [`FileStamp`](stamp::FileStamp), and nothing else.
 //!
 //! Start at `confined_dir`, then `files` and `stamp`; the others can be read alone.
 

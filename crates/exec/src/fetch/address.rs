@@ -2,7 +2,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use wf_model::FetchHost;
 
-/// Returns the addresses of a host that may be connected to: public ones, or what the plan names literally.
+/// Returns the addresses of a host that may be connected to: public ones, or those the plan names literally.
 pub(super) fn reachable(host: &FetchHost, found: &[SocketAddr]) -> Result<Vec<SocketAddr>, String> {
     let is_named = |address: &SocketAddr| match host.address() {
         Some(named) => named == address.ip(),
@@ -21,8 +21,8 @@ pub(super) fn reachable(host: &FetchHost, found: &[SocketAddr]) -> Result<Vec<So
     Ok(kept)
 }
 
-/// True for an address of the public internet: no private, local, shared, reserved or documentation one, nor one that
-/// leads to such a one.
+/// True for an address of the public internet: no private, local, shared, reserved or documentation one, nor one
+/// leading to such a one.
 fn is_public(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => is_public_v4(address),

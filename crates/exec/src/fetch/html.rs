@@ -1,13 +1,13 @@
 //! The text of an HTML page, simply: what a reader sees, with the addresses of links.
 
-/// Elements whose content is not text.
+/// Elements without text as content.
 const HIDDEN: [&str; 6] = ["script", "style", "noscript", "template", "svg", "head"];
 
-/// Elements that stay on the line that they are on.
+/// Inline elements.
 const INLINE: [&str; 14] =
     ["a", "abbr", "b", "code", "em", "i", "kbd", "mark", "small", "span", "strong", "sub", "sup", "u"];
 
-/// The named characters that are replaced.
+/// The replaced named characters.
 const ENTITIES: [(&str, char); 8] = [
     ("amp", '&'),
     ("lt", '<'),

@@ -1,11 +1,11 @@
-//! Pages that an agent fetches, by the engine: the sandbox of its step stays without network.
+//! Pages an agent fetches, by the engine: the sandbox of its step stays without network.
 //!
 //! ```text
 //! FetchTarget::parse ──▶ fetch_page ──▶ reachable address ──▶ GET ──▶ text
 //! ```
 //!
-//! **Invariant:** a request goes to a host that the plan lists, over https unless that is this machine, and carries nothing
-//! but its address. **Invariant:** the address that is connected to is the one that was checked: no name leads to one of this
+//! **Invariant:** a request goes to a host the plan lists, over https unless that is this machine, and carries nothing
+//! but its address. **Invariant:** the address connected to is the one that was checked: no name leads to one of this
 //! machine or of a private network. **Invariant:** time, size and kind of what is received are bounded.
 
 mod address;

@@ -54,7 +54,7 @@ pub async fn fetch_page(
     }
 }
 
-/// Follows redirects on the same host, each by a request of its own that is checked like the first.
+/// Follows redirects on the same host, each by a request of its own checked like the first.
 async fn fetch(target: &FetchTarget) -> Result<String, String> {
     let mut target = target.clone();
     for _ in 0..=MAX_REDIRECTS {
@@ -91,7 +91,7 @@ async fn request(target: &FetchTarget) -> Result<Response, String> {
     sent.map_err(|error| cause(&error))
 }
 
-/// Returns the address that an answer redirects to.
+/// Returns the address an answer redirects to.
 fn redirect(target: &FetchTarget, answer: &Response) -> Option<Url> {
     let place = answer.headers().get(LOCATION).filter(|_| answer.status().is_redirection())?;
     target.url.join(place.to_str().ok()?).ok()

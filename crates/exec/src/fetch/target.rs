@@ -4,17 +4,17 @@ use wf_model::FetchHost;
 /// The maximum number of characters of a source.
 const MAX_SOURCE_CHARS: usize = 200;
 
-/// An address that an agent may fetch.
+/// An address an agent may fetch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FetchTarget {
     /// The address.
     pub(super) url: Url,
-    /// The entry of the plan that allows it.
+    /// The entry of the plan allowing it.
     pub(super) host: FetchHost,
 }
 
 impl FetchTarget {
-    /// Checks an address that a model wrote. The mistake is one sentence for it.
+    /// Checks an address a model wrote. The mistake is one sentence for it.
     pub fn parse(text: &str, hosts: &[FetchHost]) -> Result<Self, String> {
         let url = Url::parse(text).map_err(|error| {
             format!("the address is not valid ({error}): it must be like https://HOST/PATH")

@@ -13,7 +13,7 @@ use wf_core::gate::predicate::{FileInspector, FileStatus};
 use wf_core::gate::{GateAnswer, GateContext, computed_answer, no_provider};
 use wf_model::{Gate, GateProvider};
 
-/// The surroundings in which gates are evaluated.
+/// The surroundings where gates are evaluated.
 #[derive(Clone)]
 pub struct GateEnvironment {
     /// The surroundings of their programs.

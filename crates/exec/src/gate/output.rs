@@ -58,7 +58,7 @@ impl GateOutput {
     }
 }
 
-/// True for single words, so that a line of prose or a URL sets nothing.
+/// True for single words, so a line of prose or a URL sets nothing.
 fn is_name(name: &str) -> bool {
     let in_word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
     !name.is_empty() && name.chars().all(in_word)

@@ -1,4 +1,4 @@
-//! Asks a planner: a program that is run like checks, reads a request and prints alternatives.
+//! Asks a planner: a program run like checks, reads a request and prints alternatives.
 //!
 //! **Invariant:** its only input is its standard input, without secrets. **Invariant:** its output
 //! does not count unless it saw the workspace as checks do.

@@ -5,8 +5,7 @@ use wf_base::redact::SecretMask;
 use wf_core::gate::{GateContext, trigger_subject};
 use wf_model::{Check, Gate, GateProvider, GateScript};
 
-/// The longest variable that a process can be given, in bytes, minus room for its name: Linux takes
-/// 128 KiB.
+/// The longest variable a process can be given, in bytes, minus room for its name: Linux takes 128 KiB.
 const MAX_ARGUMENT_BYTES: usize = 128 * 1024 - 64;
 
 /// Returns the program of a gate as a check: the same sandbox, the same view, and the same pinning
@@ -36,7 +35,7 @@ fn name(gate: &Gate) -> Name {
     name.unwrap_or_else(|_| Name::parse("gate").expect("this is a name"))
 }
 
-/// Returns the variables that pass the context of a gate to its program.
+/// Returns the variables passing the context of a gate to its program.
 pub(super) fn variables(
     gate: &Gate,
     context: &GateContext,

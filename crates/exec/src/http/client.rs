@@ -32,15 +32,15 @@ const MAX_BODY_BYTES: usize = 16 * 1024 * 1024;
 pub struct HttpClient {
     proxies: HostEnv,
     open: OnceLock<Result<reqwest::Client, String>>,
-    /// The client for requests that carry secrets.
+    /// The client for requests carrying secrets.
     careful: OnceLock<Result<reqwest::Client, String>>,
     /// The client for notifications.
     posts: OnceLock<Result<reqwest::Client, String>>,
 }
 
 impl HttpClient {
-    /// Creates a client that uses the proxies named as usual (`http_proxy`, `https_proxy`, `all_proxy`,
-    /// `no_proxy`) in `passed`, the part of the engine's environment that steps may see.
+    /// Creates a client using the proxies named as usual (`http_proxy`, `https_proxy`, `all_proxy`, `no_proxy`) in
+    /// `passed`, the part of the engine's environment that steps may see.
     pub fn new(passed: &HostEnv) -> Self {
         let names = ["http_proxy", "https_proxy", "all_proxy", "no_proxy"];
         let known = passed.iter().filter_map(|(name, value)| {
@@ -102,7 +102,7 @@ impl HttpClient {
         self.build_request(slot, Policy::custom(move |attempt| redirect(attempt, careful)))
     }
 
-    /// Returns a client that follows no redirects.
+    /// Returns a client following no redirects.
     pub(super) fn poster(&self) -> Result<&reqwest::Client, WorkError> {
         self.build_request(&self.posts, Policy::none())
     }

@@ -20,7 +20,7 @@ pub struct HttpJob {
     pub timeout: Option<Duration>,
     /// The log for the response body.
     pub log: log::LogTarget,
-    /// The values that the response must contain.
+    /// The values the response must contain.
     pub outputs: Vec<RequiredOutput>,
 }
 

@@ -1,8 +1,8 @@
 //! HTTP requests: rendered, sent, and their responses kept like the output of a process.
 //!
-//! **Invariant:** a proxy is used only if steps may see the variables that name it.
-//! **Invariant:** a request that carries a secret is not redirected to another host; a notification
-//! ([`HttpNotification`]) is not redirected at all.
+//! **Invariant:** a proxy is used only if steps may see the variables naming it.
+//! **Invariant:** a request carrying a secret is not redirected to another host; a notification ([`HttpNotification`])
+//! is not redirected at all.
 
 mod client;
 mod job;

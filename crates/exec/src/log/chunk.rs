@@ -13,7 +13,7 @@ pub struct LogChunk {
 }
 
 impl LogChunk {
-    /// Returns the note that the middle of a log is left out.
+    /// Returns the note the middle of a log is left out.
     pub(super) fn omission(at: Moment) -> Self {
         let bytes = writer::omission_note("the middle").into_bytes();
         Self { stream: LogStream::Note, at, bytes }

@@ -29,7 +29,7 @@ impl LogCursor {
         Ok(Self { identity: log.identity()?, log, index, position: 0, record: 0, used: 0, last })
     }
 
-    /// Opens a log that is being written; `None` if there is none.
+    /// Opens a log being written; `None` if there is none.
     pub(super) fn open(path: &Path) -> io::Result<Option<Self>> {
         let index = LogFile::open(&target::index(path))?;
         LogFile::open(path)?.map(|log| Self::new(log, index)).transpose()

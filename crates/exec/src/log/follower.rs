@@ -9,7 +9,7 @@ use wf_base::time::Moment;
 /// The maximum number of parts that one call returns.
 const MAX_CHUNKS: usize = 64;
 
-/// The range at the end of a complete log in which the last seen bytes are searched, in bytes.
+/// The range at the end of a complete log where the last seen bytes are searched, in bytes.
 const SEARCH_RANGE_BYTES: u64 = 1024 * 1024;
 
 /// Reads a log while it is being written.
@@ -135,7 +135,7 @@ impl LogFollower {
         }
     }
 
-    /// Continues in the end of the log; if its older half exists, notes that the middle is left out.
+    /// Continues in the end of the log; if its older half exists, notes the middle is left out.
     fn enter(&mut self, older: Option<LogCursor>, newer: LogCursor) -> io::Result<Option<LogChunk>> {
         let older = older.filter(|older| !older.is_same(&newer));
         let skipped = older.is_some();

@@ -2,8 +2,8 @@ use std::borrow::Cow;
 
 use wf_base::redact::{MaskingStream, SecretMask};
 
-/// The masks that the bytes of a stream pass, one after another: that of the secrets, then those of the values that came
-/// while the attempt ran.
+/// The masks the bytes of a stream pass, one after another: the mask of the secrets, then those of the values added by
+/// the attempt.
 pub(super) struct MaskChain(Vec<MaskingStream>);
 
 impl MaskChain {

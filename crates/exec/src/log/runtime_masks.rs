@@ -8,7 +8,7 @@ use crate::step_files::output_entry::masks;
 use crate::step_files::outputs::MAX_OUTPUT_FILE_BYTES;
 use wf_base::redact::{SecretMask, weakness};
 
-/// The values that an attempt wants to be masked while it runs: it writes them to its output file.
+/// The values an attempt wants to be masked while it runs: it writes them to its output file.
 #[derive(Debug)]
 pub(super) struct RuntimeMasks {
     output: PathBuf,
@@ -17,7 +17,7 @@ pub(super) struct RuntimeMasks {
     values: Vec<String>,
 }
 
-/// The values that came since the last look.
+/// The values new since the last look.
 pub(super) struct NewMasks {
     /// The mask of all values so far.
     pub(super) mask: SecretMask,

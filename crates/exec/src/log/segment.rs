@@ -16,7 +16,7 @@ pub(super) struct LogSegment {
     index: File,
     length: u64,
     records: u64,
-    /// The maximum number of index records, so that a trickle of single bytes stays small.
+    /// The maximum number of index records, so a trickle of single bytes stays small.
     most_records: u64,
     last: Option<LogIndexRecord>,
     unsettled: bool,
@@ -43,8 +43,8 @@ impl LogSegment {
         self.length
     }
 
-    /// Appends bytes: to the log at once, to the index when their run ends, so that the index never
-    /// covers more than the log contains.
+    /// Appends bytes: to the log at once, to the index when their run ends, so the index never covers more than the log
+    /// contains.
     pub(super) fn append(&mut self, stream: LogStream, at: Moment, bytes: &[u8]) -> io::Result<()> {
         let length = u32::try_from(bytes.len()).unwrap_or(LogIndexRecord::MAX);
         self.log.write_all_at(bytes, self.length)?;

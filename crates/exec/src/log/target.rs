@@ -34,8 +34,8 @@ pub fn path(dir: &Path, attempt: &Attempt) -> PathBuf {
     })
 }
 
-/// Returns the files that an attempt which has ended left beside each other in a run's folder, if it left them: its log with
-/// the index, and the feedback that it got.
+/// Returns the files that an attempt which has ended left beside each other in a run's folder, if it left them: its log
+/// with the index, and the feedback it got.
 pub fn files(dir: &Path, attempt: &Attempt) -> [PathBuf; 3] {
     let log = path(dir, attempt);
     [index(&log), correction::path(&log), log]

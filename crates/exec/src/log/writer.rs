@@ -66,13 +66,13 @@ impl LogWriter {
         }
     }
 
-    /// Masks, too, what the attempt writes to its output file for that, from then on.
+    /// Masks, too, the values the attempt writes to its output file to be masked, from then on.
     #[must_use]
     pub fn with_masks_of(self, output: PathBuf) -> Self {
         Self { wanted: Some(RuntimeMasks::new(output)), ..self }
     }
 
-    /// Returns the mask of what the attempt wrote for that, once it has ended.
+    /// Returns the mask of the values the attempt wrote to be masked, once it has ended.
     pub fn runtime_mask(&mut self) -> SecretMask {
         self.look_for_masks(true);
         self.wanted.as_ref().map(RuntimeMasks::mask).unwrap_or_default()

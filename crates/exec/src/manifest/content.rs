@@ -20,14 +20,14 @@ const READ_FLAGS: OFlags =
 pub struct FileContent {
     /// True for a link, whose content is its target path.
     pub link: bool,
-    /// True for a file that someone may execute.
+    /// True for a file with a permission to execute it.
     pub executable: bool,
     pub digest: Sha256Digest,
 }
 
 impl WorkspaceManifest {
-    /// Reads a file's content if the file is still the one in the manifest: content from a moment
-    /// before or after does not count. `root` is the folder that was walked.
+    /// Reads a file's content if the file is still the one in the manifest: content from a moment before or after does
+    /// not count. `root` is the walked folder.
     pub fn content(&self, root: &ConfinedDir, path: &Path) -> Result<FileContent, WorkError> {
         let listed = self.stamp(path);
         let shown = path.display();

@@ -10,13 +10,13 @@ use crate::disk::stamp::FileStamp;
 /// The difference between two manifests of a workspace, except for declared files.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ManifestDifference {
-    /// The files that were changed or removed.
+    /// The files changed or removed.
     pub changed: Vec<PathBuf>,
     /// The new files: a folder stands for all its content if none of it was declared.
     pub new: Vec<PathBuf>,
-    /// The changed caches, which are nobody's product and hold nothing that is not elsewhere.
+    /// The changed caches, nobody's products, with nothing but copies in them.
     pub caches: Vec<PathBuf>,
-    /// The files that differ as they may: changed, removed or new ones.
+    /// The files differing as they may: changed, removed or new ones.
     pub permitted: Vec<PathBuf>,
 }
 
@@ -33,8 +33,8 @@ impl ManifestDifference {
         comparison.found
     }
 
-    /// Returns a folder that was moved between two manifests, even if it is back: its change time then
-    /// differs while its modification time does not (as after any change to the folder itself).
+    /// Returns a folder moved between two manifests, even if it is back: its change time then differs while its
+    /// modification time does not (as after any change to the folder itself).
     pub fn moved(before: &WorkspaceManifest, after: &WorkspaceManifest) -> Option<PathBuf> {
         moved(&before.top, &after.top, &mut PathBuf::new())
     }

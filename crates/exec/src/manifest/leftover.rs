@@ -1,4 +1,4 @@
-//! The leftovers of an earlier run, which nobody has changed since: for a run that repeats it they are no part of the
+//! The leftovers of an earlier run, which nobody has changed since: for a run repeating it they are no part of the
 //! beginning.
 
 use std::collections::BTreeSet;
@@ -6,16 +6,16 @@ use std::path::{Path, PathBuf};
 
 use super::{ManifestFolder, ManifestNode, WorkspaceManifest};
 
-/// The rule for what an earlier run left.
+/// The rule for leftovers of an earlier run.
 pub struct LeftoverRule<'a> {
     /// The end of that run, in nanoseconds since 1970.
     pub ended: i64,
-    /// True for what steps may have made.
+    /// True for files steps may have made.
     pub is_product: &'a dyn Fn(&Path) -> bool,
 }
 
 impl WorkspaceManifest {
-    /// Replaces what an earlier run left by what was there when it began. Returns the paths.
+    /// Replaces the leftovers of an earlier run by the files before it. Returns the paths.
     pub fn undo_leftovers(&mut self, before: &Self, rule: &LeftoverRule<'_>) -> BTreeSet<PathBuf> {
         let mut found = BTreeSet::new();
         undo(&mut self.top, Some(&before.top), &mut PathBuf::new(), rule, &mut found);
@@ -64,7 +64,7 @@ fn undo(
     now.entries.sort_by(|one, other| one.0.cmp(&other.0));
 }
 
-/// Returns the entries that the earlier run removed from a folder: nothing in it has changed since.
+/// Returns the entries the earlier run removed from a folder: nothing in it has changed since.
 fn removed(
     now: &ManifestFolder,
     before: Option<&ManifestFolder>,

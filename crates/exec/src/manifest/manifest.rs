@@ -107,7 +107,7 @@ impl WorkspaceManifest {
         self.stamp(path).is_some()
     }
 
-    /// Removes files, and the folders that contain no others.
+    /// Removes files, and the folders containing no others.
     pub fn retain(&mut self, keep: &dyn Fn(&Path) -> bool) {
         self.top.retain(&mut PathBuf::new(), keep);
     }

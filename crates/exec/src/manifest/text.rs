@@ -6,7 +6,7 @@ use rustix::fs::FileType;
 use super::{ManifestFolder, ManifestNode, WorkspaceManifest};
 use crate::disk::stamp::FileStamp;
 
-/// The error for bytes that are not a manifest.
+/// The error for bytes without a manifest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not a workspace manifest")]
 pub struct ManifestError;

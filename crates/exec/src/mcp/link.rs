@@ -27,7 +27,7 @@ const MAX_PAGES: usize = 100;
 /// The limits of a server.
 #[derive(Clone, Copy, Debug)]
 pub struct McpLimits {
-    /// The time that is left of the attempt.
+    /// The time left of the attempt.
     pub life: Duration,
     /// The grace period between the request to terminate and the kill.
     pub grace: Duration,
@@ -87,7 +87,7 @@ impl McpLink {
         self.end.as_ref()
     }
 
-    /// Returns the tools that the server lists.
+    /// Returns the tools the server lists.
     pub async fn list(&mut self) -> Result<Vec<Value>, McpFailure> {
         let mut tools = Vec::new();
         let mut cursor = None;

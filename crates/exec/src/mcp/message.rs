@@ -6,7 +6,7 @@ use wf_base::exact_json;
 /// The last version of the protocol with a handshake, and those before it that are the same for a client of tools.
 pub(super) const HANDSHAKES: [&str; 4] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
 
-/// The version without a handshake: each request says what the client can.
+/// The version without a handshake: each request states the client's abilities.
 pub(super) const STATELESS: &str = "2026-07-28";
 
 /// The longest quote of a wrong message, in characters.
@@ -15,13 +15,13 @@ const QUOTED: usize = 80;
 /// A message of a server.
 #[derive(Debug, PartialEq)]
 pub(super) enum ServerMessage {
-    /// The result of the request that is waited for.
+    /// The result of the request waited for.
     Result(Value),
-    /// The error of that request.
+    /// The error of the request.
     Error(String),
     /// A request of the server, and the reply to it.
     Request(Value),
-    /// Something that needs no reaction.
+    /// Something needing no reaction.
     Other,
 }
 

@@ -1,10 +1,10 @@
-//! A client of servers that speak the Model Context Protocol (MCP) over standard input and output.
+//! A client of servers speaking the Model Context Protocol (MCP) over standard input and output.
 //!
 //! The server is a process in the sandbox of a step, one for an attempt. It gets the environment of the step's
 //! scripts, and no more rights than they have.
 //!
-//! **Invariant:** whatever a server writes, a request ends: with its reply, at its timeout, at a limit of size, or with
-//! the process.
+//! **Invariant:** a request ends in spite of anything a server writes: with its reply, at its timeout, at a limit of
+//! size, or with the process.
 
 mod failure;
 mod link;

@@ -4,9 +4,9 @@ use std::path::Path;
 /// A part of a repository in a workspace, by how git treats it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GitPart {
-    /// It says what the commits, branches and files are: a check sees it as it was when the run began.
+    /// It defines the commits, branches and files: a check sees it as it was when the run began.
     State,
-    /// It tells of earlier commands: logs, the heads that they leave. A check sees it as it was, or not at all.
+    /// It tells of earlier commands: logs, the heads they leave. A check sees it as it was, or not at all.
     Trace,
     /// It comes and goes, and says nothing, or is named by the digest of its content: locks, objects.
     Working,
@@ -16,7 +16,7 @@ pub enum GitPart {
 
 const STATE_FILES: [&str; 4] = ["HEAD", "index", "packed-refs", "shallow"];
 
-/// The folders that decide about everything in them.
+/// The folders deciding about everything in them.
 const FOLDERS: [(&str, GitPart); 9] = [
     ("refs", GitPart::State),
     ("reftable", GitPart::State),
@@ -43,11 +43,11 @@ const TRACES: [&str; 9] = [
     "SQUASH_MSG",
 ];
 
-/// The files that say nothing.
+/// The files without meaning.
 const WORKING_FILES: [&str; 3] = ["COMMIT_EDITMSG", "gc.log", "gc.pid"];
 
 impl GitPart {
-    /// Returns the part that a path of a workspace is; `None`: it is in no repository.
+    /// Returns the part a path of a workspace is; `None`: it is in no repository.
     pub fn of(path: &Path) -> Option<Self> {
         let mut parts = path.iter().skip_while(|part| *part != ".git").skip(1).peekable();
         parts.peek()?;
@@ -69,7 +69,7 @@ impl GitPart {
         Self::of(path) == Some(Self::State)
     }
 
-    /// True for what tells of earlier commands.
+    /// True for records of earlier commands.
     pub fn is_trace(path: &Path) -> bool {
         Self::of(path) == Some(Self::Trace)
     }

@@ -3,7 +3,7 @@ use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-/// The files and folders that decide what git can read of its objects, besides the folders of loose objects.
+/// The files and folders deciding what git can read of its objects, besides the folders of loose objects.
 const NAMES: [&str; 8] = [
     "commondir",
     "config",

@@ -1,6 +1,6 @@
 //! The entries of git's index, read without git: before each run with checks a process would cost more than the run.
 //!
-//! The format is that of `gitformat-index(5)`, versions 2 to 4, with names of 20 bytes. Entries that an index shares with
+//! The format is that of `gitformat-index(5)`, versions 2 to 4, with names of 20 bytes. Entries an index shares with
 //! another file are not found, nor are those of another format: their files count as not being in git.
 
 use std::ffi::OsStr;
@@ -17,7 +17,7 @@ const NAME_BYTES: usize = 20;
 /// The length of the fields before an object's name, in bytes.
 const STAT_BYTES: usize = 40;
 
-/// The bit of the flags that says that more flags follow.
+/// The bit of the flags saying that more flags follow.
 const EXTENDED: u16 = 0x4000;
 
 /// The bits of the flags with the side of a conflict; 0: there is none.

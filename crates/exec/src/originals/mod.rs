@@ -8,12 +8,12 @@
 //!                    Originals::copies   ──▶ files that a sandbox shows in place of the present ones
 //! ```
 //!
-//! Git has the content of a file if its index had the file's size and times when the run began: that is how git itself knows
-//! that a file is not changed. Others are copied, as far as they are few and small.
+//! Git has the content of a file if its index had the file's size and times when the run began: that is how git itself
+//! knows a file is not changed. Others are copied, as far as they are few and small.
 //!
-//! A repository keeps its objects by the digests of their content, so they are as they were, whatever is added or packed
-//! anew. What git says follows from the files that are kept: a `git commit` beside a run is not there for its checks. Where its
-//! folders are outside of the workspace, a sandbox shows them with these files.
+//! A repository keeps its objects by the digests of their content, so they are as they were, whatever is added or
+//! packed anew. The answers of git follow from the kept files: a `git commit` beside a run is not there for its checks.
+//! Where its folders are outside of the workspace, a sandbox shows them with these files.
 
 mod archive;
 mod git_part;

@@ -18,13 +18,13 @@ use std::path::{Path, PathBuf};
 
 use super::GitPart;
 
-/// The largest file that says what the commits, branches and files are, in bytes.
+/// The largest file saying what the commits, branches and files are, in bytes.
 const MAX_STATE_BYTES: u64 = 64 << 20;
 
 /// The most bytes of all files that commands left for later ones.
 const MAX_TRACE_BYTES: u64 = 1 << 20;
 
-/// The times that a folder is read in which git works just then.
+/// The times a folder is read in which git works just then.
 const MAX_READS: usize = 3;
 
 /// The file with all branches and tags.
@@ -33,17 +33,17 @@ const PACKED: &str = "packed-refs";
 /// The folder of branches and tags.
 const REFS: &str = "refs";
 
-/// The branches and tags that each work tree has for itself: they are never packed.
+/// The branches and tags each work tree has for itself: they are never packed.
 const PRIVATE_REFS: [&str; 3] = ["refs/bisect", "refs/rewritten", "refs/worktree"];
 
-/// Folders that are left out wherever they are.
+/// Folders left out wherever they are.
 const LEFT_OUT: [&str; 4] = ["lfs", "logs", "modules", "objects"];
 
 /// The first line of the file with all branches and tags: where no line says to which commit a tag leads, git looks it up.
 const HEADER: &[u8] = b"# pack-refs with: sorted \n";
 
-/// Reads a folder of git but for the index; `is_common`: it has the branches that all work trees share. Empty: it is no such
-/// folder, or cannot be read.
+/// Reads a folder of git but for the index; `is_common`: it has the shared branches of all work trees. Empty: it is no
+/// such folder, or cannot be read.
 pub(super) fn read(folder: &Path, is_common: bool) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut reader = GitFolderReader::new(folder);
     for _ in 0..MAX_READS {
@@ -63,11 +63,11 @@ pub(super) fn read(folder: &Path, is_common: bool) -> BTreeMap<PathBuf, Vec<u8>>
     files
 }
 
-/// A folder of git that is being read.
+/// A folder of git being read.
 struct GitFolderReader<'a> {
     folder: &'a Path,
     files: BTreeMap<PathBuf, Vec<u8>>,
-    /// The bytes that commands may still have left, of those that are read.
+    /// The bytes commands may still have left, of those read.
     room: u64,
     /// True if a file was gone when it was to be read.
     is_torn: bool,
@@ -78,8 +78,8 @@ impl<'a> GitFolderReader<'a> {
         Self { folder, files: BTreeMap::new(), room: MAX_TRACE_BYTES, is_torn: false }
     }
 
-    /// Reads what is below a path in it. Branches come before the file into which git packs them, so that none is missed; a
-    /// list of tables before the tables.
+    /// Reads the entry below a path in it. Branches come before the file into which git packs them, so that none is
+    /// missed; a list of tables before the tables.
     fn add_folder(&mut self, below: &Path) {
         let Ok(entries) = fs::read_dir(self.folder.join(below)) else { return };
         let is_folder = |entry: &fs::DirEntry| entry.file_type().is_ok_and(|kind| kind.is_dir());
@@ -104,7 +104,7 @@ impl<'a> GitFolderReader<'a> {
         }
     }
 
-    /// Reads a file, unless it is larger than the limit, in bytes. Returns the number of bytes that were read.
+    /// Reads a file, unless it is larger than the limit, in bytes. Returns the number of bytes read.
     fn add_file(&mut self, path: PathBuf, limit: u64) -> u64 {
         match read_file(&self.folder.join(&path), limit) {
             Ok(Some(bytes)) => {
@@ -132,7 +132,7 @@ fn read_file(file: &Path, limit: u64) -> io::Result<Option<Vec<u8>>> {
     Ok(Some(bytes))
 }
 
-/// Moves the branches and tags into the file with all of them, but for those that name others.
+/// Moves the branches and tags into the file with all of them, but for those naming others.
 fn pack(files: &mut BTreeMap<PathBuf, Vec<u8>>) {
     let packed = files.remove(Path::new(PACKED)).unwrap_or_default();
     let mut lines: BTreeMap<Vec<u8>, Vec<u8>> = BTreeMap::new();
@@ -162,7 +162,7 @@ fn pack(files: &mut BTreeMap<PathBuf, Vec<u8>>) {
     }
 }
 
-/// Returns the name of an object that a branch consists of; `None`: it names another branch, or is none.
+/// Returns the name of an object a branch consists of; `None`: it names another branch, or is none.
 fn object_of(branch: &[u8]) -> Option<&[u8]> {
     let name = branch.trim_ascii_end();
     let is_name = matches!(name.len(), 40 | 64) && name.iter().all(u8::is_ascii_hexdigit);

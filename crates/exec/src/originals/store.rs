@@ -19,7 +19,7 @@ use crate::sandbox::{KeptCopy, KeptGitFolder};
 use crate::work_error::WorkError;
 use wf_base::digest::Sha256Digest;
 
-/// The most files that are copied since git does not have them as they are.
+/// The most files copied since git does not have them as they are.
 const MAX_COPIES: usize = 256;
 
 /// The largest such file, in bytes.
@@ -31,7 +31,7 @@ const MAX_COPIED_BYTES: u64 = 8 << 20;
 /// The largest file of the state of a repository, in bytes.
 const MAX_STATE_BYTES: u64 = 64 << 20;
 
-/// The most files, and the most bytes of them, that are shown to a check that is disturbed again and again.
+/// The most files, and the most bytes of them, that are shown to a check disturbed again and again.
 const MAX_SHOWN: usize = 2_000;
 const MAX_SHOWN_BYTES: u64 = 32 << 20;
 
@@ -44,7 +44,7 @@ const COMMON: &str = "git/common";
 const INDEX: &str = "git/own/index";
 const INDEX_TIME: &str = "index.time";
 
-/// The git repository that a workspace is in.
+/// The git repository a workspace is in.
 pub trait WorkspaceRepository: Debug + Send + Sync {
     /// Returns the file of the index, without links.
     fn index(&self) -> PathBuf;
@@ -65,7 +65,7 @@ pub trait WorkspaceRepository: Debug + Send + Sync {
 pub struct Originals {
     root: PathBuf,
     repository: Option<Arc<dyn WorkspaceRepository>>,
-    /// The state of the repositories in the workspace, and of the one that it is in.
+    /// The state of the repositories in the workspace, and of the one it is in.
     state: Arc<BTreeMap<PathBuf, Vec<u8>>>,
     /// The files that git did not have as they were. Nothing records them: a file of nobody's may hold a secret.
     copies: Arc<BTreeMap<PathBuf, Vec<u8>>>,
@@ -76,8 +76,8 @@ pub struct Originals {
 }
 
 impl Originals {
-    /// Reads what git cannot show again later; `None`: a repository changed since the workspace was listed. `is_left_out` is true
-    /// for files and folders that no check relies on: what git ignores, what steps make.
+    /// Reads the data git cannot show again later; `None`: a repository changed since the workspace was listed.
+    /// `is_left_out` is true for files and folders no check relies on: ignored files, products of steps.
     pub fn take(
         root: &Path,
         start: &WorkspaceManifest,
@@ -118,12 +118,12 @@ impl Originals {
         (!is_torn).then_some(originals)
     }
 
-    /// Restores what was recorded.
+    /// Restores the record.
     pub fn recorded(bytes: &[u8]) -> Self {
         Self { state: Arc::new(archive::unpack(bytes).unwrap_or_default()), ..Self::default() }
     }
 
-    /// Returns the same for a workspace, and the repository that it is in.
+    /// Returns the same for a workspace, and the repository it is in.
     #[must_use]
     pub fn of_workspace(self, root: &Path, repository: Option<Arc<dyn WorkspaceRepository>>) -> Self {
         Self { root: root.to_path_buf(), repository, ..self }
@@ -137,7 +137,7 @@ impl Originals {
         self
     }
 
-    /// Returns what is recorded; empty: nothing.
+    /// Returns the record; empty: nothing.
     pub fn to_bytes(&self) -> Vec<u8> {
         if self.state.is_empty() { Vec::new() } else { archive::pack(&self.state).unwrap_or_default() }
     }
@@ -170,7 +170,8 @@ impl Originals {
         files.map(|(path, bytes)| (Path::new(name).join(path), bytes)).collect()
     }
 
-    /// Writes what git's folders outside of the workspace said when the run began into a folder, for a sandbox that shows it.
+    /// Writes what git's folders outside of the workspace said when the run began into a folder, for a sandbox showing
+    /// it.
     pub(crate) fn write_git_folders(&self, copies: &Path) -> Result<Vec<KeptGitFolder>, WorkError> {
         let time =
             self.state.get(Path::new(INDEX_TIME)).and_then(|text| str::from_utf8(text).ok()?.parse().ok());
@@ -333,7 +334,7 @@ impl Originals {
         if files.len() > MAX_SHOWN || bytes > MAX_SHOWN_BYTES { BTreeSet::new() } else { files }
     }
 
-    /// Writes contents into a folder, for a sandbox that shows them in place of the present files.
+    /// Writes contents into a folder, for a sandbox showing them in place of the present files.
     pub(crate) fn copies(
         folder: &Path,
         start: &WorkspaceManifest,

@@ -17,9 +17,9 @@ use wf_model::{
 };
 use wf_skill as skill;
 
-/// Returns the files of the workspace that a plan, and all plans that it uses, name literally, and
-/// those of the skills whose scripts they run: by path, relative to the workspace, with the digest
-/// of the content, sorted. A link is listed as well; its content is its target path.
+/// Returns the files of the workspace a plan, and all plans it uses, name literally, and those of the skills whose
+/// scripts they run: by path, relative to the workspace, with the digest of the content, sorted. A link is listed as
+/// well; its content is its target path.
 ///
 /// Files that steps declare as products, data, and files that do not exist are left out.
 pub fn files(
@@ -59,7 +59,7 @@ pub fn files(
     Ok(found.into_iter().collect())
 }
 
-/// Returns the files of the workspace that the words of a command name, like [`files()`].
+/// Returns the files of the workspace the words of a command name, like [`files()`].
 pub fn files_named_by(argv: &[String], root: &Path) -> Result<Vec<(String, Sha256Digest)>, WorkError> {
     let words = argv.iter().map(|word| Template::literal(word)).collect();
     let mut found = BTreeMap::new();
@@ -81,8 +81,8 @@ fn path_digests(
     Ok(posts.collect())
 }
 
-/// Returns the folders of the skills that a plan and all plans that it uses work by: those whose scripts they run, and
-/// those of agents.
+/// Returns the folders of the skills a plan and all plans it uses work by: those whose scripts they run, and those of
+/// agents.
 pub fn skills(plan: &Arc<Plan>) -> BTreeSet<String> {
     let plans = family(plan).into_iter();
     let folders = plans.flat_map(|plan| {
@@ -104,8 +104,8 @@ pub(super) fn skill_files(root: &Path, folder: &str) -> Result<Vec<String>, Work
     Ok(paths.map(|path| format!("{folder}/{path}")).collect())
 }
 
-/// Returns everything that a plan executes, each as a check with the same command, rendered with
-/// the values that are known before the run.
+/// Returns everything a plan executes, each as a check with the same command, rendered with the values known before the
+/// run.
 fn texts(plan: &Plan, root: &Path, params: Option<&JsonObject>) -> Vec<Check> {
     let ways = plan.steps().iter().flat_map(Step::ways);
     let mut all: Vec<Check> = ways.flat_map(|step| of_step(step, root, params)).collect();
@@ -134,7 +134,7 @@ fn texts(plan: &Plan, root: &Path, params: Option<&JsonObject>) -> Vec<Check> {
     all
 }
 
-/// Returns a command that names the files of the workspace by their relative paths where it had the absolute ones.
+/// Returns a command naming the files of the workspace by their relative paths where it had the absolute ones.
 fn relative(probe: CheckProbe, root: &Path) -> CheckProbe {
     let tops = [format!("{}/", root.display()), "$WF_WORKSPACE/".into(), "${WF_WORKSPACE}/".into()];
     let shorter = |text: &str| tops.iter().fold(text.to_owned(), |text, top| text.replace(top, "./"));
@@ -154,7 +154,7 @@ fn text(probe: CheckProbe, cwd: Option<&str>) -> Check {
     }
 }
 
-/// Returns the work of a step, once for each known folder in which it runs.
+/// Returns the work of a step, once for each known folder where it runs.
 fn of_step(step: &Step, root: &Path, params: Option<&JsonObject>) -> Vec<Check> {
     let folders = match &step.cwd {
         None => vec![None],

@@ -3,7 +3,7 @@ use std::path::{Path, PathBuf};
 use super::trail::{PathEntry, resolve_path};
 use crate::work_error::WorkError;
 
-/// The files of skills that a process may read, from its start to its exit.
+/// The files of skills a process may read, from its start to its exit.
 #[derive(Debug)]
 pub struct SkillFileGuard {
     root: PathBuf,

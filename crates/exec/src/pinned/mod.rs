@@ -1,9 +1,8 @@
-//! Pins: the files of the workspace that a plan names, as they were when it was approved.
+//! Pins: the files of the workspace a plan names, as they were when it was approved.
 //!
-//! [`files()`] lists them: the files that the texts of steps, checks and gates name literally, and
-//! all files of the skills whose scripts are run. For a run that is approved as it begins, they
-//! show a reader of the approval what ran; a run that was approved in advance is bound by the whole
-//! tree ([`view`](super::view)).
+//! [`files()`] lists them: the files the texts of steps, checks and gates name literally, and all files of the skills
+//! whose scripts are run. For a run approved as it begins, they show a reader of the approval what ran; a run approved
+//! in advance is bound by the whole tree ([`view`](super::view)).
 //!
 //! [`PinnedFiles`] contains those of skills: they were approved when they were installed, so each is checked when a
 //! process starts, and [`SkillFileGuard`] reports afterwards whether one was touched meanwhile.

@@ -13,7 +13,7 @@ use crate::work_error::WorkError;
 use wf_base::digest::Sha256Digest;
 use wf_model::Plan;
 
-/// The remedy for a file of a skill that differs from the approved one.
+/// The remedy for a file of a skill differing from the approved one.
 const REMEDY: &str = "skills run only as locked: undo the change, or lock the skill again (wf \
     skill lock) and start a new run";
 
@@ -24,7 +24,7 @@ pub struct PinnedFiles {
     root: PathBuf,
     /// The digests by path, relative to the root.
     files: BTreeMap<String, Sha256Digest>,
-    /// The folders of the skills whose scripts are run: every file in them counts.
+    /// The folders of the skills with executed scripts: every file in them counts.
     skills: BTreeSet<String>,
 }
 
@@ -38,7 +38,7 @@ impl PinnedFiles {
         Self { root: root.to_path_buf(), files: files.into_iter().collect(), skills: skills(plan) }
     }
 
-    /// Checks that the skills that a command names are unchanged since their approval.
+    /// Checks that the skills a command names are unchanged since their approval.
     pub fn guard_command(&self, command: &ProcessCommand) -> Result<SkillFileGuard, WorkError> {
         let mut guard = SkillFileGuard::new(&self.root);
         let words = self.words(command);

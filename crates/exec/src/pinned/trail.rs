@@ -11,14 +11,14 @@ use crate::disk::confined_dir::{ConfinedDir, PathLookupError};
 use crate::disk::stamp::FileStamp;
 use wf_base::digest::Sha256Digest;
 
-/// A link or file that a path passes.
+/// A link or file a path passes.
 #[derive(Debug)]
 pub(super) struct PathEntry {
     /// Its path relative to the root, without links.
     pub(super) path: String,
     /// The digest of a file's content, or of a link's target.
     pub(super) digest: Sha256Digest,
-    /// The stamp that identifies this version.
+    /// The stamp identifying this version.
     pub(super) stamp: FileStamp,
     pub(super) is_link: bool,
 }
@@ -34,8 +34,8 @@ pub(super) enum PathEnd {
     Outside,
 }
 
-/// Resolves a path relative to a root. A path that leads out of the root, or to something other
-/// than a file, ends there. The content of the file is digested only on request.
+/// Resolves a path relative to a root. A path leading out of the root, or to something other than a file, ends there.
+/// The content of the file is digested only on request.
 pub(super) fn resolve_path(root: &Path, path: &str, digest: bool) -> io::Result<(Vec<PathEntry>, PathEnd)> {
     let root = ConfinedDir::open(root)?;
     let mut links = Vec::new();

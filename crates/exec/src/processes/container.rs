@@ -1,5 +1,4 @@
-//! A process in a container: the command line of podman or docker that runs it, and the one that
-//! removes what is left of it.
+//! A process in a container: the command line of podman or docker running it, and the one removing what is left of it.
 //!
 //! Both are called container engines here. The process of the attempt is the client of one. To end
 //! it does not end a container of docker, whose processes belong to a daemon; so the container has a
@@ -22,11 +21,11 @@ const ENGINES: [&str; 2] = ["podman", "docker"];
 /// The reason why no container can be run.
 pub const NO_ENGINE: &str = "neither podman nor docker is in PATH";
 
-/// The beginnings of the names of variables that the client reads itself.
+/// The beginnings of the names of variables the client reads itself.
 const CLIENT_PREFIXES: [&str; 8] =
     ["CONTAINER", "DBUS_", "DOCKER_", "LD_", "PODMAN_", "REGISTRY_", "STORAGE_", "XDG_"];
 
-/// Further variables that the client reads itself.
+/// Further variables the client reads itself.
 const CLIENT_VARIABLES: [&str; 3] = ["HOME", "PATH", "TMPDIR"];
 
 /// The time limit for removing a container.
@@ -80,7 +79,7 @@ impl AttemptContainer<'_> {
         Ok(ProcessCommand { argv, env: self.client_env(passed), input, ..inner })
     }
 
-    /// Returns the command that removes the container, if it is still there.
+    /// Returns the command removing the container, if it is still there.
     pub fn removal(&self) -> Result<ProbeJob, WorkError> {
         let argv = [self.engine()?.display().to_string(), "rm".into(), "--force".into(), self.name.into()];
         let env = self.client_env(Vec::new());
@@ -134,7 +133,7 @@ fn is_read_by_client(name: &str) -> bool {
     CLIENT_VARIABLES.contains(&name) || CLIENT_PREFIXES.iter().any(|prefix| name.starts_with(prefix))
 }
 
-/// Returns variables that the client must not see as its own, one a line.
+/// Returns variables the client must not see as its own, one a line.
 fn env_file(vars: &ProcessEnv) -> Result<String, WorkError> {
     if let Some((name, _)) = vars.iter().find(|(_, value)| value.contains('\n')) {
         let reason =

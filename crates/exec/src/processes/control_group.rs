@@ -1,7 +1,7 @@
 //! A control group for everything that one supervisor starts, where the system permits one.
 //!
-//! A process cannot leave its group by dropping its parents, its session or its environment, so
-//! everything that a dead supervisor left is found in the group.
+//! A process cannot leave its group by dropping its parents, its session or its environment, so everything a dead
+//! supervisor left is found in the group.
 
 use std::fs;
 use std::io;
@@ -22,12 +22,12 @@ const MOUNTS: [(&str, &str); 4] = [
 /// The beginning of the name of a group.
 const GROUP_PREFIX: &str = "wf-";
 
-/// A control group that this process has entered.
+/// A control group this process has entered.
 #[derive(Debug)]
 pub(crate) struct ControlGroup(PathBuf);
 
 impl ControlGroup {
-    /// Creates a group below the one of this process and enters it; `None` where that is not permitted.
+    /// Creates a group below the one of this process and enters it; `None` where not permitted.
     pub(crate) fn enter(name: &str) -> Option<Self> {
         candidates(name).into_iter().find_map(|path| {
             let group = Self(path);
@@ -52,7 +52,7 @@ impl ControlGroup {
     }
 }
 
-/// Moves a process out of the group that this one has entered, into the group around it.
+/// Moves a process out of the group this one has entered, into the group around it.
 pub(super) fn expel(pid: i32) {
     let memberships = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
     for (controller, mount) in MOUNTS {
@@ -66,7 +66,7 @@ pub(super) fn expel(pid: i32) {
     }
 }
 
-/// True for a group that a supervisor made.
+/// True for a group a supervisor made.
 fn is_ours(group: &Path) -> bool {
     group.file_name().and_then(|name| name.to_str()).is_some_and(|name| name.starts_with(GROUP_PREFIX))
 }
@@ -100,9 +100,8 @@ fn inside(group: &Path) -> Vec<LivingProcess> {
 
 /// Moves this process into a group.
 ///
-/// Before it moves a whole process, the system waits until no other one is starting or ending a
-/// thread, about 10 ms. A single thread moves without that wait, but only in version 1; for a
-/// single-threaded process that is enough.
+/// Before it moves a whole process, the system waits until no other one is starting or ending a thread, about 10 ms. A
+/// single thread moves without that wait, but only in version 1; enough for a single-threaded process.
 fn enter(group: &Path) -> io::Result<()> {
     let alone = fs::read_dir("/proc/self/task").is_ok_and(|threads| threads.count() == 1);
     let single = group.join("tasks");

@@ -48,7 +48,7 @@ pub struct DialogueEnd {
     pub ends: StreamTails,
 }
 
-/// Starts a process for a dialogue. It runs while the future is polled; dropping that kills it.
+/// Starts a process for a dialogue. It runs while the future is polled; dropping the future kills it.
 pub async fn begin(
     command: &ProcessCommand,
     bounds: DialogueLimits,

@@ -16,14 +16,14 @@ use wf_core::machine::{Attempt, StepItem};
 use wf_model::expr::{EvalError, ExprReference, ExprScope, StatusFunction, Template};
 use wf_model::{EnvVar, JsonObject, SandboxPermissions, Step, StepRepetition};
 
-/// The variables of the engine's environment that every step sees, besides `LC_*`.
+/// The variables of the engine's environment every step sees, besides `LC_*`.
 const BASE_VARIABLES: [&str; 9] =
     ["PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "TERM", "TZ", "TMPDIR"];
 
-/// The variables that pass a correction to an attempt.
+/// The variables passing a correction to an attempt.
 const CORRECTION: [&str; 2] = ["WF_CORRECTION", "WF_CORRECTION_FILE"];
 
-/// The variables of the engine's environment that every check sees.
+/// The variables of the engine's environment every check sees.
 const CHECK_VARIABLES: [&str; 2] = ["PATH", "HOME"];
 
 /// The sources of a step's environment.
@@ -31,7 +31,7 @@ const CHECK_VARIABLES: [&str; 2] = ["PATH", "HOME"];
 pub struct EnvironmentSources<'a> {
     /// The engine's own environment.
     pub host: &'a HostEnv,
-    /// The part of it that every step sees: [`passed_variables`].
+    /// The part visible to every step: [`passed_variables`].
     pub passed: &'a HostEnv,
     /// The grants, if the step runs in a sandbox: then it sees only the names granted there.
     pub allow: Option<&'a SandboxPermissions>,
@@ -42,7 +42,7 @@ pub struct EnvironmentSources<'a> {
     /// The plan's resolved parameters.
     pub params: &'a JsonObject,
     pub run: &'a RunId,
-    /// The part that the idempotency keys of all tasks of the run share.
+    /// The part the idempotency keys of all tasks of the run share.
     pub key_scope: &'a str,
     pub attempt: &'a Attempt,
     /// The item, where the step is repeated.
@@ -51,7 +51,7 @@ pub struct EnvironmentSources<'a> {
     pub fan: &'a StepRepetition,
     /// The output file.
     pub output: &'a Path,
-    /// The variables that pass the correction to the attempt; empty for the first attempt.
+    /// The variables passing the correction to the attempt; empty for the first attempt.
     pub correction: &'a ProcessEnv,
     /// The workspace's root.
     pub workspace: &'a Path,
@@ -73,8 +73,7 @@ pub fn of_step(parts: &EnvironmentSources<'_>, scope: &dyn ExprScope) -> Result<
     Ok(env.into_iter().collect())
 }
 
-/// Returns the part of the engine's own environment that steps may see: a fixed list, and the names
-/// that match globs.
+/// Returns the part of the engine's own environment that steps may see: a fixed list, and the names matching globs.
 pub fn passed_variables(host: &HostEnv, pass: &[String]) -> HostEnv {
     let globs = name_globs(pass);
     host.iter()
@@ -98,7 +97,7 @@ fn allowed_variables(host: &HostEnv, allow: &SandboxPermissions) -> HostEnv {
     env
 }
 
-/// Renders the variables that a plan and a step declare, each name once.
+/// Renders the variables a plan and a step declare, each name once.
 pub fn declared_variables(
     plan: &[EnvVar],
     step: &[EnvVar],
@@ -111,8 +110,7 @@ pub fn declared_variables(
     Ok(env.into_iter().collect())
 }
 
-/// Returns the environment of a check: nothing that the worker could have set. Parameters were
-/// fixed before it began.
+/// Returns the environment of a check: nothing the worker could have set. Parameters were fixed before it began.
 pub fn of_check(
     host: &HostEnv,
     workspace: &Path,
@@ -159,8 +157,8 @@ impl ExprScope for KnownValues<'_> {
     }
 }
 
-/// Returns the possible values of a step's template before a run begins: one, or one for each item
-/// listed in the file. Values that are not known yet are left out.
+/// Returns the possible values of a step's template before a run begins: one, or one for each item listed in the file.
+/// Values not known yet are left out.
 pub(crate) fn known_so_far(step: &Step, template: &Template, params: Option<&JsonObject>) -> Vec<String> {
     rendered_so_far(step, params, |scope| template.render(scope).ok())
 }

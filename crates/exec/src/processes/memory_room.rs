@@ -1,7 +1,7 @@
-//! Memory for one more process: where that is limited, many at once must not take what `wf` itself needs.
+//! Memory for one more process: where memory is limited, many at once must not take what `wf` itself needs.
 //!
-//! A process that is started while memory is short waits until others have ended. When it is exhausted nevertheless, the
-//! system kills a process that `wf` started, rather than `wf`.
+//! A process started while memory is short waits until others have ended. When it is exhausted nevertheless, the system
+//! kills a process that `wf` started, rather than `wf`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -20,10 +20,10 @@ use rustix::process::Pid;
 /// would only delay each of them.
 const NARROW_BYTES: u64 = 2 << 30;
 
-/// The memory that must be free for a start.
+/// The free memory needed for a start.
 const START_BYTES: u64 = 48 << 20;
 
-/// The memory that a process is expected to take which was just started, and is not measured yet.
+/// The memory a process is expected to take which was just started, and is not measured yet.
 const EXPECTED_BYTES: u64 = 16 << 20;
 
 /// The time until the memory of a process is measured.
@@ -32,17 +32,17 @@ const MEASURED_AFTER: Duration = Duration::from_millis(500);
 /// The interval between looks.
 const LOOK_INTERVAL: Duration = Duration::from_millis(50);
 
-/// The longest wait: after that, whatever has the memory may be what waits for this process.
+/// The longest wait: after it, the process with the memory may itself wait for this one.
 const MAX_WAIT: Duration = Duration::from_mins(1);
 
 /// The number, of 1,000, that the system adds to the badness of a process when it looks for one to kill.
 const KILLED_FIRST: &str = "500";
 
-/// The processes that have got room.
+/// The processes with room.
 static ROOMS: Mutex<OccupiedRooms> = Mutex::new(OccupiedRooms { running: 0, recent: Vec::new() });
 
-/// The processes that were started and have not ended, and when the last of them were started. What a step left running
-/// is not among them: nobody knows when that ends.
+/// The processes started and not yet ended, and when the last of them were started. Leftovers of steps are not among
+/// them: nobody knows its end.
 struct OccupiedRooms {
     running: usize,
     recent: Vec<Instant>,
@@ -50,7 +50,7 @@ struct OccupiedRooms {
 
 /// The room of a process, until it has ended.
 pub(crate) struct MemoryRoom {
-    /// The time that it took to get it.
+    /// The time it took to get it.
     pub(crate) waited: Duration,
     is_counted: bool,
 }
@@ -100,7 +100,7 @@ pub(super) fn offer_first(process: Pid) {
     let _ = fs::write(format!("/proc/{}/oom_score_adj", process.as_raw_nonzero()), KILLED_FIRST);
 }
 
-/// Returns the memory that is free in the narrowest of the control groups; `None`: none limits it.
+/// Returns the memory free in the narrowest of the control groups; `None`: none limits it.
 fn free_bytes() -> Option<u64> {
     limited_groups().iter().filter_map(|(group, files)| files.free(group)).min()
 }
@@ -154,7 +154,7 @@ fn number_in(file: &Path) -> Option<u64> {
     fs::read_to_string(file).ok()?.trim().parse().ok()
 }
 
-/// Returns the memory that the system takes back when it is needed: what it has of files and of their names.
+/// Returns the memory the system takes back when it is needed: its caches of files and of their names.
 fn file_cache(stat: &str) -> u64 {
     let value = |key: &str| {
         let mut lines = stat.lines().filter_map(|line| line.split_once(' '));

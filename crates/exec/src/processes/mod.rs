@@ -1,4 +1,4 @@
-//! One process, from its command to its end, with everything that it starts.
+//! One process, from its command to its end, with everything it starts.
 //!
 //! ```text
 //! shell, container, environment ──▶ process: a command ──▶ spawn ──▶ supervise: until it exits, or is ended
@@ -6,10 +6,10 @@
 //!                                                            └──▶ tree: its descendants, found and ended
 //! ```
 //!
-//! A probe keeps the beginning of its output in memory; a dialogue passes its lines on while it runs. Control groups and
-//! the memory that is left bound all processes together.
+//! A probe keeps the beginning of its output in memory; a dialogue passes its lines on while it runs. Control groups
+//! and the memory left bound all processes together.
 //! **Invariant:** only `process` and the stages of a [`sandbox`](crate::sandbox) spawn processes.
-//! **Invariant:** a process ends with the future that follows it, and its descendants with it.
+//! **Invariant:** a process ends with the future following it, and its descendants with it.
 //!
 //! Start at `process`, then `supervise` and `tree`; `probe` and `dialogue` are the two ways to use them.
 

@@ -32,7 +32,7 @@ impl OutputPipe {
         self.reader.is_none()
     }
 
-    /// Reads the available bytes; cancel-safe. A pipe that ends or fails is closed.
+    /// Reads the available bytes; cancel-safe. An ended or failed pipe is closed.
     pub(super) async fn fill(&mut self) {
         if let Some(reader) = &mut self.reader {
             self.bytes.reserve(if self.prints { BUFFER } else { FIRST_READ_BYTES });

@@ -1,4 +1,4 @@
-//! A process that is run for its output: a check, a program that prints a secret, a tool of an agent.
+//! A process run for its output: a check, a program printing a secret, a tool of an agent.
 
 use std::time::Duration;
 
@@ -35,8 +35,8 @@ pub struct ProbeJob {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ProbeRole {
-    /// It examines the work of steps from outside: the processes that they left running are paused
-    /// while it looks, if it has a sandbox without network and so cannot need them.
+    /// It examines the work of steps from outside: the processes they left running are paused while it looks, if it has
+    /// a sandbox without network and so cannot need them.
     #[default]
     Observer,
     /// It does a part of a step's work, so nothing is paused. Nothing of it stays, and as much is kept of
@@ -59,13 +59,13 @@ pub struct ProbeOutcome {
     /// The number of bytes of standard output.
     #[serde(default)]
     pub printed: u64,
-    /// The guards that its sandbox enforced; `None`: it had none.
+    /// The guards its sandbox enforced; `None`: it had none.
     pub isolation: Option<Vec<IsolationKind>>,
     pub ends: StreamTails,
 }
 
 impl ProbeOutcome {
-    /// A probe of which only the exit is known.
+    /// A probe with a known exit, and nothing else.
     pub(crate) fn silent(exit: WorkExit) -> Self {
         Self {
             exit,

@@ -41,15 +41,15 @@ const BUSY_FILE_WAIT: Duration = Duration::from_millis(5);
 pub struct ProcessCommand {
     /// The program, looked up in the `PATH` of `env` as a shell does, and its arguments.
     pub argv: Vec<String>,
-    /// The whole environment; nothing is inherited. Only `PWD` is added, as shells do, so that
-    /// a program sees the same with and without one.
+    /// The whole environment; nothing is inherited. Only `PWD` is added, as shells do, so a program sees the same with
+    /// and without one.
     pub env: ProcessEnv,
     /// The working directory; absolute.
     pub cwd: PathBuf,
     /// The sandbox; `None`: unconfined.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sandbox: Option<SandboxSpec>,
-    /// The files of skills that it may execute; `None`: not restricted.
+    /// The files of skills it may execute; `None`: not restricted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pins: Option<Arc<PinnedFiles>>,
     /// The content of its standard input; `None`: empty.
@@ -57,7 +57,7 @@ pub struct ProcessCommand {
     pub input: Option<String>,
 }
 
-/// A started process. Dropping it before its exit was seen kills everything that it started.
+/// A started process. Dropping it before its exit was seen kills everything it started.
 #[derive(Debug)]
 pub struct ChildProcess {
     /// Its standard output, until it is taken.
@@ -99,7 +99,7 @@ pub(crate) fn spawn(
     spawn_fed(command, mark, prepared, None)
 }
 
-/// Starts a process that reads from the given pipe, if any, in place of the command's own input.
+/// Starts a process reading from the given pipe, if any, in place of the command's own input.
 pub(super) fn spawn_fed(
     command: &ProcessCommand,
     mark: &str,
@@ -175,8 +175,8 @@ fn variables(command: &ProcessCommand, cwd: &Path, mark: &str) -> Vec<String> {
     variables.map(|(name, value)| format!("{name}={value}")).collect()
 }
 
-/// Starts a process. A file that was just written may still be open in a process that is about to
-/// execute another program, so a busy one is retried for a moment.
+/// Starts a process. A file that was just written may still be open in a process about to execute another program, so a
+/// busy one is retried for a moment.
 fn spawn_retrying(image: ProcessImage<'_>, input: Option<&OwnedFd>) -> io::Result<SpawnedProcess> {
     let descriptors: Vec<_> = input.map(|input| (input.as_fd(), 0)).into_iter().collect();
     for _ in 0..3 {
@@ -275,12 +275,12 @@ impl ChildProcess {
         self.root.signal(Signal::KILL);
     }
 
-    /// Kills everything that stayed in its group.
+    /// Kills everything left in its group.
     pub(super) fn kill_group(&self) {
         let _ = rustix::process::kill_process_group(self.pid, Signal::KILL);
     }
 
-    /// Returns the descendants that live on after its exit.
+    /// Returns the descendants living on after its exit.
     pub fn descendants(&self) -> Vec<LivingProcess> {
         if self.root.is_gone() { Vec::new() } else { self.root.members() }
     }
@@ -294,8 +294,8 @@ impl ChildProcess {
         self.confined.as_mut().map(SandboxHandle::report)
     }
 
-    /// Returns the reason why its result does not count: a file that it executed was touched
-    /// meanwhile and may not be the approved one.
+    /// Returns the reason why its result does not count: a file it executed was touched meanwhile and may not be the
+    /// approved one.
     pub(super) fn file_change_reason(&self) -> Option<WorkError> {
         self.skill_guard.as_ref().and_then(SkillFileGuard::change_reason)
     }
@@ -365,8 +365,8 @@ fn size(command: &ProcessCommand) -> usize {
     args + vars.sum::<usize>()
 }
 
-/// True if the kernel can start a file: a compiled one, or one that names its interpreter. Shells
-/// execute other files as their own scripts.
+/// True if the kernel can start a file: a compiled one, or one naming its interpreter. Shells execute other files as
+/// their own scripts.
 pub(super) fn starts_itself(program: &Path) -> bool {
     let mut head = [0; 4];
     match std::fs::File::open(program).and_then(|mut file| io::Read::read(&mut file, &mut head)) {

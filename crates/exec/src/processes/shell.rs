@@ -8,8 +8,8 @@ use super::process;
 use wf_model::{ShellScript, SkillCall, interpreter_named};
 use wf_skill as skill;
 
-/// The words that a shell does not treat as the name of a program: the keywords and builtins of the
-/// shells that may be called `sh`, sorted.
+/// The words a shell does not treat as the name of a program: the keywords and builtins of the shells that may be
+/// called `sh`, sorted.
 const SHELL_WORDS: &[&str] = &[
     ".",
     ":",
@@ -100,9 +100,8 @@ const SHELL_WORDS: &[&str] = &[
 
 /// Returns the words to execute for a script. `path` is the `PATH` of the script.
 ///
-/// A script for `sh` that is one simple command of plain words is executed without the shell, which
-/// costs as much as the command itself. A file that the shell would execute as its own script is
-/// left to the shell.
+/// A script for `sh` that is one simple command of plain words is executed without the shell, which costs as much as
+/// the command itself. A file the shell would execute as its own script is left to the shell.
 pub fn argv(script: &ShellScript, path: Option<&str>, cwd: &Path) -> Vec<String> {
     let direct = plain_words(script).filter(|words| {
         let found = words.first().map(|name| process::find(name, path, cwd));

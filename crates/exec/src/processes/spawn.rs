@@ -1,4 +1,4 @@
-//! The system calls that start a process.
+//! The system calls starting a process.
 
 use std::ffi::CString;
 use std::io::{self, Seek as _, Write as _};
@@ -20,7 +20,7 @@ const SETSID: i32 = 0x80;
 /// The path of this program, even if its file was replaced since the start.
 pub(crate) const OWN_PROGRAM: &str = "/proc/self/exe";
 
-/// The lowest number for copies of passed descriptors, above all numbers that they are passed under.
+/// The lowest number for copies of passed descriptors, above all numbers they are passed under.
 const FIRST_PASSED_FD: i32 = 16;
 
 /// The working directory of this process, once it was left. Locked while it is that of a process
@@ -91,8 +91,8 @@ pub(crate) fn spawn(
     Ok(SpawnedProcess { pid, out, err, written, start })
 }
 
-/// Starts a process that shares the outputs of this one, with the given or an empty input, and
-/// without the listed descriptors.
+/// Starts a process sharing the outputs of this one, with the given or an empty input, and without the listed
+/// descriptors.
 pub(crate) fn beside(image: ProcessImage<'_>, input: Option<&OwnedFd>, without: &[i32]) -> io::Result<Pid> {
     let mut files = PosixSpawnFileActions::init()?;
     match input {
@@ -124,7 +124,7 @@ pub(crate) fn spawn_self(argv: &[&str]) -> io::Result<Pid> {
     start(image, &PosixSpawnFileActions::init()?, 0)
 }
 
-/// Writes bytes to a descriptor that a process can read from its start.
+/// Writes bytes to a descriptor a process can read from its start.
 pub(crate) fn readable(bytes: &[u8]) -> io::Result<OwnedFd> {
     let file = rustix::fs::memfd_create("wf-input", MemfdFlags::CLOEXEC)?;
     let mut file = std::fs::File::from(file);
@@ -180,9 +180,9 @@ fn attributes(flags: i32) -> io::Result<PosixSpawnAttr> {
     Ok(attributes)
 }
 
-/// Returns the signals to reset to their defaults, derived from the status of this process: all but
-/// those that its caller made it ignore. The C library resets each anyway, and needs two calls for
-/// a signal that it has to query first. Rust ignores broken pipes.
+/// Returns the signals to reset to their defaults, derived from the status of this process: all but those its caller
+/// made it ignore. The C library resets each anyway, and needs two calls for a signal it has to query first. Rust
+/// ignores broken pipes.
 fn signals_to_reset(status: &str) -> SigSet {
     let mut lines = status.lines();
     let ignored = lines.find_map(|line| line.strip_prefix("SigIgn:"));

@@ -20,7 +20,7 @@ use wf_core::machine::WorkExit;
 /// The time for which output may continue, or pipes stay open, after the exit of the process itself.
 const OUTPUT_AFTER_EXIT: Duration = Duration::from_millis(200);
 
-/// The time for which a killed process may remain; after that it is out of reach.
+/// The time for which a killed process may remain; later it is out of reach.
 const KILL_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The interval between looks at remaining processes.
@@ -55,7 +55,7 @@ pub(crate) struct ProcessLimits {
     pub(crate) grace: Duration,
     /// The output size in bytes at which it is killed.
     pub(crate) output: Option<u64>,
-    /// True to kill the descendants that it leaves running.
+    /// True to kill the descendants it leaves running.
     pub(crate) leaves_none: bool,
 }
 
@@ -106,7 +106,7 @@ pub(crate) async fn supervise(
 /// The outcome of a process.
 pub(crate) struct ProcessEnd {
     pub(crate) exit: WorkExit,
-    /// The guards that its sandbox enforced; `None`: it had none.
+    /// The guards its sandbox enforced; `None`: it had none.
     pub(super) isolation: Option<Vec<IsolationKind>>,
     /// The descendants that live on.
     pub(crate) left: Vec<LivingProcess>,
@@ -199,7 +199,7 @@ impl WatchedProcess {
         }
     }
 
-    /// Kills the descendants that live on. A killed one may have been starting another.
+    /// Kills the descendants living on. A killed one may have been starting another.
     async fn end_descendants(&self) {
         let until = soon(KILL_TIMEOUT);
         while self.process.has_living_descendant() && Instant::now() < until {

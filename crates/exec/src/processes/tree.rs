@@ -1,9 +1,9 @@
 //! A process and all its descendants: found even if they left their parents, their group or their
 //! session.
 //!
-//! An orphaned process is given to the nearest ancestor that registered for that: the one that
-//! starts all processes (see [`adopt`]). Its tree is identified by its session, by a mark in its
-//! environment, or, if it dropped both, because no other tree lived when it started.
+//! An orphaned process is given to the nearest ancestor registered for orphans: the one starting all processes (see
+//! [`adopt`]). Its tree is identified by its session, by a mark in its environment, or, if it dropped both, because no
+//! other tree lived when it started.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -38,7 +38,7 @@ const SEARCH_PAUSE: Duration = Duration::from_millis(5);
 /// True if orphaned descendants are reparented to this process.
 static ADOPTS_ORPHANS: AtomicBool = AtomicBool::new(false);
 
-/// The processes that this one started and that have not ended.
+/// The processes this one started, and not yet ended.
 static PROCESS_ROOTS: Mutex<BTreeMap<i32, ProcessRoot>> = Mutex::new(BTreeMap::new());
 
 /// The counter that numbers the process trees of this process.
@@ -181,7 +181,7 @@ fn descendants() -> Vec<LivingProcess> {
     others.into_iter().filter(|one| !one.zombie && below.contains(&one.pid)).collect()
 }
 
-/// Returns the smallest set of processes that is closed under a membership rule.
+/// Returns the smallest set of processes closed under a membership rule.
 fn closure_of(
     all: &[LivingProcess],
     belongs: impl Fn(&LivingProcess, &BTreeSet<i32>) -> bool,
@@ -229,7 +229,7 @@ pub(super) fn kill_all(find: impl Fn() -> Vec<LivingProcess>) {
     }
 }
 
-/// The facts that decide membership.
+/// The facts deciding membership.
 struct TreeMembership<'a> {
     all: &'a [LivingProcess],
     root: &'a ProcessRoot,
@@ -290,7 +290,7 @@ fn roots<T>(with: impl FnOnce(&mut BTreeMap<i32, ProcessRoot>) -> T) -> T {
     with(&mut crate::mutex::lock(&PROCESS_ROOTS))
 }
 
-/// Returns the number of processes that this one started and that have not exited.
+/// Returns the number of processes this one started, and not yet exited.
 pub(super) fn under_way() -> usize {
     roots(|roots| roots.len())
 }

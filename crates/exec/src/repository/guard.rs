@@ -6,15 +6,15 @@ use super::put_aside;
 use super::walk::{Repositories, RepositoryWalk};
 use crate::work_error::WorkError;
 
-/// The repositories in folders that an attempt may write, as they were when it began.
+/// The repositories in folders an attempt may write, as they were when it began.
 #[derive(Debug)]
 pub(crate) struct RepositoryGuard {
     root: PathBuf,
-    /// The folders that it may write, relative to the root; none inside another.
+    /// The folders it may write, relative to the root; none inside another.
     folders: Vec<PathBuf>,
-    /// The folders that no attempt sees.
+    /// The folders no attempt sees.
     excluded: Vec<PathBuf>,
-    /// The paths that permit a repository by its exact name.
+    /// The paths permitting a repository by its exact name.
     named: Vec<PathBuf>,
     before: Repositories,
 }
@@ -96,7 +96,7 @@ impl RepositoryGuard {
     }
 }
 
-/// Returns the message about a repository that an attempt created.
+/// Returns the message about a repository an attempt created.
 fn told(found: &FoundRepository, aside: Option<&Path>, more: usize) -> String {
     let mark = found.mark();
     let mark = mark.display();

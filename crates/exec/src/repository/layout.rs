@@ -6,7 +6,7 @@ use rustix::fs::{AtFlags, FileType};
 
 use crate::disk::stamp::FileIdentity;
 
-/// The file or folder by which git knows that the folder around it has a repository.
+/// The file or folder by which git knows the folder around it has a repository.
 pub(super) const GIT: &str = ".git";
 
 /// The file by which git knows a folder that is a repository itself, beside two folders or a link to them.
@@ -29,7 +29,7 @@ pub(super) struct FolderNames(u8);
 const NAMES: [&str; 5] = [GIT, HEAD, "objects", "refs", "commondir"];
 
 impl FoundRepository {
-    /// Returns what decides about it: a folder, or a file that names one.
+    /// Returns the deciding files: a folder, or a file naming one.
     pub(super) fn control(&self) -> PathBuf {
         if self.is_bare { self.folder.clone() } else { self.folder.join(GIT) }
     }
@@ -73,7 +73,7 @@ impl FolderNames {
     }
 }
 
-/// Returns the folder that is a repository, or becomes one, if a file is written; `open` opens a folder that exists.
+/// Returns the folder that is a repository, or becomes one, if a file is written; `open` opens an existing folder.
 pub(crate) fn made_by<'a>(file: &'a Path, open: &dyn Fn(&Path) -> Option<OwnedFd>) -> Option<&'a Path> {
     let mut name: Option<&OsStr> = file.file_name();
     for folder in file.ancestors().skip(1) {

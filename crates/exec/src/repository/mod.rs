@@ -1,8 +1,8 @@
 //! Git repositories below a workspace, as git finds them: by the names in a folder.
 //!
-//! Git starts programs that the settings and the hooks of a repository name as soon as it is called in that folder,
-//! which the prompt of a shell does by itself. So whoever can create a repository can have a program started, outside
-//! of any sandbox, by a person who looks at it.
+//! Git starts programs the settings and the hooks of a repository name as soon as it is called in that folder, which
+//! the prompt of a shell does by itself. So whoever can create a repository can have a program started, outside of any
+//! sandbox, by a person who looks at it.
 //!
 //! ```text
 //! before an attempt   RepositoryGuard::record ──▶ walk     those that are there: shown read-only

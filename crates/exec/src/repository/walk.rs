@@ -21,7 +21,7 @@ pub(super) struct RepositoryWalk<'a> {
     pub(super) root: &'a Path,
     /// The folders that are not entered, relative to the root.
     pub(super) excluded: &'a [PathBuf],
-    /// True for a repository in which others are looked for, too.
+    /// True for a repository where others are looked for, too.
     pub(super) enters: &'a dyn Fn(&FoundRepository) -> bool,
 }
 

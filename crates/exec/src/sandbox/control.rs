@@ -1,8 +1,8 @@
-//! Control files: the files in the writable workspace that control `wf` itself.
+//! Control files: the files in the writable workspace controlling `wf` itself.
 //!
-//! A grant of a folder does not cover them; only their exact name does, or that of a file in them.
-//! Existing ones are shown read-only. Missing ones cannot be protected before they are created, so
-//! a step that creates one fails, and the file is moved aside. So does one that creates a git repository anywhere.
+//! A grant of a folder does not cover them; only their exact name does, or that of a file in them. Existing ones are
+//! shown read-only. Missing ones cannot be protected before they are created, so a step creating one fails, and the
+//! file is moved aside. So does one creating a git repository anywhere.
 
 use std::fs;
 use std::path::{Component, Path, PathBuf};
@@ -12,7 +12,7 @@ use crate::disk::stamp::FileIdentity;
 use crate::repository::{RepositoryGuard, put_aside};
 use crate::work_error::WorkError;
 
-/// The control files in folders that a step may write, as they were when it began.
+/// The control files in folders a step may write, as they were when it began.
 #[derive(Debug)]
 pub struct ControlFiles {
     root: PathBuf,
@@ -21,11 +21,11 @@ pub struct ControlFiles {
     /// The parent folders of the others: a file that can be neither written nor moved can still be
     /// moved with its folder.
     folders: Vec<(PathBuf, Option<FileIdentity>)>,
-    /// The repositories below the workspace; `None`: nothing that it starts can create one.
+    /// The repositories below the workspace; `None`: nothing it starts can create one.
     repositories: Option<RepositoryGuard>,
 }
 
-/// Returns the control files that no grant names, nor anything in them.
+/// Returns the control files no grant names, nor anything in them.
 pub(super) fn ungranted(control: &[String], grants: &[String]) -> Vec<String> {
     let is_named = |file: &String| grants.iter().any(|grant| plain(grant).starts_with(file));
     let ungranted = control.iter().filter(|file| !is_named(file));
@@ -61,7 +61,7 @@ impl ControlFiles {
         Self { root, absent, folders, repositories: None }
     }
 
-    /// Records those of a sandbox that may write these paths, and shows repositories read-only that it does not have yet.
+    /// Records those of a sandbox that may write these paths, and shows repositories read-only it does not have yet.
     pub(super) fn protect(
         sandbox: &mut SandboxSpec,
         write: &[String],
@@ -98,7 +98,7 @@ impl ControlFiles {
         done.or(repository).map(WorkError::logical)
     }
 
-    /// Reports a control file that was created.
+    /// Reports a new control file.
     fn created_file(&self, file: &str) -> Option<String> {
         identity(&self.root.join(file))?;
         Some(match put_aside(&self.root, Path::new(file)) {

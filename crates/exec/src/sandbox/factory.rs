@@ -11,7 +11,7 @@ use wf_model::{Check, ResourceLimits, Step};
 #[derive(Clone, Debug)]
 pub struct SandboxFactory {
     root: PathBuf,
-    /// The folder that is shown in place of the workspace.
+    /// The folder shown in place of the workspace.
     worktree: Option<PathBuf>,
     /// The state, and the keys of the user.
     hidden: Vec<PathBuf>,
@@ -21,9 +21,9 @@ pub struct SandboxFactory {
     read: Vec<String>,
     /// The folders of the repository around the workspace.
     repository: Vec<PathBuf>,
-    /// The folders of git among them that are shown as they were.
+    /// The folders of git among them shown as they were.
     git_folders: Vec<KeptGitFolder>,
-    /// The values of git's `safe.directory` that speak of it.
+    /// The values of git's `safe.directory` speaking of it.
     trusted: Vec<String>,
     /// The control files, relative to the root.
     control: Vec<String>,
@@ -102,8 +102,8 @@ impl SandboxFactory {
         })
     }
 
-    /// Returns the sandbox of a program that sees nothing of the workspace, only these writable
-    /// folders; `at` is an empty folder.
+    /// Returns the sandbox of a program seeing nothing of the workspace, only these writable folders; `at` is an empty
+    /// folder.
     pub fn without_workspace(
         &self,
         at: &Path,
@@ -121,14 +121,14 @@ impl SandboxFactory {
         SandboxSpec { root: at.to_path_buf(), worktree: None, repository: Vec::new(), ..sandbox }
     }
 
-    /// Returns the sandbox of a program that only answers: it may read these paths besides the
-    /// workspace, nothing that it writes lasts, and it has no network.
+    /// Returns the sandbox of a program that only answers: it may read these paths besides the workspace, nothing it
+    /// writes lasts, and it has no network.
     pub fn read_only(&self, read: &[String]) -> SandboxSpec {
         self.sandbox(WorkspaceLayer::default(), read, false, &ResourceLimits::default())
     }
 
-    /// Returns the sandbox of a program that writes the folder, in which it may make a repository, and these other folders, and
-    /// has no network; it may read these paths besides.
+    /// Returns the sandbox of a program writing the folder, in which it may make a repository, and these other folders,
+    /// and has no network; it may read these paths besides.
     pub fn writing(&self, folders: Vec<PathBuf>, read: &[String]) -> SandboxSpec {
         let write = [".", ".git"].map(str::to_owned).into();
         let layer = WorkspaceLayer::Direct { write, files: folders, control: Vec::new(), unseen: Vec::new() };
@@ -147,7 +147,7 @@ impl SandboxFactory {
         Self { worktree: Some(worktree.to_path_buf()), ..self.clone() }
     }
 
-    /// Returns the folder that is shown as the workspace.
+    /// Returns the folder shown as the workspace.
     pub(crate) fn folder(&self) -> &Path {
         self.worktree.as_deref().unwrap_or(&self.root)
     }

@@ -19,8 +19,8 @@ use crate::processes::spawn::{self, ProcessImage};
 use crate::processes::supervise::of_status;
 use crate::work_error::WorkError;
 
-/// Builds the sandbox, starts the command in it and waits for its exit. Processes that it leaves
-/// running die with this process.
+/// Builds the sandbox, starts the command in it and waits for its exit. Processes it leaves running die with this
+/// process.
 pub(super) fn run() -> io::Result<()> {
     let mut talk = SupervisorSocket::open()?;
     rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?;

@@ -20,7 +20,7 @@ pub(super) struct LimitGroup {
     isolation: Vec<IsolationKind>,
 }
 
-/// A limit and its files: that of version 2, and that of version 1.
+/// A limit and its files: of version 2, and of version 1.
 struct CgroupLimit {
     controller: &'static str,
     guard: IsolationKind,
@@ -65,7 +65,7 @@ impl LimitGroup {
         &self.isolation
     }
 
-    /// Adds a process, and all processes that it starts from now on, to the group.
+    /// Adds a process, and all processes it starts from now on, to the group.
     pub(super) fn admit(&self, process: Pid) -> io::Result<()> {
         let number = process.as_raw_nonzero().to_string();
         self.folders.iter().try_for_each(|folder| fs::write(folder.join("cgroup.procs"), &number))

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::{IsolationKind, SandboxSpec};
 use wf_core::machine::WorkExit;
 
-/// The argument that makes this program a stage of a sandbox. It is not a user command.
+/// The argument making this program a stage of a sandbox. It is not a user command.
 pub const SANDBOX_STAGE_ARG: &str = "__box";
 
 /// The descriptor of the [`SandboxOrder`] in JSON. Standard input is the socket for the supervisor's
@@ -36,7 +36,7 @@ pub(super) struct SandboxOrder {
     /// True if it reads from the pipe [`INPUT_FD`] instead.
     #[serde(default)]
     pub(super) fed: bool,
-    /// The guards that the supervisor enforces from outside.
+    /// The guards the supervisor enforces from outside.
     pub(super) outside: Vec<IsolationKind>,
 }
 

@@ -17,13 +17,13 @@ use super::{inner, port};
 use crate::processes::spawn;
 use crate::work_error::WorkError;
 
-/// The argument that selects the inner stage.
+/// The argument selecting the inner stage.
 const INNER_STAGE_ARG: &str = "inner";
 
 /// The end of a refusal of the system: the remedy for what may run without a sandbox.
 pub const OFF_REMEDY: &str = ", or set `sandbox: off` in wf.yaml";
 
-/// The capabilities that the inner stage needs until it gives them up.
+/// The capabilities the inner stage needs until it gives them up.
 const NEEDED_CAPABILITIES: CapabilitySet = CapabilitySet::SYS_ADMIN
     .union(CapabilitySet::NET_ADMIN)
     .union(CapabilitySet::SETPCAP)

@@ -5,7 +5,7 @@
 //!    └─ accepts what programs in the sandbox connect to
 //! ```
 //!
-//! A socket belongs to the namespace in which it was created, whoever holds it: so the engine serves programs that can
+//! A socket belongs to the namespace where it was created, whoever holds it: so the engine serves programs that can
 //! reach nothing else, and nothing has to be forwarded.
 
 use std::fs::Permissions;
@@ -26,7 +26,7 @@ use tokio::net::UnixListener;
 
 use super::loopback;
 
-/// The receiver of a listening socket that a sandbox without network opens.
+/// The receiver of a listening socket a sandbox without network opens.
 #[derive(Debug)]
 pub struct GatewayPort {
     /// A folder of this user alone. Sandboxes do not see it.

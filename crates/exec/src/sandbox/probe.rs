@@ -1,4 +1,4 @@
-//! The guards that this machine can enforce, determined by a trial.
+//! The guards this machine can enforce, determined by a trial.
 
 use super::{IsolationKind, SandboxSpec};
 use crate::processes::probe;

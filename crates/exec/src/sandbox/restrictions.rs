@@ -14,7 +14,7 @@ use rustix::thread::{CapabilitySet, CapabilitySets};
 use super::{IsolationKind, SandboxSpec};
 use wf_model::{DEFAULT_MEMORY_BYTES, DEFAULT_PROCESS_LIMIT};
 
-/// The requested version of Landlock; an older kernel does what it can.
+/// The requested version of Landlock; an older kernel does its best.
 const LANDLOCK_ABI: ABI = ABI::V6;
 
 /// Limits the resources of each process, as far as they are not limited for all together. Returns
@@ -44,7 +44,7 @@ pub(super) fn limit(sandbox: &SandboxSpec, outside: &[IsolationKind]) -> Result<
     Ok(isolation)
 }
 
-/// Sets a limit that cannot be raised again. A lower one stays.
+/// Sets a final limit. A lower one stays.
 fn at_most(resource: Resource, most: u64) -> Result<(), String> {
     let now = rustix::process::getrlimit(resource).maximum;
     if now.is_some_and(|now| now < most) {

@@ -1,8 +1,8 @@
-//! The system calls that are refused to commands in a sandbox.
+//! The system calls refused to commands in a sandbox.
 //!
-//! A deny list, not an allow list: checks run whatever tools are installed. Without capabilities
-//! most of these calls would fail anyway; each one here has had a vulnerability, or inspects other
-//! processes, or creates namespaces in which capabilities come back.
+//! A deny list, not an allow list: checks run any installed tool. Without capabilities most of these calls would fail
+//! anyway; each one here has had a vulnerability, or inspects other processes, or creates namespaces in which
+//! capabilities come back.
 //!
 //! Calls newer than this list are reported as missing, as on an older system: libraries then do
 //! without them, and a new system opens no way around the refused calls.
@@ -71,11 +71,11 @@ const HIDDEN_SYSCALLS: [i64; 5] = [
     libc::SYS_io_uring_setup,
 ];
 
-/// The first number of a call that was not reviewed, on every architecture: `open_tree_attr` of Linux 6.15,
-/// which does what `open_tree` does. The calls below are known. The second numbers of x86-64 are above, too.
+/// The first number of a call that was not reviewed, on every architecture: `open_tree_attr` of Linux 6.15, a variant
+/// of `open_tree`. The calls below are known. The second numbers of x86-64 are above, too.
 const FIRST_UNKNOWN_SYSCALL: u32 = 467;
 
-/// The error of a call that does not exist.
+/// The error of a missing call.
 const ABSENT_ERROR: u32 = libc::ENOSYS.unsigned_abs();
 
 /// The flags of `clone` for new namespaces.
@@ -89,8 +89,7 @@ const NAMESPACE_FLAGS: [i32; 7] = [
     libc::CLONE_NEWCGROUP,
 ];
 
-/// The only permitted socket families: those that namespaces confine, and no others that would
-/// reach into the kernel.
+/// The only permitted socket families: those confined by namespaces, and no others with access to the kernel.
 const ALLOWED_SOCKETS: [i32; 4] = [libc::AF_UNIX, libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK];
 
 /// The bits that let a program act as the owner or the group of its file. Such a program would give
@@ -112,18 +111,18 @@ const MODE_SYSCALLS: &[(i64, u8)] = &[
     (libc::SYS_mknod, 1),
 ];
 
-/// The calls that create a file if their flags say so, each with the index of the flags; the mode
-/// follows, and is ignored otherwise.
+/// The calls creating a file if their flags say so, each with the index of the flags; the mode follows, and is ignored
+/// otherwise.
 const CREATING_SYSCALLS: &[(i64, u8)] = &[
     (libc::SYS_openat, 2),
     #[cfg(target_arch = "x86_64")]
     (libc::SYS_open, 1),
 ];
 
-/// The flags that create a file: a named one, and one without a name.
+/// The flags creating a file: a named one, and one without a name.
 const CREATE_FLAGS: [i32; 2] = [libc::O_CREAT, libc::O_TMPFILE & !libc::O_DIRECTORY];
 
-/// `ioctl`s that type into a terminal.
+/// `ioctl`s with input for a terminal.
 const TERMINAL_INPUT_IOCTLS: [u64; 2] = [libc::TIOCSTI, libc::TIOCLINUX];
 
 /// The second number of every call on x86-64.

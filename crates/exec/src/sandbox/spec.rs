@@ -11,7 +11,7 @@ use wf_model::ResourceLimits;
 pub struct SandboxSpec {
     /// The workspace's root; absolute.
     pub root: PathBuf,
-    /// The folder that is shown in its place, with the repository of the workspace; absolute. `None`: itself.
+    /// The folder shown in its place, with the repository of the workspace; absolute. `None`: itself.
     #[serde(default)]
     pub worktree: Option<PathBuf>,
     /// The view of the workspace.
@@ -22,22 +22,22 @@ pub struct SandboxSpec {
     /// as it does outside; absolute.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub repository: Vec<PathBuf>,
-    /// The folders of git among them that appear as they were when the run began.
+    /// The folders of git among them appearing as they were when the run began.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub git_folders: Vec<KeptGitFolder>,
-    /// The values of git's `safe.directory` that speak of the repository, by which the user trusts one of another user.
+    /// The values of git's `safe.directory` speaking of the repository, by which the user trusts one of another user.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub trusted: Vec<String>,
     /// Readable files of the system that other users cannot read, because they were granted;
     /// absolute.
     pub granted: Vec<PathBuf>,
-    /// Files of the workspace that appear as copies. Without layers they appear as they are.
+    /// Files of the workspace appearing as copies. Without layers they appear as they are.
     #[serde(default)]
     pub copies: Vec<KeptCopy>,
     /// The writable folder for the test report of a check; absolute, and there.
     #[serde(default)]
     pub reports: Option<PathBuf>,
-    /// Folders that appear empty in every place where they are seen; absolute.
+    /// Folders appearing empty in every place where they are seen; absolute.
     pub hidden: Vec<PathBuf>,
     /// The home folder: empty and writable, except for its readable parts.
     pub home: Option<PathBuf>,
@@ -52,14 +52,14 @@ pub struct SandboxSpec {
     pub repository_grants: Option<Vec<String>>,
     /// The only programs that may be executed; `None`: all.
     pub programs: Option<Vec<String>>,
-    /// The resource limits. Limits that are not set have defaults, which are enforced where the
-    /// machine can; limits that are set must be enforced.
+    /// The resource limits. Limits not set have defaults, which are enforced where the machine can; limits set must be
+    /// enforced.
     pub limits: ResourceLimits,
 }
 
 impl SandboxSpec {
-    /// Records the control files and their folders, which no grant covers. `makes_repositories`: what it starts may
-    /// create a git repository, so those that exist are found and protected.
+    /// Records the control files and their folders, which no grant covers. `makes_repositories`: its processes may
+    /// create a git repository, so existing ones are found and protected.
     pub(crate) fn record_control(
         &mut self,
         makes_repositories: bool,
@@ -99,7 +99,7 @@ impl SandboxSpec {
         tops.into_iter().any(|top| top != self.root && self.root.starts_with(top))
     }
 
-    /// Returns the folder that is shown as the workspace.
+    /// Returns the folder shown as the workspace.
     pub(super) fn folder(&self) -> &Path {
         self.worktree.as_deref().unwrap_or(&self.root)
     }
@@ -114,7 +114,7 @@ impl SandboxSpec {
     }
 }
 
-/// A file of the workspace that appears with the content and the permissions of a copy.
+/// A file of the workspace appearing with the content and the permissions of a copy.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KeptCopy {
     /// Its path, relative to the workspace, without links.
@@ -127,7 +127,7 @@ pub struct KeptCopy {
     pub is_original: bool,
 }
 
-/// A folder of git outside of the workspace that appears with the branches, the index and the HEAD that were kept.
+/// A folder of git outside of the workspace appearing with the branches, the index and the HEAD that were kept.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KeptGitFolder {
     /// The folder, without links; absolute.
@@ -155,7 +155,7 @@ pub enum WorkspaceLayer {
         /// Read-only paths inside writable folders, relative to the workspace.
         #[serde(default)]
         control: Vec<String>,
-        /// Paths that appear empty, relative to the workspace.
+        /// Paths appearing empty, relative to the workspace.
         #[serde(default)]
         unseen: Vec<PathBuf>,
     },

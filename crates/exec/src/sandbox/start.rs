@@ -25,25 +25,25 @@ pub(crate) struct SandboxHandle {
     group: LimitGroup,
 }
 
-/// The report of a sandbox whose processes have exited.
+/// The report of an ended sandbox.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct SandboxReport {
-    /// The guards that were enforced.
+    /// The enforced guards.
     pub(crate) isolation: Vec<IsolationKind>,
     /// The exit of the command, or the reason why it did not begin; `None`: the sandbox died first.
     pub(crate) exit: Option<WorkExit>,
 }
 
-/// A sandbox that is about to start.
+/// A sandbox about to start.
 #[derive(Debug, Default)]
 pub(crate) struct PreparedSandbox {
-    /// The sandbox, with what was found to protect; `None`: unconfined.
+    /// The sandbox, with the files found to protect; `None`: unconfined.
     pub(crate) sandbox: Option<Box<SandboxSpec>>,
-    /// The control files that its processes might create.
+    /// The control files its processes might create.
     pub(crate) control: Option<Box<ControlFiles>>,
 }
 
-/// Finds the paths that the sandbox of a command hides or protects, if it has one: both searches may be slow, and must not
+/// Finds the paths the sandbox of a command hides or protects, if it has one: both searches may be slow, and must not
 /// count as the command's time.
 pub(crate) async fn prepare(command: &ProcessCommand) -> Result<PreparedSandbox, WorkError> {
     let Some(mut sandbox) = command.sandbox.clone().map(Box::new) else {

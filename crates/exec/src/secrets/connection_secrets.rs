@@ -39,7 +39,7 @@ const MAX_SECRETS: usize = 32;
 /// The keyring service for secrets of connections.
 const KEYRING_SERVICE: &str = "wf connection";
 
-/// The suffix of a file that names the keyring entry of a secret. No ref has this suffix.
+/// The suffix of a file naming the keyring entry of a secret. No ref has this suffix.
 const KEYRING_SUFFIX: &str = ".ring";
 
 /// The reason why secrets of a connection cannot be stored or lent. Never contains a value.
@@ -223,7 +223,7 @@ impl ConnectionSecrets {
         remove_all(&self.folder())
     }
 
-    /// Lends secrets to a process that runs the files of a skill.
+    /// Lends secrets to a process running the files of a skill.
     pub fn lend(
         &self,
         secrets: &[(RefId, SecretText)],
@@ -312,7 +312,7 @@ fn remove_all(path: &Path) -> Result<(), ConnectionSecretError> {
     unless_missing(fs::remove_dir_all(path)).map_err(unable("remove", path))
 }
 
-/// Accepts that a file to be removed does not exist.
+/// Accepts a file to be removed does not exist.
 fn unless_missing(removed: io::Result<()>) -> io::Result<()> {
     match removed {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),

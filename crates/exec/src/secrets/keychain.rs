@@ -68,7 +68,7 @@ pub fn remember(_: &str, _: &str, _: &str) -> Result<(), KeyringError> {
     Err(KeyringError::None)
 }
 
-/// Queries the keyring in a separate thread: one that waits for the user must not block the program.
+/// Queries the keyring in a separate thread: one waiting for the user must not block the program.
 #[cfg(feature = "keyring")]
 #[expect(
     clippy::disallowed_methods,

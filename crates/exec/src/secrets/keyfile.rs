@@ -1,8 +1,8 @@
-//! The folder in which a user keeps the keys that sign approvals.
+//! The folder where a user keeps the keys that sign approvals.
 //!
-//! `NAME.pem` is a private key and `NAME.pub` its public key. **Invariant:** a private key is
-//! written atomically, under a new name and for its owner alone; it is read only from a file that
-//! no other user can read. Sandboxes never show the folder: see [`folders`].
+//! `NAME.pem` is a private key and `NAME.pub` its public key. **Invariant:** a private key is written atomically, under
+//! a new name and for its owner alone; it is read only from a file no other user can read. Sandboxes never show the
+//! folder: see [`folders`].
 
 use std::fs::{self, DirBuilder, File};
 use std::io::{self, Read as _, Write as _};
@@ -13,7 +13,7 @@ use rustix::fs::{Mode, OFlags};
 
 use crate::HostEnv;
 
-/// The largest key file that is read, in bytes.
+/// The largest key file to read, in bytes.
 const MAX_KEY_FILE_BYTES: u64 = 64 * 1024;
 
 /// The permissions that other users must not have on private keys: any.
@@ -62,7 +62,7 @@ pub enum KeyFolderError {
     /// It is a link, a pipe or another special file.
     #[error("{} is not a regular file", .0.display())]
     Odd(PathBuf),
-    /// There is no key of that name.
+    /// There is no key of this name.
     #[error("key `{name}` not found in {}", .dir.display())]
     Missing {
         /// The requested name.
@@ -121,8 +121,8 @@ pub fn folders(host: &HostEnv) -> Vec<PathBuf> {
 }
 
 impl KeyFolder {
-    /// Returns the folder that an environment names: `$WF_KEYS`, else `$XDG_CONFIG_HOME/wf/keys`,
-    /// else `$HOME/.config/wf/keys`.
+    /// Returns the folder an environment names: `$WF_KEYS`, else `$XDG_CONFIG_HOME/wf/keys`, else
+    /// `$HOME/.config/wf/keys`.
     pub fn of(host: &HostEnv) -> Result<Self, KeyFolderError> {
         if let Some(named) = host.get("WF_KEYS").map(Path::new)
             && named.is_relative()

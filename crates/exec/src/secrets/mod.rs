@@ -5,7 +5,7 @@
 //! connection_secrets: stored by name ──▶ one process at a time            keyfile: the keys that sign
 //! ```
 //!
-//! **Invariant:** a secret is masked wherever it could be shown, from the moment that it is known.
+//! **Invariant:** a secret is masked wherever it could be shown, from the moment it is known.
 //! **Invariant:** what is stored is readable by its owner alone.
 //!
 //! Start at `secret`; `connection_secrets` is what connections have beside it, `keychain` and `keyfile` are where

@@ -28,10 +28,10 @@ mod tests;
 /// The longest secret, in bytes.
 const MAX_SECRET_BYTES: usize = 64 * 1024;
 
-/// The timeout for a program that prints a secret: it may have to query a vault.
+/// The timeout for a program printing a secret: it may have to query a vault.
 const SECRET_PROGRAM_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// A value that must not be shown.
+/// A value never to be shown.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct SecretText(Arc<str>);
 
@@ -46,7 +46,7 @@ struct AllRedactions {
     fingerprints: BTreeSet<SecretFingerprint>,
 }
 
-/// The texts that must not be stored or shown.
+/// The texts never to be stored or shown.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Redactions {
     #[serde(with = "exposed")]
@@ -64,7 +64,7 @@ impl Redactions {
 }
 
 impl SharedRedactions {
-    /// Adds traces of a value that a secret had earlier, unless the value is known.
+    /// Adds traces of a value a secret had earlier, unless the value is known.
     pub fn remember(&self, fingerprint: SecretFingerprint) {
         let mut all = crate::mutex::lock(&self.0);
         if !all.secrets.iter().any(|secret| fingerprint.is_of(secret.expose())) {
@@ -207,9 +207,9 @@ impl PlanSecrets {
         Ok(value)
     }
 
-    /// Returns the values that a mask must hide: every value read so far, here or in another run of
-    /// the process, and from the start those of variables and files. Programs and keyrings are not
-    /// queried before a value is needed: that could disturb the user.
+    /// Returns the values a mask must hide: every value read so far, here or in another run of the process, and from
+    /// the start those of variables and files. Programs and keyrings are not queried before a value is needed: a prompt
+    /// could disturb the user.
     pub async fn known(&self) -> Vec<SecretText> {
         let mut known = self.known.lock().await;
         let early = known.early.get_or_insert_with(|| self.early()).clone();
@@ -220,7 +220,7 @@ impl PlanSecrets {
         all.secrets.iter().cloned().collect()
     }
 
-    /// Returns all that a mask must hide: [`Self::known`], and the traces of earlier values.
+    /// Returns everything a mask must hide: [`Self::known`], and the traces of earlier values.
     pub async fn redactions(&self) -> Redactions {
         let secrets = self.known().await;
         let fingerprints =

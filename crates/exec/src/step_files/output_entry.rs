@@ -9,7 +9,7 @@ pub(super) enum OutputEntry<'a> {
         key: &'a str,
         value: String,
     },
-    /// Such a value whose end is missing: the rest of the file.
+    /// Such a value without an end: the rest of the file.
     Unended {
         end: &'a str,
     },
@@ -39,7 +39,7 @@ pub(super) fn entries(text: &str) -> Vec<(usize, OutputEntry<'_>)> {
     entries
 }
 
-/// The key of values that are masked in the log, and are no outputs.
+/// The key of values masked in the log, and are no outputs.
 const MASK: &str = "mask";
 
 pub(crate) fn masks(text: &str) -> Vec<String> {
@@ -51,7 +51,7 @@ pub(crate) fn masks(text: &str) -> Vec<String> {
     values.collect()
 }
 
-/// Returns the text without the values that are to be masked. Each leaves empty lines.
+/// Returns the text without the values to be masked. Each leaves empty lines.
 pub(crate) fn without_masks(text: &str) -> String {
     let mut lines: Vec<&str> = text.split('\n').collect();
     let entries = entries(text);
@@ -73,7 +73,7 @@ fn masked_value(line: &str) -> Option<&str> {
     line.split_once('=').filter(|(key, _)| *key == MASK).map(|(_, value)| value)
 }
 
-/// Returns the key, and the line that ends the value.
+/// Returns the key, and the line ending the value.
 fn block_start(line: &str) -> Option<(&str, &str)> {
     let (key, end) = line.split_once("<<")?;
     let is_key = !key.is_empty() && key.chars().all(|c| c.is_ascii_alphanumeric() || "_-.".contains(c));

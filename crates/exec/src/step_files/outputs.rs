@@ -8,7 +8,7 @@ use wf_base::diag::nearest;
 use wf_base::exact_json;
 use wf_model::{JsonObject, RequiredOutput};
 
-/// The largest output file that is read, in bytes.
+/// The largest output file to read, in bytes.
 pub const MAX_OUTPUT_FILE_BYTES: u64 = 1024 * 1024;
 
 /// The way to write a value of several lines, behind the first line that cannot be read.

@@ -1,8 +1,8 @@
 //! Reads an attempt's reported usage from its output file.
 //!
-//! A line is `usage.tokens=123` or `usage.cost_usd=0.02`, or a JSON object with the same keys or
-//! with `{"usage": {"tokens": 123, "cost_usd": 0.02}}`. Amounts of several lines add up, so each
-//! call of a model can add its own. A step that declares an output `usage` keeps that name.
+//! A line is `usage.tokens=123` or `usage.cost_usd=0.02`, or a JSON object with the same keys or with
+//! `{"usage": {"tokens": 123, "cost_usd": 0.02}}`. Amounts of several lines add up, so each call of a model can add its
+//! own. A step declaring an output `usage` keeps that name.
 
 use serde_json::Value;
 

@@ -26,13 +26,13 @@ use crate::work::attempt::{ProcessJob, ProcessOutcome};
 /// The message that everything is recorded and nothing will be queried later.
 pub(super) const SETTLED_MESSAGE: u8 = b'f';
 
-/// The message that kills everything.
+/// The message killing everything.
 pub(super) const KILL_MESSAGE: u8 = b'k';
 
 /// The message that everything is killed once the engine is gone, whether it exits or dies.
 pub(super) const BIND_MESSAGE: u8 = b'b';
 
-/// The answer that nothing is left.
+/// The answer of an empty remainder.
 pub(super) const DONE_MESSAGE: u8 = b'd';
 
 /// The timeout for the end of everything left running.
@@ -43,7 +43,7 @@ pub struct SupervisorClient {
     id: String,
     socket: PathBuf,
     presence: StdStream,
-    /// The lock that shows other processes that this engine lives.
+    /// The lock showing other processes this engine lives.
     _claim: File,
     /// The connection for attempts, once opened.
     attempts: Mutex<Option<Arc<MuxConnection>>>,
@@ -121,8 +121,8 @@ impl SupervisorClient {
         &self.id
     }
 
-    /// Declares that all outcomes are recorded: the supervisor may forget them and ends everything
-    /// that steps left running. Dropping it waits for that.
+    /// Declares all outcomes recorded: the supervisor may forget them and ends everything that steps left running.
+    /// Dropping it waits for the end.
     pub fn confirm_recorded(&self) {
         lock(&self.idle).clear();
         self.hang_up();
@@ -130,14 +130,14 @@ impl SupervisorClient {
         self.is_ending.store(true, Ordering::Relaxed);
     }
 
-    /// Kills everything it supervises. Dropping it waits for that.
+    /// Kills everything it supervises. Dropping it waits for the end.
     pub fn kill(&self) {
         lock(&self.idle).clear();
         let _ = (&self.presence).write_all(&[KILL_MESSAGE]);
         self.is_ending.store(true, Ordering::Relaxed);
     }
 
-    /// Lets everything that it supervises die with this engine: nobody will ask for it again.
+    /// Lets everything it supervises die with this engine: nobody will ask for it again.
     pub fn bind(&self) {
         let _ = (&self.presence).write_all(&[BIND_MESSAGE]);
     }
@@ -162,7 +162,7 @@ impl SupervisorClient {
         }
     }
 
-    /// Runs a probe that ends with this future.
+    /// Runs a probe ending with this future.
     pub(crate) async fn probe(
         &self,
         probe: ProbeJob,

@@ -60,14 +60,14 @@ pub(super) async fn serve_connection(
     Ok(())
 }
 
-/// The requests of a connection that are not answered yet.
+/// The requests of a connection not answered yet.
 struct ServedConnection {
     supervisor: Arc<Supervisor>,
     work: WorkSender,
     to: FrameSender,
     /// The channels for follow-up messages, by request number.
     open: BTreeMap<u32, mpsc::UnboundedSender<RequestFollowUp>>,
-    /// Tasks that return their request number.
+    /// Tasks, each with its request number as the result.
     tasks: JoinSet<Option<u32>>,
 }
 
@@ -169,7 +169,7 @@ async fn forward_output(mut following: AttemptSubscription, mut request: ServedR
     request.answer(&SupervisorReply::Gone(Box::new(gone))).await
 }
 
-/// Runs a probe that is killed when the client disconnects.
+/// Runs a probe killed when the client disconnects.
 async fn examine(supervisor: &Supervisor, probe: ProbeJob, mut request: ServedRequest) -> io::Result<()> {
     let (stop, heard) = watch::channel(StopLevel::No);
     let mark = supervisor.mark();

@@ -44,7 +44,7 @@ impl SupervisorFrame {
         Ok(Self::FollowUp(serde_json::to_vec(&message)?))
     }
 
-    /// Decodes a message that must be in JSON.
+    /// Decodes a message in JSON.
     pub(super) fn decode<T: DeserializeOwned>(&self) -> io::Result<T> {
         match self {
             Self::Message(bytes) | Self::FollowUp(bytes) => Ok(serde_json::from_slice(bytes)?),

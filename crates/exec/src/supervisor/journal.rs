@@ -53,8 +53,8 @@ pub struct JournalRecord {
     pub gone: Option<ProcessOutcome>,
 }
 
-/// The record of starts and outcomes that a supervisor writes. Lines are not synced: they must
-/// survive the death of a process, not of the machine.
+/// The record of starts and outcomes a supervisor writes. Lines are not synced: they must survive the death of a
+/// process, not of the machine.
 #[derive(Debug)]
 pub struct SupervisorJournal(File);
 
@@ -75,8 +75,8 @@ impl SupervisorJournal {
     }
 }
 
-/// Declares that the engine of a supervisor lives, by a file lock that ends with the returned file
-/// or with the process. Creates the journal to which the supervisor will write.
+/// Declares the engine of a supervisor lives, by a file lock ending with the returned file or with the process. Creates
+/// the journal to which the supervisor will write.
 pub(super) fn claim(path: &Path) -> io::Result<File> {
     let file = SupervisorJournal::open(path)?.0;
     // Without file locks, supervisors are asked instead.
@@ -119,7 +119,7 @@ pub(super) fn group(path: &Path) -> Option<PathBuf> {
     })
 }
 
-/// Returns the processes that outlive their runs.
+/// Returns the processes outliving their runs.
 pub(super) fn detached(path: &Path) -> Vec<LeftProcess> {
     let ended = notes(path).unwrap_or_default().into_iter().filter_map(|note| match note {
         JournalLine::Ended { gone, .. } if gone.left.detached => Some(gone.left.left),

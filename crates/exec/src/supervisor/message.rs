@@ -25,9 +25,9 @@ pub(super) enum SupervisorRequest {
         /// True to show the output.
         show: bool,
     },
-    /// Runs a probe that ends with the connection.
+    /// Runs a probe ending with the connection.
     Probe(Box<ProbeJob>),
-    /// Follows an attempt that an engine requested earlier.
+    /// Follows an attempt an engine requested earlier.
     Follow {
         task: RunAttempt,
         /// True to show the output.

@@ -1,19 +1,18 @@
 //! The supervisor: the process that owns every process of a run and outlives the engine.
 //!
-//! The engine starts one supervisor and delegates every process to it: the work of attempts,
-//! checks, programs that print secrets. The supervisor starts them, writes their logs, enforces
-//! their timeouts, and records starts and outcomes in its *journal*. If the engine dies, checks die
-//! with it and the work continues: a later engine finds the supervisor by its socket, or its
-//! journal if it is gone, too, and learns the outcome as if nothing had happened. See [`recall()`].
+//! The engine starts one supervisor and delegates every process to it: the work of attempts, checks, programs printing
+//! secrets. The supervisor starts them, writes their logs, enforces their timeouts, and records starts and outcomes in
+//! its *journal*. If the engine dies, checks die with it and the work continues: a later engine finds the supervisor by
+//! its socket, or its journal if it is gone, too, and learns the outcome as if nothing had happened. See [`recall()`].
 //!
 //! ```text
 //! engine ──one connection for attempts, one a probe──▶ supervisor ──▶ session of the attempt, and its tree
 //!    └──── presence: its end is the engine's death      └── keepers/<id>.journal
 //! ```
 //!
-//! **Invariant:** the journal records an attempt before its process starts. An attempt that no
-//! journal names was never started and is safe to start. **Invariant:** a run that was taken over
-//! is *sealed* at the supervisors of its former owners: nothing of it begins there any more.
+//! **Invariant:** the journal records an attempt before its process starts. An attempt no journal names was never
+//! started and is safe to start. **Invariant:** a run taken over is *sealed* at the supervisors of its former owners:
+//! nothing of it begins there any more.
 
 mod client;
 mod connection;

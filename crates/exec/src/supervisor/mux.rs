@@ -35,7 +35,7 @@ pub(super) struct MuxConnection {
 type OpenRequests = Arc<Mutex<Option<BTreeMap<u32, mpsc::Sender<SupervisorFrame>>>>>;
 
 impl MuxConnection {
-    /// Connects to the supervisor at a socket. An error means that there is none.
+    /// Connects to the supervisor at a socket. An error means an absent supervisor.
     pub(super) fn open(socket: &Path) -> io::Result<Self> {
         let connection = request::connect(socket)?;
         let (from, into) = UnixStream::from_std(connection.try_clone()?)?.into_split();

@@ -1,4 +1,4 @@
-//! The outcome of an attempt that an earlier engine requested from a supervisor.
+//! The outcome of an attempt an earlier engine requested from a supervisor.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -37,8 +37,8 @@ pub struct SupervisorSearch<'a> {
     pub supervisors: Option<&'a [String]>,
 }
 
-/// Finds the outcome of an attempt and waits for its end if it is still under way. Kills everything
-/// left of an attempt whose supervisor died.
+/// Finds the outcome of an attempt and waits for its end if it is still under way. Kills everything left of an attempt
+/// after the death of its supervisor.
 ///
 /// Afterwards no earlier supervisor begins anything of its run.
 pub async fn recall(past: SupervisorSearch<'_>, task: &RunAttempt, hooks: JobHooks) -> RecalledOutcome {
@@ -84,7 +84,7 @@ pub async fn outlast(past: SupervisorSearch<'_>, run: &RunId, place: &str) {
     }
 }
 
-/// Returns the outcome of an attempt that a supervisor began.
+/// Returns the outcome of an attempt a supervisor began.
 async fn ending(
     socket: &Path,
     path: &Path,
@@ -134,7 +134,7 @@ fn journals(dir: &Path) -> Vec<(String, PathBuf)> {
     found
 }
 
-/// Returns the attempts that a supervisor has under way, if it lives.
+/// Returns the attempts a supervisor has under way, if it lives.
 pub fn at_work(dir: &Path, supervisor: &str) -> Vec<RunAttempt> {
     let lives = request::connect(&journal::socket(dir, supervisor)).is_ok();
     let open = journal::unfinished_attempts(&journal::path(dir, supervisor)).unwrap_or_default();
@@ -153,8 +153,8 @@ pub fn orphans(dir: &Path) -> Vec<String> {
     found.map(|(supervisor, _)| supervisor).collect()
 }
 
-/// Terminates an earlier supervisor and everything that steps left running, after the end of its
-/// run. Kills everything left by a dead one. A supervisor whose engine lives is left alone.
+/// Terminates an earlier supervisor and everything that steps left running, after the end of its run. Kills everything
+/// left by a dead one. A supervisor with a living engine is left alone.
 pub async fn conclude(dir: &Path, supervisor: &str) {
     let (socket, path) = (journal::socket(dir, supervisor), journal::path(dir, supervisor));
     match tokio::time::timeout(EXIT_TIMEOUT, request::request_shutdown(&socket)).await {

@@ -50,7 +50,7 @@ pub(super) struct SerialConnection {
 }
 
 impl SerialConnection {
-    /// Connects to the supervisor at a socket. An error means that there is none.
+    /// Connects to the supervisor at a socket. An error means an absent supervisor.
     pub(super) fn open(socket: &Path) -> io::Result<Self> {
         let (from, to) = UnixStream::from_std(connect(socket)?)?.into_split();
         Ok(Self { from: FrameReader::new(from), to, is_clean: true })
@@ -78,7 +78,7 @@ impl FrameExchange for SerialConnection {
     }
 }
 
-/// Sends a request and listens until it is answered. An error means that the supervisor died.
+/// Sends a request and listens until it is answered. An error means the supervisor died.
 pub(super) async fn converse(
     exchange: &mut impl FrameExchange,
     ask: &SupervisorRequest,
@@ -118,8 +118,8 @@ pub(super) async fn call(socket: &Path, ask: &SupervisorRequest, hooks: JobHooks
     converse(&mut SerialConnection::open(socket)?, ask, hooks).await
 }
 
-/// Asks the supervisor at a socket to terminate and waits for that; false if it refuses because its
-/// engine lives. An error means that there is none.
+/// Asks the supervisor at a socket to terminate and waits for that; false if it refuses because its engine lives. An
+/// error means an absent supervisor.
 pub(super) async fn request_shutdown(socket: &Path) -> io::Result<bool> {
     let mut connection = UnixStream::from_std(connect(socket)?)?;
     send(&mut connection, &SupervisorFrame::message(&SupervisorRequest::Conclude)?).await?;
@@ -127,7 +127,7 @@ pub(super) async fn request_shutdown(socket: &Path) -> io::Result<bool> {
     Ok(!matches!(connection.read(&mut [0]).await, Ok(1..)))
 }
 
-/// Connects to the supervisor at a socket, for use by tokio. An error means that there is none.
+/// Connects to the supervisor at a socket, for use by tokio. An error means an absent supervisor.
 pub(super) fn connect(socket: &Path) -> io::Result<StdStream> {
     let connection = with_short_path(socket, |path| StdStream::connect(path))?;
     connection.set_nonblocking(true)?;

@@ -31,8 +31,8 @@ const GRACE_PERIOD: Duration = Duration::from_secs(2);
 /// The timeout for informing followers of an outcome.
 const NOTIFY_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Supervises processes for an engine until both have ended. Standard input is the listening socket
-/// for engines, standard output the socket that closes when the first engine ends.
+/// Supervises processes for an engine until both have ended. Standard input is the listening socket for engines,
+/// standard output the socket closing when the first engine ends.
 pub fn serve(dir: &Path, id: &str, clock: Arc<dyn Clock>) -> io::Result<()> {
     // Signals of the engine's terminal must not reach this process or its children.
     let _ = rustix::process::setsid();
@@ -120,7 +120,7 @@ async fn run_until_idle(supervisor: Arc<Supervisor>) -> io::Result<bool> {
     Ok(settled || supervisor.is_concluded())
 }
 
-/// Returns the listening socket, and the one that closes with the engine.
+/// Returns the listening socket, and the one closing with the engine.
 fn surroundings() -> io::Result<(UnixListener, UnixStream)> {
     let listener = std_unix::UnixListener::from(io::stdin().as_fd().try_clone_to_owned()?);
     let presence = std_unix::UnixStream::from(io::stdout().as_fd().try_clone_to_owned()?);

@@ -36,7 +36,7 @@ struct SupervisorState {
     mask: (Redactions, SecretMask),
     has_engine: bool,
     killed: bool,
-    /// The connections that wait for the exit of this process.
+    /// The connections waiting for the exit of this process.
     waiting_for_exit: Vec<UnixStream>,
 }
 
@@ -136,17 +136,17 @@ impl Supervisor {
         state.sealed.insert(run);
     }
 
-    /// Records that the run has ended: only work under way remains to be waited for.
+    /// Records the run has ended: only work under way remains to be waited for.
     pub(super) fn conclude(&self, waits: UnixStream) {
         lock(&self.state).waiting_for_exit.push(waits);
     }
 
-    /// Records that the engine that started this supervisor is gone.
+    /// Records the end of this supervisor's engine.
     pub(super) fn note_engine_gone(&self) {
         lock(&self.state).has_engine = false;
     }
 
-    /// True if the engine that started this supervisor lives.
+    /// True if this supervisor's engine lives.
     pub(super) fn has_engine(&self) -> bool {
         lock(&self.state).has_engine
     }

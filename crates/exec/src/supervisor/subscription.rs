@@ -14,7 +14,7 @@ use crate::work::attempt::ProcessOutcome;
 /// The number of output chunks queued for a slow engine; later ones are only in the log.
 const OUTPUT_QUEUE_LENGTH: usize = 64;
 
-/// The followers that wait for the outcome of an attempt.
+/// The followers waiting for the outcome of an attempt.
 #[derive(Clone, Default)]
 pub(super) struct AttemptFollowers(Arc<Mutex<Vec<AttemptFollower>>>);
 
@@ -23,13 +23,13 @@ struct AttemptFollower {
     outcome: oneshot::Sender<ProcessOutcome>,
 }
 
-/// The handle to an attempt that is under way or waits.
+/// The handle to an attempt under way or waits.
 pub(super) struct AttemptHandle {
     pub(super) stop: watch::Sender<StopLevel>,
     pub(super) followers: AttemptFollowers,
 }
 
-/// The channels of a connection that follows an attempt.
+/// The channels of a connection following an attempt.
 pub(super) struct AttemptSubscription {
     /// The output, if shown.
     pub(super) output: mpsc::Receiver<(LogStream, Vec<u8>)>,

@@ -1,6 +1,6 @@
 //! The look of a check at the workspace, before it runs and after it.
 //!
-//! A file that was changed undeclared is one of these:
+//! A file changed undeclared is one of these:
 //!
 //! | who could have changed it | its content at the start is known | it is not |
 //! |---|---|---|
@@ -8,7 +8,7 @@
 //! | a step with `writes`, or that is not confined, or somebody else | seen as it was | an error |
 //! | nothing of the run | seen as it was | seen as it is |
 //!
-//! The state of a repository is seen as it was, whoever changed it, so that a commit changes nothing for a check.
+//! The state of a repository is seen as it was, whoever changed it, so a commit changes nothing for a check.
 
 use std::collections::BTreeSet;
 use std::os::unix::fs::PermissionsExt as _;
@@ -61,8 +61,8 @@ impl WorkspaceView {
         })
     }
 
-    /// Returns what a check sees in place of files that were changed undeclared. Fails if a step is taken to have changed
-    /// one, and if one was changed that steps could write and that nobody has as it was.
+    /// Returns what a check sees in place of files changed undeclared. Fails if a step is taken to have changed one,
+    /// and if one was changed that steps could write and that nobody has as it was.
     fn past(
         &self,
         changed: Vec<PathBuf>,
@@ -114,7 +114,7 @@ impl WorkspaceView {
         Ok(past)
     }
 
-    /// Returns what a check sees of files that differ as they may.
+    /// Returns what a check sees of files differing as they may.
     pub(super) fn sight(
         &self,
         manifest: WorkspaceManifest,
@@ -128,9 +128,9 @@ impl WorkspaceView {
         Ok(WorkspaceSnapshot { manifest, products, copies, given, ..WorkspaceSnapshot::default() })
     }
 
-    /// Inspects the workspace for an unconfined check: nothing can be hidden from it, and it may
-    /// write files. Fails if an undeclared file was changed that the check names or lists in
-    /// `fixed`; in a run approved in advance, on any difference from the approved state.
+    /// Inspects the workspace for an unconfined check: nothing can be hidden from it, and it may write files. Fails if
+    /// an undeclared file was changed the check names or lists in `fixed`; in a run approved in advance, on any
+    /// difference from the approved state.
     pub fn inspect_unconfined(&self, check: &Check, products: &[String]) -> Result<(), WorkError> {
         self.admit_unconfined()?;
         let scope = CheckRules::new(self, check, products);
@@ -139,7 +139,7 @@ impl WorkspaceView {
         self.permitted_difference(&self.manifest()?, rules).map(drop)
     }
 
-    /// Returns the difference from the start of the run. Fails on changes that are not permitted.
+    /// Returns the difference from the start of the run. Fails on unpermitted changes.
     fn permitted_difference(
         &self,
         now: &WorkspaceManifest,
@@ -152,8 +152,7 @@ impl WorkspaceView {
         Err(WorkError::logical(remedy::undeclared("changed", &difference.changed, &self.writers)))
     }
 
-    /// Inspects the workspace again after a check. Fails if a file that it may have read was
-    /// changed or created.
+    /// Inspects the workspace again after a check. Fails if a file it may have read was changed or created.
     pub fn recheck(
         &self,
         before: &WorkspaceSnapshot,

@@ -1,13 +1,13 @@
-//! The files that a check keeps as they were when the run began: a step that may change them changes nothing for the check.
+//! The files a check keeps as they were when the run began: a step that may change them changes nothing for the check.
 //!
-//! A check keeps a file that git tracked then, that its command names, and that is a product only since a pattern or a folder
-//! covers it: `writes: ["**/*.py"]` is meant for the work, not for the test that judges it. Named literally in `writes`, the
-//! file is a product.
+//! A check keeps a file that git tracked then, that its command names, and that is a product only since a pattern or a
+//! folder covers it: `writes: ["**/*.py"]` is meant for the work, not for the test judging it. Named literally in
+//! `writes`, the file is a product.
 //!
-//! A plan that is written during the run was not known when it began. Of a tracked file that its checks name there is no copy,
-//! so it must not change.
+//! A plan written during the run was not known when it began. Of a tracked file its checks name there is no copy, so it
+//! must not change.
 //!
-//! **Invariant:** a copy is shown only after its content was compared with the digest that is recorded with the run.
+//! **Invariant:** a copy is shown only after its content was compared with the digest recorded with the run.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -29,20 +29,20 @@ use wf_core::machine::PinnedFile;
 use wf_model::expr::Template;
 use wf_model::{Check, CheckProbe, JsonObject, Plan};
 
-/// The files that checks of a run keep.
+/// The files kept for checks of a run.
 #[derive(Clone, Debug, Default)]
 pub struct KeptFiles {
     /// The files of which there is a copy, by path.
     files: Arc<BTreeMap<PathBuf, PinnedFile>>,
     /// The folder of the copies.
     folder: PathBuf,
-    /// The files that checks keep.
+    /// The files kept for checks.
     kept: Arc<BTreeSet<PathBuf>>,
-    /// The files that git tracks, for checks that are not known yet.
+    /// The files that git tracks, for checks not known yet.
     tracked: Arc<BTreeSet<PathBuf>>,
 }
 
-/// Returns the products that checks of a plan, and of all plans that it uses, name, and that are there. Those of them that git
+/// Returns the products named by checks of a plan, and of all plans it uses, and present now. Those of them that git
 /// tracks are copied when the run begins, and kept unless they are declared literally.
 pub fn files_to_keep(plan: &Arc<Plan>, root: &Path, params: &JsonObject) -> BTreeSet<PathBuf> {
     let declared = DeclaredProducts::new(plan, params);
@@ -84,7 +84,7 @@ impl KeptFiles {
         Self { files, folder, kept: Arc::new(named), tracked: Arc::new(tracked) }
     }
 
-    /// Returns the files that a run kept when it began.
+    /// Returns the files a run kept when it began.
     pub fn recorded(files: &[PinnedFile], folder: PathBuf) -> Self {
         let files: BTreeMap<_, _> =
             files.iter().map(|file| (PathBuf::from(&file.path), file.clone())).collect();
@@ -92,7 +92,7 @@ impl KeptFiles {
         Self { files: Arc::new(files), folder, kept: Arc::new(kept), tracked: Arc::default() }
     }
 
-    /// Returns the same files for checks that were not known when they were copied: they keep all tracked files that they name.
+    /// Returns the same files for checks not known when they were copied: they keep all tracked files they name.
     #[must_use]
     pub(super) fn of_unknown_checks(self) -> Self {
         let kept = self.kept.union(&self.tracked).cloned().collect();
@@ -108,12 +108,12 @@ impl KeptFiles {
         self
     }
 
-    /// Returns the files of which there is a copy.
+    /// Returns the files with a copy.
     pub(super) fn files(&self) -> Vec<PinnedFile> {
         self.files.values().cloned().collect()
     }
 
-    /// True if a check that names a file keeps it.
+    /// True if a check naming a file keeps it.
     pub(super) fn covers(&self, path: &Path) -> bool {
         self.kept.contains(path)
     }

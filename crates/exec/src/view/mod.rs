@@ -8,17 +8,17 @@
 //! after the check     recheck ──▶ Err: a change meanwhile; the check is made again
 //! ```
 //!
-//! Declared are the `artifacts`, `cache.outputs`, `writes` and `allow.write` of the steps of the
-//! run's plan and of all plans that it uses, and new files that the check itself names, but never
-//! files that it lists in `fixed`. The same applies to the programs of gates and to planners.
+//! Declared are the `artifacts`, `cache.outputs`, `writes` and `allow.write` of the steps of the run's plan and of all
+//! plans it uses, and new files the check itself names, but never files it lists in `fixed`. The same applies to the
+//! programs of gates and to planners.
 //!
-//! Without a sandbox nothing is hidden: only files that a check names or lists in `fixed` must be unchanged.
+//! Without a sandbox nothing is hidden: only files a check names or lists in `fixed` must be unchanged.
 //!
 //! **Invariant:** a sandboxed check that passed has read nothing of the workspace except unchanged
 //! files from the start of the run, and declared ones.
 //!
-//! Start at `view`, then `inspection` and `rules`. What a plan says about files is the room `declarations`, which knows
-//! no view.
+//! Start at `view`, then `inspection` and `rules`. The declarations of a plan about files are the room `declarations`,
+//! without knowledge of views.
 
 mod declarations;
 mod inspection;

@@ -1,4 +1,4 @@
-//! The record of a workspace when a run began: the list of its files, what git ignored, and what git said.
+//! The record of a workspace when a run began: the list of its files, the ignored files, and the answers of git.
 
 use super::declarations::ignored::IgnoreRules;
 use crate::manifest::WorkspaceManifest;

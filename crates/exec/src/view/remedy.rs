@@ -1,4 +1,4 @@
-//! The words of a verdict about undeclared files: which they are, and the line that declares them.
+//! The words of a verdict about undeclared files: which they are, and the line declaring them.
 
 use std::path::{Path, PathBuf};
 
@@ -13,11 +13,11 @@ const MAX_NAMED_PATHS: usize = 3;
 /// The maximum number of paths in a line to paste.
 const MAX_PASTED_PATHS: usize = 8;
 
-/// The remedy for unapproved files that keep a step from beginning.
+/// The remedy for unapproved files keeping a step from beginning.
 pub(super) const REMEDY_OF_NEW: &str = "remove it, have it approved (in a git repository: add it first), \
     list it in `writes` of the step that creates it, or confine this step with `allow`, which hides it";
 
-/// The remedy for a workspace that differs from the approved one.
+/// The remedy for a workspace differing from the approved one.
 pub(super) const REMEDY_OF_APPROVED: &str = "restore it, or approve the plan again; a step must list what \
     it creates in `writes` or in `artifacts`";
 
@@ -25,15 +25,15 @@ pub(super) const REMEDY_OF_APPROVED: &str = "restore it, or approve the plan aga
 const REMEDY_OF_GIT: &str = "git's own files are no product of a step: if a person or another program used git \
     meanwhile, run it again or use `wf retry`";
 
-/// The remedy for files that control `wf`: they are never opened to a step.
+/// The remedy for files controlling `wf`: they are never opened to a step.
 const REMEDY_OF_CONTROL: &str = "it controls wf, and is no product of a step: put it back as it was, or, if a person changed it, \
     start a new `wf run`";
 
-/// The remedy for files that others may have changed.
+/// The remedy for files others may have changed.
 const REMEDY_OF_OTHERS: &str = "if something beside the run changed it (an editor, another run), a new `wf run` takes it \
     as it is, and `wf run --worktree` does not meet it";
 
-/// The remedy for files that a step may write which does not say what it makes.
+/// The remedy for files in reach of a step without declared products.
 const REMEDY_OF_GRANTS: &str = "nobody can say who changes a file that a step may write: a step that lists in `writes` what it makes is \
     not taken to have changed others";
 
@@ -99,8 +99,8 @@ pub(super) fn remark(sight: &WorkspaceSnapshot, writers: &StepWriters, has_git_m
     remark
 }
 
-/// Returns what declares some files as products, with the line to paste; of those that control `wf`, and those that judge the
-/// work by convention, what puts them back.
+/// Returns what declares some files as products, with the line to paste; of those controlling `wf`, and those judging
+/// the work by convention, what puts them back.
 fn remedy_of(paths: &[PathBuf], writers: &StepWriters) -> String {
     let (control, rest): (Vec<PathBuf>, Vec<PathBuf>) =
         paths.iter().cloned().partition(|path| writers.is_control(path));
@@ -126,7 +126,7 @@ fn remedy_of(paths: &[PathBuf], writers: &StepWriters) -> String {
     remedies.join("; ")
 }
 
-/// Returns the line of a key that lists files.
+/// Returns the line of a key listing files.
 pub fn paste_line(key: &str, paths: &[PathBuf]) -> String {
     let first = paths.iter().take(MAX_PASTED_PATHS);
     let mut words: Vec<String> = first.map(|path| word(&path.display().to_string())).collect();
@@ -136,7 +136,7 @@ pub fn paste_line(key: &str, paths: &[PathBuf]) -> String {
     format!("{key}: [{}]", words.join(", "))
 }
 
-/// Returns a path as an element of a list in YAML; one with special letters as a pattern that matches it alone.
+/// Returns a path as an element of a list in YAML; one with special letters as a pattern matching it alone.
 fn word(path: &str) -> String {
     let glob = globset::escape(path);
     let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "/._-".contains(letter);

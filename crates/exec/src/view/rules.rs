@@ -20,7 +20,7 @@ pub(super) struct CheckRules<'a> {
     products: Vec<GlobSet>,
     fixed: Vec<GlobSet>,
     named: BTreeSet<PathBuf>,
-    /// The files of the check that it sees as they were when the run began.
+    /// The files of the check it sees as they were when the run began.
     pub(super) own: BTreeSet<PathBuf>,
     /// The files of the check that a step may change, since they are declared literally.
     pub(super) given: BTreeSet<PathBuf>,
@@ -90,8 +90,8 @@ impl DifferenceRules for CheckRules<'_> {
     }
 }
 
-/// The permitted differences for a step of a run approved in advance: paths that no approval
-/// covers, and no others that the step names, since they were not read for the approval.
+/// The permitted differences for a step of a run approved in advance: paths no approval covers, and no others the step
+/// names, since they were not read for the approval.
 pub(super) struct PreapprovedStepRules<'a>(pub(super) &'a DeclaredProducts);
 
 impl DifferenceRules for PreapprovedStepRules<'_> {
@@ -108,7 +108,7 @@ impl DifferenceRules for PreapprovedStepRules<'_> {
     }
 }
 
-/// The permitted differences for a check of a run without steps, which changes nothing: all but in the files that the check
+/// The permitted differences for a check of a run without steps, which changes nothing: all but in the files the check
 /// names, unless they are data.
 pub(super) struct WorklessCheckRules<'a>(pub(super) &'a CheckRules<'a>);
 

@@ -19,7 +19,7 @@ use wf_base::time::Moment;
 use wf_core::machine::{Baseline, PinnedFile};
 use wf_model::{Check, Gate, GateProvider, JsonObject, Plan, StepWork};
 
-/// The times that a workspace is listed in which git works just then.
+/// The times a workspace is listed in which git works just then.
 const MAX_TAKES: usize = 3;
 
 /// The view of a run's checks on its workspace.
@@ -36,7 +36,7 @@ pub struct WorkspaceView {
     pub(super) originals: Originals,
     /// The folder for files as they were, which sandboxes show.
     pub(super) copies: PathBuf,
-    /// The files that steps could have written.
+    /// The files steps could have written.
     pub(super) writers: StepWriters,
     /// True if checks see the workspace as it is.
     pub(super) is_open: bool,
@@ -50,15 +50,15 @@ pub struct WorkspaceView {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WorkspaceSnapshot {
     pub(super) manifest: WorkspaceManifest,
-    /// The worktree that the check sees in its place, if it sees one.
+    /// The worktree the check sees in its place, if it sees one.
     pub(super) worktree: Option<WorkspaceManifest>,
     /// The new undeclared files, relative to the workspace: a folder stands for all its content.
     pub hidden: Vec<PathBuf>,
-    /// The changed caches, which are hidden, too.
+    /// The changed caches, hidden as well.
     pub caches: Vec<PathBuf>,
     /// The products that were changed, removed or created since the run began.
     pub products: Vec<PathBuf>,
-    /// The files that the check sees as they were when the run began.
+    /// The files the check sees as they were when the run began.
     pub copies: Vec<KeptCopy>,
     /// The files of the check that a step has changed, since they are declared literally.
     pub given: Vec<PathBuf>,
@@ -66,7 +66,7 @@ pub struct WorkspaceSnapshot {
     pub originals: Vec<KeptCopy>,
     /// The paths of those that are no part of a repository.
     pub restored: Vec<PathBuf>,
-    /// The files that were changed beside the run, and that it sees as they are: nobody has what they were.
+    /// The files changed beside the run, and that it sees as they are: nobody has their earlier content.
     pub foreign: Vec<PathBuf>,
     /// The folders of git outside of the workspace, as it sees them: as they were when the run began.
     pub git_folders: Vec<KeptGitFolder>,
@@ -75,16 +75,16 @@ pub struct WorkspaceSnapshot {
 /// The products among the files of a check.
 #[derive(Clone, Debug, Default)]
 pub(super) struct CheckFiles {
-    /// The files that it sees as they were, since only a pattern or a folder covers them.
+    /// The files it sees as they were, since only a pattern or a folder covers them.
     pub(super) own: BTreeSet<PathBuf>,
-    /// The files of which there is no copy: they may not have changed.
+    /// The files without a copy: they may not have changed.
     pub(super) unchanged: BTreeSet<PathBuf>,
     /// The files that git tracks and that are declared literally.
     pub(super) given: BTreeSet<PathBuf>,
 }
 
 impl WorkspaceView {
-    /// True if a program judges any part of a plan or of a plan that it uses.
+    /// True if a program judges any part of a plan or of a plan it uses.
     pub fn is_needed(plan: &Arc<Plan>) -> bool {
         family(plan).into_iter().any(|plan| {
             let mut steps = plan.steps().iter();
@@ -101,7 +101,7 @@ impl WorkspaceView {
         })
     }
 
-    /// Takes the view of a run that begins now. The state and the keys (`apart`) are left out.
+    /// Takes the view of a run beginning now. The state and the keys (`apart`) are left out.
     pub fn take(root: &Path, apart: &[PathBuf], plan: &Arc<Plan>, params: &JsonObject) -> Self {
         let excluded = ExcludedFiles::new(apart.iter().map(PathBuf::as_path));
         let start = WorkspaceManifest::of_workspace(root, &excluded).map_err(|unable| unable.reason);
@@ -138,8 +138,8 @@ impl WorkspaceView {
         view
     }
 
-    /// Keeps what files have in them, and what git says, now that the run begins. `copies` is the folder for those that are
-    /// shown later.
+    /// Keeps the content of files, and the answers of git, now the run begins. `copies` is the folder for those shown
+    /// later.
     #[must_use]
     pub fn with_originals(
         mut self,
@@ -179,8 +179,9 @@ impl WorkspaceView {
         self
     }
 
-    /// Takes what an earlier run left, that no step declares and nobody has changed since, as it was when that run began:
-    /// checks count it no more than they did there. `record` is the record of that run. Git's own files are as they are.
+    /// Takes what an earlier run left, that no step declares and nobody has changed since, as it was when that run
+    /// began: checks count it no more than they did there. `record` is the record of the earlier run. Git's own files
+    /// are as they are.
     #[must_use]
     pub fn without_leftovers(mut self, record: &[u8], ended: Moment) -> Self {
         let (Some(record), Ok(start)) = (WorkspaceRecord::read(record), &mut self.start) else { return self };
@@ -241,8 +242,8 @@ impl WorkspaceView {
         self.is_bound
     }
 
-    /// Returns the paths hidden from a step that begins now: in a run approved in advance, new
-    /// undeclared ones. Fails if an approved file has changed.
+    /// Returns the paths hidden from a step beginning now: in a run approved in advance, new undeclared ones. Fails if
+    /// an approved file has changed.
     pub fn admit(&self) -> Result<Vec<PathBuf>, WorkError> {
         self.new_undeclared_paths("changed since it was approved")
     }
@@ -290,7 +291,8 @@ impl WorkspaceView {
         })
     }
 
-    /// Returns the view of a used plan. `is_known`: it was known when the run began, so that the files of its checks were kept.
+    /// Returns the view of a used plan. `is_known`: it was known when the run began, so the files of its checks were
+    /// kept.
     #[must_use]
     pub fn within(&self, plan: &Arc<Plan>, params: &JsonObject, is_known: bool) -> Self {
         let kept = if is_known { self.kept.clone() } else { self.kept.clone().of_unknown_checks() };
@@ -304,7 +306,7 @@ impl WorkspaceView {
         Self { kept, ..self }
     }
 
-    /// Adds the files and folders that control `wf`: no grant of a folder above them covers them.
+    /// Adds the files and folders controlling `wf`: no grant of a folder above them covers them.
     #[must_use]
     pub fn with_control(self, control: &[String]) -> Self {
         Self { writers: self.writers.with_control(control), ..self }
@@ -333,7 +335,7 @@ impl WorkspaceView {
         files
     }
 
-    /// True if only others change the workspace, and no approval bound it: what they change is no product.
+    /// True if only others change the workspace, and no approval bound it: their changes are no product.
     pub(super) fn sees_others(&self) -> bool {
         self.is_workless && !self.is_bound
     }

@@ -11,8 +11,8 @@ use wf_core::machine::{CHANGES_LIMIT, CheckVerdict, ForeignChanges, ProductChang
 use wf_model::expr::Template;
 use wf_model::{Check, CheckProbe, Expectation, JsonObject};
 
-/// Reads the commit, its folders, and whether its files are there. Without git there is nothing that a check could have asked; a
-/// partial clone may lack files, so of that only the commit and its top folder are read.
+/// Reads the commit, its folders, and whether its files are there. Without git there is nothing a check could have
+/// asked; a partial clone may lack files, so of that only the commit and its top folder are read.
 const SCRIPT: &str = r"
 command -v git >/dev/null || exit 0
 export GIT_NO_LAZY_FETCH=1
@@ -41,14 +41,14 @@ async fn blocking<T: Send + 'static>(
     looked.unwrap_or_else(lost)
 }
 
-/// A check that sees the workspace through a view.
+/// A check seeing the workspace through a view.
 #[derive(Clone, Debug)]
 pub struct ViewedCheck {
     pub(super) workspace_view: Arc<WorkspaceView>,
     pub(super) check: Arc<Check>,
     /// The globs of the products of the checked work.
     products: Arc<[String]>,
-    /// The worktree that it sees; `None`: the workspace.
+    /// The worktree it sees; `None`: the workspace.
     pub(super) worktree: Option<Arc<ViewedWorktree>>,
 }
 
@@ -107,7 +107,7 @@ impl ViewedCheck {
         Ok((Some(sight), ground))
     }
 
-    /// Adds to a verdict what the check saw: what was changed of the products, what was hidden, and what it kept. `made` tells
+    /// Adds to a verdict the view of the check: the changed products, the hidden files, and the kept ones. `made` tells
     /// the products of the checked work; `None`: all of the run.
     pub fn describe(
         &self,
@@ -159,8 +159,8 @@ impl ViewedCheck {
         self.apart(again).await
     }
 
-    /// Returns the question whether git can read the commit with which the run began, where that is in doubt: a command that
-    /// finds nothing since git failed looks like one that found nothing.
+    /// Returns the question whether git can read the commit with which the run began, where that is in doubt: a command
+    /// finding nothing since git failed looks like one that found nothing.
     pub fn git_check(&self) -> Option<Check> {
         let is_in_doubt = self.worktree.is_none() && self.workspace_view.originals.may_have_lost_commits();
         let words = ["sh", "-c", SCRIPT].map(Template::literal);

@@ -1,4 +1,4 @@
-//! The view of a check in a worktree: the files that the worktree began with, plus declared products.
+//! The view of a check in a worktree: the files the worktree began with, plus declared products.
 
 use std::path::{Path, PathBuf};
 
@@ -9,7 +9,7 @@ use crate::work_error::WorkError;
 use crate::worktree::WorktreeChanges;
 use wf_model::Check;
 
-/// The worktree that a check sees in place of the workspace.
+/// The worktree a check sees in place of the workspace.
 #[derive(Clone, Debug)]
 pub struct ViewedWorktree {
     pub folder: PathBuf,
@@ -55,7 +55,7 @@ impl WorkspaceView {
         Ok(sight)
     }
 
-    /// Inspects a worktree again after a check. Fails if a file that it may have read was changed or created.
+    /// Inspects a worktree again after a check. Fails if a file it may have read was changed or created.
     pub(super) fn recheck_worktree(
         &self,
         before: &WorkspaceSnapshot,

@@ -1,4 +1,4 @@
-//! One attempt of a step that runs a process.
+//! One attempt of a step running a process.
 
 use std::fs::File;
 use std::io;
@@ -45,14 +45,14 @@ pub struct ProcessJob {
     pub limit: u64,
     /// The output size in bytes at which the process is killed; `None`: unlimited.
     pub most: Option<u64>,
-    /// The file that `WF_OUTPUT` names. Its folder exists; the file is removed after reading.
+    /// The file of `WF_OUTPUT`. Its folder exists; the file is removed after reading.
     pub output: PathBuf,
     /// The removal of what the process may leave outside of the tree of processes, a container.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cleanup: Option<ProbeJob>,
     /// The secrets that must not be stored or shown.
     pub redactions: Redactions,
-    /// True if processes that it leaves running outlive the run.
+    /// True if processes it leaves running outlive the run.
     #[serde(default)]
     pub detach: bool,
 }

@@ -35,7 +35,7 @@ const EMPTY_OUTPUT: &str = "the report is empty: nothing is on standard output; 
 /// The default limit on a probe's output, in bytes.
 const OUTPUT_LIMIT: u64 = 1 << 30;
 
-/// The surroundings in which checks run.
+/// The surroundings where checks run.
 #[derive(Clone)]
 pub struct CheckEnvironment {
     /// Starts the processes.
@@ -58,9 +58,9 @@ pub struct CheckEnvironment {
     pub pins: Option<Arc<PinnedFiles>>,
     /// The paths hidden from checks, relative to the workspace.
     pub whiteouts: Vec<PathBuf>,
-    /// The files that checks see as copies.
+    /// The files shown to checks as copies.
     pub copies: Vec<KeptCopy>,
-    /// The folder in which each check that writes a test report gets one of its own.
+    /// The folder where each check writing a test report gets one of its own.
     pub reports: PathBuf,
     /// The findings of checks on the workspace before the work, by their names.
     pub prior: Arc<BTreeMap<Name, PriorFinding>>,
@@ -78,7 +78,7 @@ pub struct RenderedCheck {
     reports: Option<ReportFolder>,
 }
 
-/// The verdict on a check, and the output that it was given on.
+/// The verdict on a check, and the output it was given on.
 pub struct CheckOutcome {
     pub verdict: CheckVerdict,
     /// Standard output, without secrets.
@@ -172,7 +172,7 @@ impl CheckEnvironment {
         self.executor.probe(probe, stop).await
     }
 
-    /// Returns the folder that is shown as the workspace.
+    /// Returns the folder shown as the workspace.
     fn folder(&self) -> &Path {
         self.sandboxes.as_ref().map_or(&self.root, |sandboxes| sandboxes.folder())
     }

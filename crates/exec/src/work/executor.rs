@@ -10,7 +10,7 @@ use crate::supervisor::{JobHooks, RunAttempt, SupervisorClient, SupervisorLost};
 use crate::work_error::WorkError;
 use wf_base::time::SystemClock;
 
-/// The owner of processes: this process itself, or a supervisor that outlives it.
+/// The owner of processes: this process itself, or a supervisor outliving it.
 #[derive(Clone, Debug)]
 pub enum ProcessExecutor {
     /// This process. The processes it started die with their futures.
@@ -27,7 +27,7 @@ impl ProcessExecutor {
         }
     }
 
-    /// Declares that all outcomes are recorded.
+    /// Declares all outcomes recorded.
     pub fn confirm_recorded(&self) {
         if let Self::Supervised(supervisor) = self {
             supervisor.confirm_recorded();

@@ -28,8 +28,8 @@ struct FileUpdate {
 }
 
 impl WorktreeGit {
-    /// Writes the files of a merge, or those that are left of one that was cut off. Writes nothing more once a file is
-    /// neither as before the merge nor as after it.
+    /// Writes the files of a merge, or those left of one that was cut off. Writes nothing more once a file is neither
+    /// as before the merge nor as after it.
     pub async fn apply(&self, plan: &MergePlan) -> Result<MergeOutcome, WorkError> {
         let changes = self.changes(&plan.before, &plan.after).await?;
         let objects = self.objects(&changes).await?;
@@ -46,7 +46,7 @@ impl WorktreeGit {
         written.unwrap_or_else(|_| Err(WorkError::environmental("cannot write the files of the merge")))
     }
 
-    /// Returns the contents that changes name.
+    /// Returns the contents named by changes.
     async fn objects(&self, changes: &[FileChange]) -> Result<BTreeMap<String, Vec<u8>>, WorkError> {
         let versions = changes.iter().flat_map(|change| change.before.iter().chain(&change.after));
         let names: Vec<&str> = versions.map(|version| version.object.as_str()).collect();

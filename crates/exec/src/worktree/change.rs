@@ -16,7 +16,7 @@ pub(super) enum FileKind {
     Link,
 }
 
-/// A file that differs between two commits; a version is absent where the file is.
+/// A file differing between two commits; a version is absent where the file is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct FileChange {
     /// Its path, relative to the workspace.

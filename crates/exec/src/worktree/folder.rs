@@ -13,7 +13,7 @@ pub(super) fn parent_name(path: &str) -> (&str, &str) {
     path.rsplit_once('/').map_or((path, ""), |(folder, name)| (name, folder))
 }
 
-/// Returns the folders that a path is in, the innermost first, without the workspace itself.
+/// Returns the folders a path is in, the innermost first, without the workspace itself.
 pub(super) fn folders_of(path: &str) -> impl Iterator<Item = &str> {
     let paths = std::iter::successors(Some(path), |path| Some(parent_name(path).1));
     paths.skip(1).take_while(|folder| !folder.is_empty())
@@ -36,7 +36,7 @@ pub(super) fn parent(top: &OwnedFd, path: &str, create: bool) -> Result<(OwnedFd
     Ok((folder, name.to_owned()))
 }
 
-/// Returns a file below a folder that is not one of those which go; `None`: there is none, or no folder at the path.
+/// Returns a file below a folder, unless that goes itself; `None`: there is none, or no folder at the path.
 pub(super) fn find_other_file(
     top: &OwnedFd,
     path: &str,
@@ -63,7 +63,7 @@ pub(super) fn find_other_file(
     Ok(None)
 }
 
-/// Removes a folder in which there are only folders; a file at its place stays.
+/// Removes a folder where there are only folders; a file at its place stays.
 pub(super) fn remove_folders(folder: &OwnedFd, name: &OsStr) -> io::Result<()> {
     let Some(entries) = entries_of(folder, name)? else {
         return Ok(());

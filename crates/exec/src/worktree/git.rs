@@ -20,8 +20,8 @@ const TIMEOUT: Duration = Duration::from_mins(5);
 /// The largest answer, in bytes.
 const MAX_ANSWER_BYTES: usize = 256 << 20;
 
-/// The variables of git: no settings but those of the repository, and the same author and time for all commits, so that
-/// the same files have the same name.
+/// The variables of git: no settings but those of the repository, and the same author and time for all commits, so the
+/// same files have the same name.
 const VARIABLES: [(&str, &str); 14] = [
     ("GIT_ALLOW_PROTOCOL", ""),
     ("GIT_ATTR_NOSYSTEM", "1"),
@@ -39,7 +39,7 @@ const VARIABLES: [(&str, &str); 14] = [
     ("LC_ALL", "C"),
 ];
 
-/// The settings that keep git from running programs, and from changing the bytes of files.
+/// The settings keeping git from running programs, and from changing the bytes of files.
 const SETTINGS: [&str; 14] = [
     "core.fsmonitor=false",
     "core.hooksPath=/dev/null",
@@ -65,13 +65,13 @@ pub struct WorktreeGit {
     pub(super) root: PathBuf,
     folder: PathBuf,
     path: String,
-    /// Its path for people, in the workspace that they see.
+    /// Its path for people, in the workspace they see.
     shown: String,
     /// The name of the tree without files: with it, no file says what git does with the others.
     nothing: String,
 }
 
-/// The files that a command of git works with.
+/// The files a command of git works with.
 #[derive(Clone, Copy)]
 pub(super) struct GitPlace<'a> {
     pub(super) index: &'a Path,
@@ -185,7 +185,7 @@ impl WorktreeGit {
         Self { folder: self.root.join(".git"), ..self.clone() }
     }
 
-    /// Puts what its references name into packs, beside those that it has.
+    /// Puts what its references name into packs, beside those it has.
     pub async fn pack(&self) -> Result<(), WorkError> {
         self.answer(&["repack", "-d", "-q", "-n"], None).await.map(drop)
     }
@@ -204,18 +204,18 @@ impl WorktreeGit {
         self.run(args, place, None).await?.successful(args.first().unwrap_or(&""))
     }
 
-    /// Returns the output of a command that prints one line.
+    /// Returns the output of a command printing one line.
     pub(super) async fn line(&self, args: &[&str]) -> Result<String, WorkError> {
         let out = self.answer(args, None).await?;
         Ok(String::from_utf8_lossy(&out).trim().to_owned())
     }
 
-    /// Returns the commit that a reference names.
+    /// Returns the commit a reference names.
     pub(super) async fn commit_of(&self, reference: &str) -> Result<String, WorkError> {
         self.line(&["rev-parse", "--verify", "--end-of-options", &format!("{reference}^{{commit}}")]).await
     }
 
-    /// Returns the commit that a reference names, if there is one.
+    /// Returns the commit a reference names, if there is one.
     pub(super) async fn find_commit(&self, reference: &str) -> Result<Option<String>, WorkError> {
         let named = format!("{reference}^{{commit}}");
         let answer =

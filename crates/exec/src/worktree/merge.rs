@@ -9,7 +9,7 @@ use super::tree::AttemptWorktree;
 use crate::work_error::WorkError;
 use wf_core::machine::MergePlan;
 
-/// A merge that was computed; no file of the workspace was written.
+/// A computed merge; no file of the workspace was written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ComputedMerge {
     /// The attempt changed nothing.
@@ -25,7 +25,7 @@ pub enum ComputedMerge {
 /// The changes of an attempt in its worktree.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WorktreeChanges {
-    /// The files that it began with.
+    /// The files it began with.
     pub start: BTreeSet<PathBuf>,
     /// The files among them that it changed or removed.
     pub changed: Vec<PathBuf>,
@@ -68,7 +68,7 @@ impl WorktreeGit {
         Ok(String::from_utf8_lossy(&self.answer(&args, None).await?).into_owned())
     }
 
-    /// Returns the files that differ between two commits.
+    /// Returns the files differing between two commits.
     pub(super) async fn changes(&self, from: &str, to: &str) -> Result<Vec<FileChange>, WorkError> {
         let args = ["diff-tree", "-r", "-z", "--raw", "--no-abbrev", "--no-renames", from, to];
         FileChange::parse(&self.answer(&args, None).await?)

@@ -1,4 +1,4 @@
-//! Worktrees: copies of the workspace in which agents work beside each other, and the merge of what they did.
+//! Worktrees: copies of the workspace where agents work beside each other, and the merge of what they did.
 //!
 //! Versions are git commits in a repository of the run, under `refs/wf/STEP/ATTEMPT/…`. In the repository of the
 //! workspace nothing is written. A snapshot has every file that git tracks or does not ignore, also
@@ -11,9 +11,9 @@
 //! apply    before ──▶ after, one file after the other, each replaced as a whole
 //! ```
 //!
-//! **Invariant:** a file of the workspace is replaced only if it is as in `before`; so a merge that was cut off is made
-//! again, and what a person writes meanwhile stays. **Invariant:** git runs no hook, filter or other program that files
-//! of the worktree name: an agent wrote them.
+//! **Invariant:** a file of the workspace is replaced only if it is as in `before`; so an interrupted merge is made
+//! again, and a person's changes meanwhile stay. **Invariant:** git runs no hook, filter or other program that files of
+//! the worktree name: an agent wrote them.
 
 mod apply;
 mod change;

@@ -4,7 +4,7 @@ use std::fs;
 use super::git::{GitPlace, WorktreeGit};
 use crate::work_error::WorkError;
 
-/// The kind of an entry that stands for a repository of its own: a submodule.
+/// The kind of an entry standing for a repository of its own: a submodule.
 const REPOSITORY_MODE: &[u8] = b"160000";
 
 /// An entry of an index.
@@ -15,7 +15,7 @@ struct IndexEntry<'a> {
 }
 
 impl WorktreeGit {
-    /// Adds what the repository of the workspace tracks to an index: git ignores no file that its index has, whatever the
+    /// Adds what the repository of the workspace tracks to an index: git ignores no file its index has, whatever the
     /// patterns say. The next snapshot reads the files themselves, and removes those that are not there.
     pub(super) async fn track(&self, place: GitPlace<'_>) -> Result<(), WorkError> {
         place.unlock();
@@ -52,7 +52,7 @@ impl WorktreeGit {
 }
 
 impl IndexEntry<'_> {
-    /// Returns the line that adds it; `None`: it cannot be merged, since its name is not UTF-8.
+    /// Returns the line adding it; `None`: it cannot be merged, since its name is not UTF-8.
     fn line(&self) -> Option<String> {
         let text = |part| str::from_utf8(part).ok();
         Some(format!("{} {} 0\t{}\0", text(self.mode)?, text(self.object)?, text(self.path)?))

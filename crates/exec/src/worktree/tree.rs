@@ -21,7 +21,7 @@ impl AttemptWorktree {
         self.home.join(&self.name)
     }
 
-    /// Removes it. What it held is in its result.
+    /// Removes it. Its content is in its result.
     pub fn remove(&self) {
         drop(fs::remove_dir_all(self.folder()));
         drop(fs::remove_file(self.index()));
@@ -64,7 +64,7 @@ impl AttemptWorktree {
         self.check_out(git, &tree).await
     }
 
-    /// Returns what it began with and what it left, if it was kept and no merge was computed from it, after which it is over.
+    /// Returns its beginning and its end, if it was kept and no merge was computed from it, after which it is over.
     async fn kept(&self, git: &WorktreeGit) -> Result<Option<(String, String)>, WorkError> {
         let [base, left, merged] = ["base", "result", "before"].map(|name| self.commit_name(name));
         if git.find_commit(&merged).await?.is_some() {
@@ -88,7 +88,7 @@ impl AttemptWorktree {
         fs::rename(&unfinished, &folder).map_err(|error| unable("rename", &folder, &error))
     }
 
-    /// Keeps what the attempt has left so far.
+    /// Keeps the files left by the attempt so far.
     pub async fn save(&self, git: &WorktreeGit) -> Result<(), WorkError> {
         let tree = git.snapshot(GitPlace { index: &self.index(), folder: &self.folder() }).await?;
         let base = git.commit_of(&self.commit_name("base")).await?;
@@ -110,7 +110,7 @@ impl AttemptWorktree {
 }
 
 impl WorktreeGit {
-    /// Returns the tree of the workspace as it is now, with all files that its repository tracks; `home` has the index.
+    /// Returns the tree of the workspace as it is now, with all files its repository tracks; `home` has the index.
     pub(super) async fn snapshot_workspace(&self, home: &Path) -> Result<String, WorkError> {
         fs::create_dir_all(home).map_err(|error| unable("create", home, &error))?;
         let place = GitPlace { index: &home.join("workspace.index"), folder: &self.root };

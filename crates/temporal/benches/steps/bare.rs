@@ -14,7 +14,7 @@ use temporalio_sdk::{
 
 use wf_app::config::{TemporalBackend, TlsFiles};
 
-/// The number of processes that are started at once.
+/// The number of processes started at once.
 const AT_ONCE: usize = 100;
 
 struct BareActivities;

@@ -1,4 +1,4 @@
-//! The processor time of processes, as `/proc` counts it: of those that live, with the children that they waited for.
+//! The processor time of processes, as `/proc` counts it: of those that live, with the children they waited for.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 /// The length of a tick of `/proc`, which Linux gives in hundredths of a second on every machine.
 const TICK: Duration = Duration::from_millis(10);
 
-/// The processor time of processes, and of their children that they waited for.
+/// The processor time of processes, and of their children they waited for.
 #[derive(Clone, Copy, Default)]
 pub struct Spent {
     pub own: Duration,

@@ -34,7 +34,7 @@ pub struct Checkout {
     looks: Looks,
 }
 
-/// The number of the looks that were begun at the files of a copy.
+/// The number of the looks begun at the files of a copy.
 #[derive(Clone, Default)]
 pub struct Looks(Arc<AtomicU64>);
 
@@ -53,7 +53,7 @@ struct KnownFile {
 }
 
 impl Checkout {
-    /// Writes the files that a run started with into a new folder.
+    /// Writes the files a run started with into a new folder.
     pub async fn create(
         root: &Path,
         base: &Sha256Digest,
@@ -140,8 +140,8 @@ impl Checkout {
         Ok(())
     }
 
-    /// Finds the difference that work has made in a path and that no look has seen yet: it is about to be overwritten, and
-    /// whoever made it has to learn that.
+    /// Finds the difference that work has made in a path and that no look has seen yet: it is about to be overwritten,
+    /// and its maker has to learn so.
     async fn find_before_write(
         &mut self,
         path: &str,

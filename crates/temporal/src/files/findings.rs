@@ -35,7 +35,7 @@ pub struct Finding {
     pub files: Vec<RunFile>,
 }
 
-/// The looks at a copy that may have found what some work made: those after the first, up to the last.
+/// The looks at a copy with files of some work as possible findings: those after the first, up to the last.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LookSpan {
     /// The number of looks before the work.
@@ -49,7 +49,7 @@ pub struct LookSpan {
 pub struct FindingSource {
     /// The copy: no other one of any host has its name.
     pub copy: String,
-    /// The looks at it that may have found what the work made.
+    /// The looks at it with files of the work as possible findings.
     pub looks: LookSpan,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last: Option<Parcel>,
@@ -70,7 +70,7 @@ struct LatestChange {
     copy: String,
 }
 
-/// The findings of a copy that were accepted.
+/// The accepted findings of a copy.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct CopyHistory {
     /// The number of the last one.
@@ -92,7 +92,7 @@ struct FileConflict {
 pub struct AcceptedFinding {
     /// The change that counts.
     pub change: TreeChange,
-    /// The change that makes good again what came too late.
+    /// The change making good again what came too late.
     pub reversal: TreeChange,
     /// The files in the folders of runs.
     pub files: Vec<RunFile>,
@@ -120,7 +120,7 @@ impl FindingHistory {
         Ok(lacking)
     }
 
-    /// Accepts the next finding of a copy. A file that another host has meanwhile made something else stays as that host
+    /// Accepts the next finding of a copy. A file another host has meanwhile made something else stays as that host
     /// made it.
     pub fn accept(&mut self, copy: &str, finding: Finding) -> AcceptedFinding {
         let Finding { number, look, change, files, .. } = finding;

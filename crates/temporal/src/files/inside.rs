@@ -1,11 +1,11 @@
-//! The paths of files that another host named.
+//! The paths of files another host named.
 
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
 use crate::files::objects::ObjectError;
 
-/// Returns the place of a path below a folder. A path that leads out of the folder is refused: another host says what it
+/// Returns the place of a path below a folder. A path leading out of the folder is refused: another host says what it
 /// is, and must not choose files of this one.
 pub(crate) fn place_inside(folder: &Path, path: &str) -> Result<PathBuf, ObjectError> {
     let mut parts = Path::new(path).components();

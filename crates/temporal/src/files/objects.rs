@@ -1,7 +1,7 @@
 //! The object store that workers, workflows and drivers share: bytes under the SHA-256 of their content.
 //!
-//! **Invariant:** an object never changes, so writing one twice is writing it once, and a workflow may read one whenever it
-//! likes: the digest decides what it gets.
+//! **Invariant:** an object never changes, so writing one twice is writing it once, and a workflow may read one
+//! whenever it likes: the digest decides the result.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -18,7 +18,7 @@ use tokio::runtime::Handle;
 use wf_base::digest::Sha256Digest;
 use wf_base::failpoint;
 
-/// The bytes of objects that are kept in memory, at most: a workflow reads the same few again and again.
+/// The bytes of objects kept in memory, at most: a workflow reads the same few again and again.
 const CACHE_BYTES: usize = 32 * 1024 * 1024;
 
 /// The reason why an object cannot be read or written.
@@ -35,7 +35,7 @@ pub enum ObjectError {
         /// The answer.
         cause: object_store::Error,
     },
-    /// The object is not what its digest says.
+    /// The object differs from its digest.
     #[error("object {0} was altered in the object store")]
     Altered(Sha256Digest),
     /// The object is not of the expected kind.
@@ -150,7 +150,7 @@ impl Objects {
         self.put(json(value)).await
     }
 
-    /// Returns a value that was stored as JSON.
+    /// Returns a value stored as JSON.
     pub async fn get_json<T: DeserializeOwned>(&self, digest: &Sha256Digest) -> Result<T, ObjectError> {
         parse(*digest, &self.get(digest).await?)
     }
@@ -184,7 +184,7 @@ impl Objects {
         self.now(async move { objects.put(bytes).await })
     }
 
-    /// Returns a value that was stored as JSON, to the code of a workflow.
+    /// Returns a value stored as JSON, to the code of a workflow.
     pub fn get_json_now<T: DeserializeOwned>(&self, digest: &Sha256Digest) -> Result<T, ObjectError> {
         parse(*digest, &self.get_now(digest)?)
     }

@@ -1,4 +1,4 @@
-//! The parts of messages that objects hold: a large value, and a file of a run.
+//! The parts of messages held by objects: a large value, and a file of a run.
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -8,7 +8,7 @@ use wf_base::digest::Sha256Digest;
 
 use crate::files::objects::{ObjectError, Objects};
 
-/// The bytes of a value that is sent as it is, at most.
+/// The bytes of a value sent as it is, at most.
 const INLINE_BYTES: usize = 4 * 1024;
 
 /// A value in a message: the value itself if it is small, else an object.
@@ -35,7 +35,7 @@ impl Parcel {
         }
     }
 
-    /// Returns the parcel of a value that is stored as an object.
+    /// Returns the parcel of a value stored as an object.
     pub fn of_stored<T: Serialize>(value: &T, digest: Sha256Digest) -> Self {
         Self::inline(value).unwrap_or(Self::Object(digest))
     }

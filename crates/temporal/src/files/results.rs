@@ -1,7 +1,8 @@
-//! The results for reuse that hosts share: in the object store, found by the key that the cache of a workspace has them under.
+//! The results for reuse shared by hosts: in the object store, found by the key the cache of a workspace has them
+//! under.
 //!
-//! A name that follows from the key has the digest of the entry, and the entry those of its files: what is read is what its
-//! digest says. The name itself is only as good as those who may write the object store.
+//! A name following from the key has the digest of the entry, and the entry those of its files: its digest is checked
+//! on reading. The name itself is only as good as those who may write the object store.
 
 use std::path::Path;
 
@@ -16,7 +17,7 @@ use crate::files::objects::{ObjectError, Objects};
 pub struct StoredResults(pub Objects);
 
 impl StoredResults {
-    /// Stores a result, with its files, and those of its artifacts that a state has: the others lie in the workspace.
+    /// Stores a result, with its files, and those of its artifacts a state has: the others lie in the workspace.
     pub async fn put(&self, entry: &CacheEntry, blobs: &BlobStore) -> Result<(), ObjectError> {
         let Self(objects) = self;
         for file in &entry.files {
@@ -58,7 +59,7 @@ impl SharedResults for StoredResults {
     }
 }
 
-/// Puts the files that a result restores among those of a state.
+/// Puts the files a result restores among those of a state.
 pub async fn fetch(entry: &CacheEntry, blobs: &BlobStore, objects: &Objects) -> Result<(), ObjectError> {
     for file in &entry.files {
         let path = blobs.path(&file.digest);

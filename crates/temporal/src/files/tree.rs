@@ -34,7 +34,7 @@ pub enum TreeEntry {
 /// The files of the workspace of a run, at one point in its life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TreeRef {
-    /// The object with the [`Tree`] that the run started with.
+    /// The object with the [`Tree`] the run started with.
     pub base: Sha256Digest,
     /// The object with the last [`TreeNode`], if anything has changed since.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -44,7 +44,7 @@ pub struct TreeRef {
 /// A change, and the one before it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct TreeNode {
-    /// The object with the node before; `None`: the tree that the run started with.
+    /// The object with the node before; `None`: the tree the run started with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<Sha256Digest>,
     /// The copy of the workspace where it was found, which has it already.

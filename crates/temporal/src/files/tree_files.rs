@@ -126,7 +126,7 @@ pub(crate) fn walk(
     })
 }
 
-/// Puts a file in its place at once, so that nobody sees half of it.
+/// Puts a file in its place at once, so nobody sees half of it.
 pub(crate) fn place_entry(place: &Path, entry: &TreeEntry, content: Option<&[u8]>) -> io::Result<()> {
     let folder = place.parent().unwrap_or(place);
     fs::create_dir_all(folder)?;

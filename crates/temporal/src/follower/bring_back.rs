@@ -1,4 +1,4 @@
-//! The artifacts of a run, brought back into the workspace that it was started from.
+//! The artifacts of a run, brought back into the workspace it was started from.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -11,7 +11,7 @@ use crate::files::tree::{Tree, TreeEntry, TreeNode, TreeRef};
 use crate::files::tree_files::{place_entry, read_entry};
 use crate::messages::order::LogEntry;
 
-/// Writes the artifacts of a run into the workspace, as they are at its end. A file that was changed here meanwhile is left
+/// Writes the artifacts of a run into the workspace, as they are at its end. A file changed here meanwhile is left
 /// alone. Returns the paths of those.
 pub async fn bring_back(
     root: &Path,
@@ -56,7 +56,7 @@ fn artifact_paths(log: &[LogEntry]) -> Vec<String> {
     paths
 }
 
-/// Returns the last entry of each path that the run changed.
+/// Returns the last entry of each path the run changed.
 pub(crate) async fn latest_entries(
     tree: &TreeRef,
     objects: &Objects,

@@ -1,4 +1,4 @@
-//! The driver that `wf run --on` starts: it starts a workflow, or finds one, and passes on what happens.
+//! The driver of `wf run --on`: it starts a workflow, or finds one, and passes on what happens.
 
 use std::io::{BufRead as _, Write as _};
 use std::path::PathBuf;
@@ -29,15 +29,15 @@ use crate::run::driver::DEFAULT_QUEUE;
 use crate::terminal::note;
 use crate::workflows::{inquiry::is_silence, workflow::RunWorkflow};
 
-/// The intervals between two looks at a run. Each look costs the workflow of the run time that its steps could use.
+/// The intervals between two looks at a run. Each look costs the workflow of the run time its steps could use.
 const FIRST_POLL: Duration = Duration::from_millis(150);
 const LAST_POLL: Duration = Duration::from_secs(1);
 const BUSY_POLL: Duration = Duration::from_millis(500);
 
-/// The time for which an answer is offered to a run that nobody seems to drive.
+/// The time for which an answer is offered to a run nobody seems to drive.
 const ANSWER_PATIENCE: Duration = Duration::from_mins(2);
 
-/// The number of events between two looks that make a run busy.
+/// The number of events between two looks making a run busy.
 const BUSY_EVENTS: u64 = 100;
 
 /// The reason why a run cannot be followed.
@@ -79,7 +79,7 @@ pub enum FollowError {
     Protocol,
 }
 
-/// Follows the run that the first line of standard input names.
+/// Follows the run the first line of standard input names.
 pub async fn follow(backend: &Backend, client: Client, host: &Host) -> Result<(), FollowError> {
     let mut messages = messages();
     let Some(ToBackend::Follow(run)) = messages.recv().await else {
@@ -180,7 +180,7 @@ async fn pass_on(
     }
 }
 
-/// Passes an answer on, for as long as somebody may drive the run: one that nobody takes is not delivered.
+/// Passes an answer on, for as long as somebody may drive the run: one nobody takes is not delivered.
 async fn deliver(
     answer: RequestAnswer,
     handle: &WorkflowHandle<Client, RunWorkflow>,
@@ -210,7 +210,7 @@ pub(crate) fn forced_end(error: &WorkflowGetResultError) -> Option<String> {
     is_forced.then(|| format!("the workflow of the run was ended on the Temporal server: {error}"))
 }
 
-/// Stores what a run needs to start; `None`: it was begun before, and must not begin again.
+/// Stores the inputs of a run; `None`: it was begun before, and must not begin again.
 async fn prepare(
     run: &BackendRun,
     backend: &Backend,

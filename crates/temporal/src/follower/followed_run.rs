@@ -1,4 +1,4 @@
-//! A run on the server, as the program that follows it asks for it.
+//! A run on the server, as the program following it asks for it.
 
 use std::time::Duration;
 
@@ -17,13 +17,13 @@ use crate::messages::order::RunNews;
 use crate::workflows::inquiry::{InquiryError, RunInquiry, inquire, is_silence};
 use crate::workflows::workflow::RunWorkflow;
 
-/// The time that a run has to answer, after which nobody seems to drive it.
+/// The time a run has to answer, after which nobody seems to drive it.
 const PATIENCE: Duration = Duration::from_mins(1);
 
-/// The reason of a run that the server does not know.
+/// The reason of a run the server does not know.
 pub(crate) const UNKNOWN: &str = "the Temporal server does not know the workflow of the run";
 
-/// A run that is followed.
+/// A followed run.
 pub(crate) struct FollowedRun<'a> {
     run: &'a BackendRun,
     handle: &'a WorkflowHandle<Client, RunWorkflow>,
@@ -109,7 +109,7 @@ impl<'a> FollowedRun<'a> {
         }
     }
 
-    /// Returns the news of a run that answered; `None`: it has none now.
+    /// Returns the news of an answering run; `None`: it has none now.
     fn heard(&mut self, news: Option<RunNews>) -> Option<RunNews> {
         if news.is_some() {
             self.answered = Instant::now();
@@ -123,7 +123,7 @@ impl<'a> FollowedRun<'a> {
         if self.answered.elapsed() < PATIENCE { Ok(None) } else { Err(FollowError::Silent) }
     }
 
-    /// Returns the last news of a run that the server does not know any more, kept for its goal; `None`: it does not know it
+    /// Returns the last news of a run the server does not know any more, kept for its goal; `None`: it does not know it
     /// yet.
     async fn last_news(&self) -> Result<Option<RunNews>, FollowError> {
         let Some(digest) = self.objects.named(&RunNews::name(&self.run.run)).await? else {
@@ -133,7 +133,7 @@ impl<'a> FollowedRun<'a> {
     }
 }
 
-/// Returns the reason of an end that the workflow of a run did not decide.
+/// Returns the reason of an end the workflow of a run did not decide.
 fn ended_without(reason: &str) -> String {
     format!("the run was ended without its workflow, which no worker can continue: {reason}")
 }

@@ -1,4 +1,4 @@
-//! The copy of a run and of those nested in it, in the state of the command that follows them.
+//! The copy of a run and of those nested in it, in the state of the command following them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -20,7 +20,7 @@ use crate::run::log::{RunStory, event_files, news_since, pages_since, stories};
 /// The copy, and how far it is.
 pub(crate) struct LocalCopy {
     run: RunId,
-    /// The number of events that the command has.
+    /// The number of events the command has.
     recorded: u64,
     /// The log as far as its additions were passed on.
     added: LogRef,
@@ -35,7 +35,7 @@ pub(crate) struct LocalCopy {
     folder: PathBuf,
     blobs: BlobStore,
     objects: Objects,
-    /// The files of the runs that it has: each path with its content.
+    /// The files of the runs it has: each path with its content.
     files: BTreeMap<String, Sha256Digest>,
     /// The waits for locks that were told.
     waits: Vec<LockClaim>,
@@ -65,7 +65,7 @@ impl LocalCopy {
         }
     }
 
-    /// Takes what is new, and passes it on: files first. Returns the number of new events.
+    /// Takes the news, and passes it on: files first. Returns the number of new events.
     pub(crate) async fn take(&mut self, news: RunNews) -> Result<u64, FollowError> {
         let since = news_since(&self.objects, &news, self.count).await?;
         let is_over = news.outcome.is_some();
@@ -118,7 +118,7 @@ impl LocalCopy {
         Ok(())
     }
 
-    /// Writes files of the runs that are known here.
+    /// Writes files of the runs known here.
     async fn take_files(&mut self, mut files: Vec<RunFile>) -> Result<(), ObjectError> {
         let is_known = |file: &RunFile| {
             let run = file.path.split('/').next().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Runs whose workflow cannot go on: no worker can decide about them, as often as it is tried. They are ended without it,
+//! Runs with a broken workflow: no worker can decide about them, as often as it is tried. They are ended without it,
 //! and their record is what the history and the object store have of it.
 
 use std::time::Duration;
@@ -19,7 +19,7 @@ use crate::workflows::workflow::RunWorkflow;
 /// The time without an answer after which it is looked whether a run can go on.
 pub(crate) const STUCK_AFTER: Duration = Duration::from_secs(15);
 
-/// The number of times that a workflow task fails before no other try is expected to help. Workers that die, and an object
+/// The number of times a workflow task fails before no other try is expected to help. Workers that die, and an object
 /// store that is away for a moment, fail one or two.
 const FAILURES: i32 = 4;
 
@@ -47,7 +47,7 @@ pub(crate) async fn end_by_force(
     handle.terminate(options).await.map_err(|error| refused("end the workflow of the run", &error))
 }
 
-/// Returns the last news of a run that its history has without being replayed: the log as far as the work relied on it that
+/// Returns the last news of a run its history has without being replayed: the log as far as the work relied on it that
 /// was ordered last. `None`: nothing was ordered.
 pub(crate) async fn recorded_news(
     handle: &WorkflowHandle<Client, RunWorkflow>,
@@ -71,7 +71,7 @@ async fn history(handle: &WorkflowHandle<Client, RunWorkflow>) -> Result<Vec<His
     }
 }
 
-/// Returns the order of work that an event schedules.
+/// Returns the order of work an event schedules.
 fn order_in(event: HistoryEvent) -> Option<WorkOrder> {
     let Some(Attributes::ActivityTaskScheduledEventAttributes(scheduled)) = event.attributes else {
         return None;

@@ -1,4 +1,4 @@
-//! A workspace as it is stored for what starts there: its files, and the part of its state that goes along.
+//! A workspace as it is stored for what starts there: its files, and the part of its state going along.
 
 use std::path::{Path, PathBuf};
 
@@ -9,7 +9,7 @@ use wf_engine::CarriedState;
 use crate::files::{objects::Objects, results::StoredResults, tree_files::store_tree};
 use crate::follower::{follow::FollowError, local_copy};
 
-/// A workspace whose files are stored.
+/// A workspace with stored files.
 pub(crate) struct StoredWorkspace {
     /// The object with the [`Tree`](crate::files::tree::Tree) of its files.
     pub(crate) tree: Sha256Digest,
@@ -39,7 +39,7 @@ impl StoredWorkspace {
     }
 }
 
-/// Stores the part of a state that goes along, and the cached results that the object store lacks.
+/// Stores the part of a state going along, and the cached results the object store lacks.
 pub(crate) async fn store_state(
     carried: &CarriedState,
     state: &Path,

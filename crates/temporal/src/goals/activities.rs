@@ -152,7 +152,7 @@ impl GoalActivities {
         }
     }
 
-    /// Returns the report on a run that is over.
+    /// Returns the report on an ended run.
     async fn ended(
         &self,
         handle: &WorkflowHandle<Client, RunWorkflow>,

@@ -20,7 +20,7 @@ use crate::messages::goal_order::{
 use crate::run::progress::{DriverError, require_own_rules};
 use crate::run::{driver::DEFAULT_QUEUE, plan::RunPlans};
 
-/// A duty of whoever waits for a goal.
+/// A duty of the waiter for a goal.
 #[derive(Clone, Debug)]
 pub enum GoalDuty {
     /// Start a run, unless it was started, and report on it.
@@ -70,7 +70,7 @@ impl GoalKeeper {
         Ok(duties)
     }
 
-    /// Processes that time passed.
+    /// Processes the passing of time.
     pub fn wake_up(&mut self, at: Moment) -> Result<Vec<GoalDuty>, DriverError> {
         self.step(at, GoalOccurrence::Woke)
     }
@@ -113,7 +113,7 @@ impl GoalKeeper {
         }
     }
 
-    /// Returns the time at which it is to be woken; `None`: only if something happens.
+    /// Returns the time when it is to be woken; `None`: only if something happens.
     pub fn wake(&self) -> Option<Moment> {
         self.driver.wake()
     }
@@ -136,12 +136,12 @@ impl GoalKeeper {
         self.driver.is_over()
     }
 
-    /// Returns what whoever reads its records needs to know.
+    /// Returns the news for the readers of its records.
     pub fn news(&self) -> GoalNews {
         self.log.news()
     }
 
-    /// Stores the goal, and returns the order that goes on with it.
+    /// Stores the goal, and returns the order going on with it.
     pub fn store(&mut self) -> Result<GoalOrder, DriverError> {
         let stored = GoalProgress {
             driver: self.driver.clone(),
@@ -164,7 +164,7 @@ impl GoalKeeper {
         Ok(commands.into_iter().flat_map(|command| self.duties(command)).collect())
     }
 
-    /// Returns a record with the run that it says was started.
+    /// Returns a record with the run it says was started.
     fn stored(&self, record: GoalRecord) -> StoredRecord {
         let run = run_of(&record.fact).and_then(|run| self.permits.account.open.get(run));
         StoredRecord { spec: run.map(|run| run.spec), record }

@@ -8,10 +8,10 @@ use crate::files::objects::{ObjectError, Objects};
 use crate::messages::goal_order::{GoalNews, RecordChain, RecordPage, StoredRecord};
 use crate::messages::order::RunSpec;
 
-/// The number of records that are stored together.
+/// The number of records stored together.
 const PAGE_RECORDS: usize = 128;
 
-/// A chain of records that grows.
+/// A growing chain of records.
 pub(crate) struct GoalLog {
     stored: RecordChain,
     rest: Vec<StoredRecord>,
@@ -71,7 +71,7 @@ pub(crate) async fn records_since(
     Ok(pages.into_iter().rev().flatten().skip(known).take(most).collect())
 }
 
-/// Adds to a record the run that it says was started.
+/// Adds to a record the run it says was started.
 pub(crate) async fn with_run(objects: &Objects, stored: StoredRecord) -> Result<DeployedRecord, ObjectError> {
     let StoredRecord { record, spec } = stored;
     let started = match (run_of(&record.fact), spec) {
@@ -87,7 +87,7 @@ pub(crate) async fn with_run(objects: &Objects, stored: StoredRecord) -> Result<
     Ok(DeployedRecord { record, started })
 }
 
-/// Returns the run that a fact says was started.
+/// Returns the run a fact says was started.
 pub(crate) fn run_of(fact: &GoalFact) -> Option<&RunId> {
     match fact {
         GoalFact::Started { run, .. } | GoalFact::RepairStarted { run, .. } => Some(run),

@@ -17,7 +17,7 @@ use crate::messages::goal_order::{DeployedGoalSpec, PermitAccount, PermittedRun}
 use crate::messages::order::RunSpec;
 use crate::run::{plan::RunPlans, progress::DriverError};
 
-/// The permits, and what is stored of each run that has one.
+/// The permits, and the stored part of each run with one.
 pub(crate) struct GoalPermits {
     spec: Arc<DeployedGoalSpec>,
     look: Arc<Plan>,
@@ -78,7 +78,7 @@ impl GoalPermits {
         part.approval.authorize(run.part, &run.run, params, used, self.now)
     }
 
-    /// Stores what a run starts with.
+    /// Stores the inputs of a run.
     fn store(
         &self,
         run: &ReconciliationRun,

@@ -32,10 +32,10 @@ const WORKFLOW: &str = "wf-goal-";
 /// The number of records in one answer, at most.
 const RECORDS: usize = 500;
 
-/// The time that the workflow of a goal has to answer, after which nobody seems to drive it.
+/// The time the workflow of a goal has to answer, after which nobody seems to drive it.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// The time between two questions that nobody answers.
+/// The time between two questions nobody answers.
 const PAUSE: Duration = Duration::from_millis(500);
 
 /// The reason why a request cannot be answered.
@@ -95,7 +95,7 @@ impl GoalProgram<'_> {
         }
     }
 
-    /// Stores what a goal needs there.
+    /// Stores the inputs of a goal there.
     async fn prepare(&self, mut deployment: GoalDeployment) -> Result<GoalAnswer, GoalProgramError> {
         // Nothing there depends on where the workspace is here.
         let (root, state) = (std::mem::take(&mut deployment.root), std::mem::take(&mut deployment.state));

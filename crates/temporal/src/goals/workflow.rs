@@ -1,4 +1,4 @@
-//! The workflow of a deployed goal: it waits, and passes on what happens. It ends when its workspace has recalled it.
+//! The workflow of a deployed goal: it waits, and passes on the news. It ends when its workspace has recalled it.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -44,7 +44,7 @@ pub struct GoalWorkflow {
 }
 
 impl GoalWorkflow {
-    /// Creates a workflow that has not begun.
+    /// Creates a workflow not yet begun.
     pub fn new(objects: Objects, plans: Arc<RunPlans>) -> Self {
         Self { objects, plans, inbox: VecDeque::new(), keeper: None }
     }
@@ -91,7 +91,7 @@ impl GoalWorkflow {
         }
     }
 
-    /// Refuses an act that would change nothing.
+    /// Refuses an act without effect.
     #[update_validator(act)]
     fn check_act(
         &self,
@@ -155,7 +155,7 @@ struct GoalWaits {
     alarm: Option<(Moment, WorkflowCancellationToken)>,
     /// The latest instant of all alarms that went off.
     reached: Moment,
-    /// The number of notifications that are being sent.
+    /// The number of notifications being sent.
     notifications: usize,
 }
 
@@ -191,7 +191,7 @@ impl GoalWaits {
         }
     }
 
-    /// Sets the alarm to an instant, instead of the one that it is set to.
+    /// Sets the alarm to an instant, instead of the one it is set to.
     fn set_alarm(&mut self, ctx: &WorkflowContext<GoalWorkflow>, at: Moment, wake: Option<Moment>) {
         if self.alarm.as_ref().map(|(due, _)| *due) == wake {
             return;
@@ -237,7 +237,7 @@ impl GoalWaits {
     }
 }
 
-/// Returns the report on a run that no worker can report on, however often it is tried.
+/// Returns the report on a run no worker can report on, however often it is tried.
 fn unreported(error: &ActivityExecutionError) -> RunReport {
     let end = ReconciliationRunEnd::failure(format!("nobody can tell how the run ended: {error}"));
     RunReport::Ended { end, tree: None }

@@ -1,5 +1,5 @@
-//! The folder of a run in the state: the logs of its attempts, its transcripts. What steps work in is not carried: copies of
-//! verified files, worktrees. The versions of worktrees are.
+//! The folder of a run in the state: the logs of its attempts, its transcripts. The working files of steps are not
+//! carried: copies of verified files, worktrees. The versions of worktrees are.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -21,8 +21,8 @@ use crate::host::versions::{CarriedFile, make_repository, version_folders};
 /// The folder, and what of it was carried already.
 pub struct RunFolder {
     folder: PathBuf,
-    /// The folders in it whose files are carried: what agents sent and received, and of the outermost run, what models
-    /// were asked in all runs, and the turns of conversations.
+    /// The folders in it with carried files: what agents sent and received, and of the outermost run, what models were
+    /// asked in all runs, and the turns of conversations.
     exchanges: [PathBuf; 3],
     carried: BTreeMap<PathBuf, (u64, i64, i64)>,
 }
@@ -33,8 +33,8 @@ impl RunFolder {
         Self { folder: state.run(run), exchanges, carried: BTreeMap::new() }
     }
 
-    /// Stores the files that were written since the last time: by an attempt, or by all. A run has files of all its
-    /// attempts, so to look at those of one costs the same however many there are.
+    /// Stores the files written since the last time: by an attempt, or by all. A run has files of all its attempts, so
+    /// to look at those of one costs the same however many there are.
     pub async fn take_new(
         &mut self,
         attempt: Option<&Attempt>,
@@ -47,15 +47,15 @@ impl RunFolder {
         self.take(own, objects).await
     }
 
-    /// Stores what agents and models exchanged since the last time, whatever work it belongs to.
+    /// Stores the exchanges of agents and models since the last time, of all work.
     pub async fn take_exchanges(&mut self, objects: &Objects) -> Result<Vec<RunFile>, ObjectError> {
         let exchanged = self.exchanges.iter().filter(|folder| folder.is_dir());
         let exchanged = exchanged.flat_map(|folder| files(folder, usize::MAX)).collect();
         self.take(exchanged, objects).await
     }
 
-    /// Stores the versions of worktrees since the last time. `pack` packs what they name: many small files would be carried
-    /// one by one. What is named after the look at the names is carried the next time.
+    /// Stores the versions of worktrees since the last time. `pack` packs the files they name: many small files would
+    /// be carried one by one. What is named after the look at the names is carried the next time.
     pub(crate) async fn take_versions(
         &mut self,
         pack: impl Future<Output = Result<(), WorkerError>>,
@@ -101,7 +101,7 @@ fn files(folder: &Path, depth: usize) -> Vec<PathBuf> {
     entries.map(walkdir::DirEntry::into_path).collect()
 }
 
-/// Writes files that were carried into the folder of all runs.
+/// Writes files carried into the folder of all runs.
 pub async fn write_files(folder: &Path, files: &[RunFile], objects: &Objects) -> Result<(), ObjectError> {
     for RunFile { path, digest } in files {
         let place = place_inside(folder, path)?;

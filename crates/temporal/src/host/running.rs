@@ -1,4 +1,4 @@
-//! The work of attempts that runs on this worker, whoever waits for it: a wait may be given up and taken up again.
+//! The work of attempts running on this worker, whoever waits for it: a wait may be given up and taken up again.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -85,7 +85,7 @@ impl RunningWork {
         self.attempts().extract_if(first..begun.clone(), |_, _| true).for_each(drop);
     }
 
-    /// Forgets the work of an attempt, so that it can begin anew.
+    /// Forgets the work of an attempt, so it can begin anew.
     pub fn forget(&self, attempt: &RunAttempt) {
         self.attempts().remove(attempt);
     }

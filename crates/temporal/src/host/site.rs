@@ -1,4 +1,4 @@
-//! The runs that a worker works for: each in a folder of its own, with its files and a copy of its log.
+//! The runs a worker works for: each in a folder of its own, with its files and a copy of its log.
 
 mod found;
 mod notification;
@@ -70,7 +70,7 @@ pub struct Sites {
     opened: AtomicU64,
 }
 
-/// The time after which a run that no work came for is closed. It is opened anew if work comes.
+/// The time after which a run no work came for is closed. It is opened anew if work comes.
 const UNUSED: Duration = Duration::from_mins(10);
 
 /// A run in its folder.
@@ -119,7 +119,7 @@ impl Sites {
         })
     }
 
-    /// Does what was ordered. `is_again`: it was ordered before, of a worker that is lost.
+    /// Carries out the order. `is_again`: it was ordered before, of a worker that is lost.
     pub async fn work(
         &self,
         order: WorkOrder,
@@ -148,7 +148,7 @@ impl Sites {
         self.report(site, &order.run, attempt.as_ref(), done).await
     }
 
-    /// Returns the report about work that goes on here without anybody who waits for it.
+    /// Returns the report about work going on here without anybody who waits for it.
     pub fn report_left(&self) -> WorkReport {
         let inputs = Parcel::Inline(serde_json::Value::Array(Vec::new()));
         let host = self.queue.clone();
@@ -261,7 +261,7 @@ impl RunSite {
     }
 
     /// Gets what an agent said and was told so far, from which its conversation is built anew, and the turns of the
-    /// conversation that it continues.
+    /// conversation it continues.
     async fn restore(
         &self,
         order: &WorkOrder,
@@ -349,7 +349,7 @@ impl RunSite {
         Ok(done(inputs))
     }
 
-    /// Returns what is to be done about work whose worker was lost: nobody knows how far it went.
+    /// Returns the remedy for work of a lost worker: nobody knows how far it went.
     fn again(&self, effect: Effect) -> Effect {
         match effect {
             Effect::Start { attempt, item_value, reads, correction, tool_args } => Effect::Watch {

@@ -20,7 +20,7 @@ pub(crate) struct SiteFamily {
     log: LogRef,
 }
 
-/// A file of this state that others need.
+/// A file of this state others need.
 pub(crate) struct StoredFile {
     pub(crate) path: PathBuf,
     pub(crate) digest: Sha256Digest,
@@ -81,7 +81,7 @@ impl SiteFamily {
         Ok(())
     }
 
-    /// Takes over what work elsewhere added to the state, for the run that it was for, if that is still under way.
+    /// Takes over the additions of work elsewhere to the state, for its run, if that is still under way.
     async fn take_over(&self, addition: StateAddition) -> Result<(), WorkerError> {
         let run = match &addition {
             StateAddition::Lookup(lookup) => &lookup.run,
@@ -116,7 +116,7 @@ impl SiteFamily {
         Ok(())
     }
 
-    /// Returns the stored files that the result of work for a run names.
+    /// Returns the stored files the result of work for a run names.
     pub(crate) fn stored_files(
         &self,
         run: &RunId,

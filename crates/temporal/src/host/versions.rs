@@ -23,7 +23,7 @@ const OWN_FILES: [(&str, &str); 2] = [
     ("config", "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = true\n"),
 ];
 
-/// A file that another host names in the folder of all runs.
+/// A file another host names in the folder of all runs.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum CarriedFile {
     /// It has to do with no version.

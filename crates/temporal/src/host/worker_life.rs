@@ -1,4 +1,4 @@
-//! The end of a worker: it takes no more work, finishes what is under way, and leaves what only waits to others.
+//! The end of a worker: it takes no more work, finishes what is under way, and leaves mere waiting to others.
 
 use std::time::Duration;
 
@@ -21,13 +21,13 @@ impl Drop for WorkUnderWay<'_> {
 }
 
 impl WorkerLife {
-    /// Counts a piece of work that begins.
+    /// Counts a new piece of work.
     pub fn begin(&self) -> WorkUnderWay<'_> {
         self.under_way.send_modify(|count| *count += 1);
         WorkUnderWay(self)
     }
 
-    /// Says that the worker is to end.
+    /// Orders the end of the worker.
     pub fn end(&self) {
         self.is_ending.send_replace(true);
     }

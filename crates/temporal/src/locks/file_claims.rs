@@ -6,14 +6,14 @@ use serde::{Deserialize, Serialize};
 use wf_base::name::RunId;
 use wf_core::machine::TaskId;
 
-/// The claims that are held, and those that wait for them, in order.
+/// The claims that are held, and those waiting for them, in order.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct FamilyClaims {
     held: Vec<FamilyClaim>,
     waiting: Vec<FamilyClaim>,
 }
 
-/// The files that a task may change.
+/// The files a task may change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FamilyClaim {
     /// The run of the task.

@@ -1,4 +1,4 @@
-//! The named locks that the tasks of a run have, or wait for.
+//! The named locks the tasks of a run have, or wait for.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ pub struct LockClaims(BTreeMap<u64, LockClaim>);
 /// The claim of a task.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LockClaim {
-    /// The task, with the files that it needs besides.
+    /// The task, with the files it needs besides.
     pub task: FamilyClaim,
     pub lock: String,
     /// True once the task has the lock.
@@ -33,7 +33,7 @@ impl LockClaim {
     }
 }
 
-/// The state of a lock that a task asks for.
+/// The state of a lock a task asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LockRight {
     /// The task has it.
@@ -58,7 +58,7 @@ impl LockClaims {
         }
     }
 
-    /// Takes what a lock says, and returns the task that it is about; `None`: it does not want the lock any more.
+    /// Takes what a lock says, and returns the task it is about; `None`: it does not want the lock any more.
     pub fn note(&mut self, notice: LockNotice) -> Option<FamilyClaim> {
         let claim = self.0.get_mut(&notice.ticket.number)?;
         claim.is_granted |= notice.holder.is_none();
@@ -73,7 +73,7 @@ impl LockClaims {
         removed
     }
 
-    /// Returns the claims of tasks that wait while another one has the lock.
+    /// Returns the claims of tasks waiting while another one has the lock.
     pub fn waits(&self) -> Vec<LockClaim> {
         let waits = self.0.values().filter(|claim| !claim.is_granted && claim.holder.is_some());
         waits.cloned().collect()

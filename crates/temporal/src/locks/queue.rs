@@ -1,7 +1,7 @@
 //! The queue of a named lock: one task has it, others wait in the order in which they asked.
 //!
-//! **Invariant:** messages may come twice, late, or in another order than they were sent in. A task that is given the lock
-//! and does not want it any more gives it back, so a message that is out of date costs time and nothing else.
+//! **Invariant:** messages may come twice, late, or in another order than they were sent in. A task given the lock and
+//! does not want it any more gives it back, so a message that is out of date costs time and nothing else.
 
 use std::collections::VecDeque;
 
@@ -10,13 +10,13 @@ use serde::{Deserialize, Serialize};
 use wf_base::name::RunId;
 use wf_core::machine::TaskId;
 
-/// A task's place in the queue of a lock. A task that asks again has another one.
+/// A task's place in the queue of a lock. A task asking again has another one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LockTicket {
     /// The run of the task, whose workflow hears of it.
     pub run: RunId,
     pub place: TaskId,
-    /// The number that no other ticket of the run has.
+    /// The number no other ticket of the run has.
     pub number: u64,
 }
 
@@ -36,7 +36,7 @@ pub struct LockNotice {
     pub lock: String,
     /// The ticket of the task.
     pub ticket: LockTicket,
-    /// The task that has the lock; `None`: it is this one.
+    /// The task with the lock; `None`: it is this one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub holder: Option<LockTicket>,
 }
@@ -50,7 +50,7 @@ pub struct LockQueue {
 }
 
 impl LockQueue {
-    /// Creates the queue of a lock that nobody has.
+    /// Creates the queue of a lock nobody has.
     pub fn new(lock: String) -> Self {
         Self { lock, tickets: VecDeque::new() }
     }
@@ -74,7 +74,7 @@ impl LockQueue {
         }
     }
 
-    /// Removes the tasks of a run that is over. Returns what has to be said to another run.
+    /// Removes the tasks of an ended run. Returns what has to be said to another run.
     pub fn remove(&mut self, run: &RunId) -> Option<LockNotice> {
         self.retain(|ticket| ticket.run != *run)
     }
@@ -84,7 +84,7 @@ impl LockQueue {
         self.tickets.is_empty()
     }
 
-    /// Returns the run that has the lock, if others wait for it.
+    /// Returns the run with the lock, if others wait for it.
     pub fn awaited(&self) -> Option<&RunId> {
         self.tickets.front().filter(|_| self.tickets.len() > 1).map(|holder| &holder.run)
     }

@@ -15,12 +15,12 @@ pub struct RunTimer {
     pub timer: Option<TimerKind>,
 }
 
-/// A command for whoever waits.
+/// A command for the waiting caller.
 #[derive(Clone, Debug)]
 pub enum DriverCommand {
     /// Have work done.
     Work {
-        /// The number that its end is reported with.
+        /// The number its end is reported with.
         key: u64,
         /// A name for people who look at the history.
         name: String,
@@ -28,9 +28,9 @@ pub enum DriverCommand {
         queue: String,
         order: Box<WorkOrder>,
     },
-    /// Tell a named lock what a task wants.
+    /// Tell a named lock of a task's wish.
     Tell {
-        /// The number that its end is reported with.
+        /// The number its end is reported with.
         key: u64,
         lock: String,
         message: LockMessage,
@@ -38,16 +38,16 @@ pub enum DriverCommand {
     /// Wake the run at an instant.
     Wake {
         at: Moment,
-        /// The timer that goes off then.
+        /// The timer going off then.
         timer: RunTimer,
     },
-    /// Tell the run once that what is under way takes long.
+    /// Tell the run once of slow work under way.
     Grace { at: Moment },
     /// Tell the worker of some work that there is a wish about it.
     Stop { key: u64 },
 }
 
-/// An occurrence that a run reacts to.
+/// An occurrence a run reacts to.
 pub enum Occurrence {
     /// Work has ended.
     Reported { key: u64, report: Box<OpenReport> },
@@ -58,7 +58,7 @@ pub enum Occurrence {
         /// The number of the work.
         key: u64,
     },
-    /// A lock was told what a task wants.
+    /// A lock was told of a task's wish.
     Told {
         /// The number of the message.
         key: u64,
@@ -73,6 +73,6 @@ pub enum Occurrence {
     Cancel(String),
     /// An approver answered.
     Answered(RequestAnswer),
-    /// Nothing that changes anything.
+    /// Nothing of consequence.
     Nothing,
 }

@@ -1,4 +1,4 @@
-//! The messages of a goal that is decided about on a backend, and what is stored of it. Large parts go by digest.
+//! The messages of a goal decided about on a backend, and what is stored of it. Large parts go by digest.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -18,7 +18,7 @@ use wf_sign::approval::Approvers;
 pub struct GoalOrder {
     /// The object with its [`DeployedGoalSpec`].
     pub spec: Sha256Digest,
-    /// The object with the [`GoalProgress`] that it goes on with, after the history became too long.
+    /// The object with the [`GoalProgress`] it goes on with, after the history became too long.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub progress: Option<Sha256Digest>,
 }
@@ -26,11 +26,11 @@ pub struct GoalOrder {
 /// The definition of a deployed goal, the same for its whole life.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct DeployedGoalSpec {
-    /// The version of the machine's rules that its runs begin with.
+    /// The version of the machine's rules its runs begin with.
     pub logic_version: u32,
     /// The deployment. Its part of the state is stored for itself, and the places of its workspace are not stored.
     pub deployment: GoalDeployment,
-    /// The part of the state that goes with its runs: the object with a [`CarriedState`](wf_engine::CarriedState).
+    /// The part of the state going with its runs: the object with a [`CarriedState`](wf_engine::CarriedState).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub state: Option<Sha256Digest>,
     /// The path of the state of its workspace, relative to that if it is in there.
@@ -45,7 +45,7 @@ pub struct DeployedGoalSpec {
     pub queues: BTreeMap<String, String>,
 }
 
-/// The object that says that a deployed goal has begun. A server forgets workflows that are over; they must not begin again.
+/// The object saying a deployed goal has begun. A server forgets ended workflows; they must not begin again.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct BegunGoalMark {
     /// The name of its deployment.
@@ -63,26 +63,26 @@ pub struct GoalProgress {
     pub now: Moment,
 }
 
-/// An account of the runs that a deployed goal may start.
+/// An account of the runs a deployed goal may start.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct PermitAccount {
     /// The number of the uses of its approval here.
     pub uses: u32,
-    /// The time at which the approval was withdrawn, if it was.
+    /// The time when the approval was withdrawn, if it was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub withdrawn: Option<Moment>,
-    /// The files that the next run begins with: the object with a [`Tree`](crate::files::tree::Tree).
+    /// The files the next run begins with: the object with a [`Tree`](crate::files::tree::Tree).
     pub tree: Sha256Digest,
-    /// The runs that were permitted and have not ended.
+    /// The runs permitted and not yet ended.
     pub open: BTreeMap<RunId, PermittedRun>,
 }
 
-/// A run that was permitted.
+/// A permitted run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PermittedRun {
     /// The object with its [`RunSpec`](crate::messages::order::RunSpec).
     pub spec: Sha256Digest,
-    /// True if later runs begin with the files that it leaves.
+    /// True if later runs begin with the files it leaves.
     pub changes_files: bool,
 }
 
@@ -106,7 +106,7 @@ pub struct RecordPage {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StoredRecord {
     pub record: GoalRecord,
-    /// The object with the [`RunSpec`](crate::messages::order::RunSpec) of the run that it says was started.
+    /// The object with the [`RunSpec`](crate::messages::order::RunSpec) of the run it says was started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spec: Option<Sha256Digest>,
 }
@@ -127,13 +127,13 @@ pub struct RunErrand {
     pub spec: Sha256Digest,
     /// The task queue of its workflow.
     pub queue: String,
-    /// True if the files that it leaves are wanted.
+    /// True if the files it leaves are wanted.
     pub wants_files: bool,
     /// True if it is known to wait for people, so that only its end is news.
     pub is_waiting: bool,
 }
 
-/// The state of a run that was waited for.
+/// The state of a run waited for.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RunReport {
@@ -141,7 +141,7 @@ pub enum RunReport {
     Waits,
     Ended {
         end: ReconciliationRunEnd,
-        /// The object with the [`Tree`](crate::files::tree::Tree) of the files that it left, if they are wanted.
+        /// The object with the [`Tree`](crate::files::tree::Tree) of the files it left, if they are wanted.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         tree: Option<Sha256Digest>,
     },

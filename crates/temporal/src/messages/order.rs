@@ -26,7 +26,7 @@ pub struct RunOrder {
     pub run: RunId,
     /// The object with its [`RunSpec`].
     pub spec: Sha256Digest,
-    /// The state that it goes on with, after the history became too long.
+    /// The state it goes on with, after the history became too long.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub progress: Option<Sha256Digest>,
 }
@@ -34,27 +34,29 @@ pub struct RunOrder {
 /// The definition of a run, the same for its whole life.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct RunSpec {
-    /// The version of the machine's rules that it began with.
+    /// The version of the machine's rules it began with.
     pub logic_version: u32,
     /// The path of its plan, relative to the workspace.
     pub path: String,
-    /// The texts that it runs by: its own first.
+    /// The texts it runs by: its own first.
     pub sources: Vec<(String, String)>,
     /// Its resolved parameters.
     pub params: JsonObject,
     pub approved: Option<RunApproval>,
-    /// The configuration that it runs under.
+    /// The configuration it runs under.
     pub config: Value,
     /// Its opening, which is recorded where it was started.
     #[serde(default)]
     pub opening: Vec<Event>,
-    /// The results of the run that it repeats.
+    /// The results of the run it repeats.
     #[serde(default)]
     pub retried: RetriedResults,
-    /// The object with the [`EarlierConversations`](wf_engine::EarlierConversations) that its agents may continue, if there are any.
+    /// The object with the [`EarlierConversations`](wf_engine::EarlierConversations) its agents may continue, if there
+    /// are any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conversations: Option<Sha256Digest>,
-    /// The part of the state of its workspace that goes with it: the object with a [`CarriedState`](wf_engine::CarriedState).
+    /// The part of the state of its workspace going with it: the object with a
+    /// [`CarriedState`](wf_engine::CarriedState).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub state: Option<Sha256Digest>,
     /// The path of the state of its workspace, relative to that if it is in there.
@@ -71,7 +73,7 @@ pub struct RunSpec {
     pub queues: BTreeMap<String, String>,
 }
 
-/// The object that says that a run has begun. A server forgets runs that are over; they must not begin again.
+/// The object saying a run has begun. A server forgets ended runs; they must not begin again.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct BegunRunMark {
     pub begun: RunId,
@@ -81,7 +83,7 @@ pub struct BegunRunMark {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct WorkOrder {
     pub outermost: RunId,
-    /// The run that the work is for: that one, or one nested in it.
+    /// The run of the work: that one, or one nested in it.
     pub run: RunId,
     /// The object with the [`RunSpec`] of the outermost run.
     pub spec: Sha256Digest,
@@ -90,11 +92,11 @@ pub struct WorkOrder {
     /// Their log, as far as the work may rely on it.
     pub log: LogRef,
     pub job: Parcel,
-    /// The number under which its workflow knows it.
+    /// Its number in its workflow.
     pub key: u64,
 }
 
-/// The work that is wanted.
+/// The wanted work.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Job {
@@ -102,7 +104,7 @@ pub enum Job {
     Begin,
     /// To carry out an effect of the machine.
     Effect(Box<Effect>),
-    /// To end the attempt that a nested run was.
+    /// To end the attempt a nested run was.
     EndNested {
         /// The effect that began the attempt.
         effect: Box<Effect>,
@@ -118,7 +120,7 @@ pub enum Job {
 }
 
 impl Job {
-    /// Returns the attempt that it is work for; `None`: it is for the run.
+    /// Returns the attempt it is work for; `None`: it is for the run.
     pub fn attempt(&self) -> Option<Attempt> {
         match self {
             Self::Effect(effect) | Self::EndNested { effect, .. } => effect.attempt(),
@@ -132,15 +134,15 @@ impl Job {
 pub struct WorkReport {
     /// The inputs of the machine: a list of [`InputKind`].
     pub inputs: Parcel,
-    /// The run that begins for the attempt: a [`NestedRunBeginning`].
+    /// The run beginning for the attempt: a [`NestedRunBeginning`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nested: Option<Parcel>,
-    /// The copy of the workspace that it was done in, and what was found there.
+    /// The copy of the workspace it was done in, and what was found there.
     pub source: FindingSource,
-    /// The files that its attempt left in the folder of its run.
+    /// The files its attempt left in the folder of its run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<RunFile>,
-    /// The additions that it made to the state: a list of [`StateAddition`].
+    /// The additions it made to the state: a list of [`StateAddition`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub additions: Option<Parcel>,
     /// The task queue of the host where it was done.
@@ -148,20 +150,20 @@ pub struct WorkReport {
     /// True if the work goes on there, and nobody waits for it any more.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_left: bool,
-    /// The time at which the work ended, by the clock of the server; `None`: a worker of an earlier version did it.
+    /// The time when the work ended, by the clock of the server; `None`: a worker of an earlier version did it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended: Option<Moment>,
 }
 
-/// A run that begins for an attempt.
+/// A run beginning for an attempt.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct NestedRunBeginning {
     pub nested: NestedRun,
-    /// The input with which its machine begins.
+    /// The first input of its machine.
     pub input: InputKind,
 }
 
-/// The wish of a workflow about work that it has told to end.
+/// The wish of a workflow about work it has told to end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WorkWish {
@@ -179,19 +181,19 @@ pub enum WorkWish {
 pub struct OpenReport {
     /// The inputs of the machine.
     pub inputs: Vec<InputKind>,
-    /// The run that begins for the attempt.
+    /// The run beginning for the attempt.
     pub nested: Option<NestedRunBeginning>,
-    /// The copy of the workspace that it was done in, and what was found there.
+    /// The copy of the workspace it was done in, and what was found there.
     pub source: FindingSource,
-    /// The files that its attempt left in the folder of its run.
+    /// The files its attempt left in the folder of its run.
     pub files: Vec<RunFile>,
-    /// The additions that it made to the state.
+    /// The additions it made to the state.
     pub additions: Vec<StateAddition>,
     /// The task queue of the host where it was done.
     pub host: String,
     /// True if the work goes on there, and nobody waits for it any more.
     pub is_left: bool,
-    /// The time at which the work ended, by the clock of the server.
+    /// The time when the work ended, by the clock of the server.
     pub ended: Option<Moment>,
 }
 
@@ -259,20 +261,20 @@ pub struct RunNews {
     /// True if nothing happens until a person decides.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub only_waits_for_people: bool,
-    /// The tasks that wait for a named lock that another one has.
+    /// The tasks waiting for a named lock another one has.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub waits: Vec<LockClaim>,
 }
 
 impl RunNews {
-    /// Returns the name that the object with the last news of a run of a deployed goal has: its workspace may want to know how
-    /// the run went when the server has forgotten it.
+    /// Returns the name the object with the last news of a run of a deployed goal has: its workspace may want to know
+    /// how the run went when the server has forgotten it.
     pub fn name(run: &RunId) -> String {
         format!("news/{run}")
     }
 }
 
-/// The events and files that are not stored as a page.
+/// The events and files not stored as a page.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct UnstoredLog {
     /// The events, in order.
@@ -287,7 +289,7 @@ pub struct UnstoredLog {
 /// A signed answer to a request of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RequestAnswer {
-    /// The run that asks.
+    /// The asking run.
     pub run: RunId,
     pub request: u32,
     /// The answer, signed.

@@ -1,4 +1,4 @@
-//! One of the runs that a driver decides about: the one that was started, or one nested in it.
+//! One of the runs a driver decides about: the one that was started, or one nested in it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -26,7 +26,7 @@ pub(crate) struct DrivenRun {
     pub(crate) makers: BTreeMap<TaskId, String>,
     /// The attempts whose work was ordered from workers and taken back before one began it.
     pub(crate) unbegun: BTreeSet<Attempt>,
-    /// The answers to requests that wait.
+    /// The answers to waiting requests.
     pub(crate) tokens: BTreeMap<u32, Vec<String>>,
     /// The degree to which a nested run was told to end.
     pub(crate) stopped: StopLevel,
@@ -36,7 +36,7 @@ pub(crate) struct DrivenRun {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct RunNesting {
     pub(crate) nested: NestedRun,
-    /// The effect that began the attempt that it is.
+    /// The effect that began the attempt it is.
     pub(crate) effect: Effect,
     pub(crate) began: Option<Moment>,
     /// True if the time of its step was over before it ended.
@@ -47,19 +47,19 @@ pub(crate) struct RunNesting {
 }
 
 impl RunNesting {
-    /// A nested run of which nothing has happened.
+    /// A nested run without a history.
     pub(crate) fn new(nested: NestedRun, effect: Effect) -> Self {
         Self { nested, effect, began: None, timed_out: false, ends: false }
     }
 }
 
 impl DrivenRun {
-    /// A run of which nothing has happened.
+    /// A run without a history.
     pub(crate) fn new(plan: Arc<Plan>, run: RunId, params: JsonObject) -> Self {
         Self::of(Machine::new(plan, run, params))
     }
 
-    /// A nested run of which nothing has happened.
+    /// A nested run without a history.
     pub(crate) fn nested(plan: Arc<Plan>, nested: &NestedRun) -> Self {
         let machine = Machine::new(plan, nested.id(), nested.params.clone());
         Self::of(machine.with_dispatch(nested.child.clone()))

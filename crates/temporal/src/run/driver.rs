@@ -1,9 +1,9 @@
-//! The loop of a run without its waits: what happened goes in, and commands for those who wait come out.
+//! The loop of a run without its waits: news go in, and commands for the waiting callers come out.
 //!
-//! It is what the dispatchers of the local engine are, for a run and the runs nested in it, whose work is done by workers
-//! anywhere. They share the files of one workspace, and one order of events and changes, so one workflow has them all. It
-//! decides nothing that their machines decide. **Invariant:** the same occurrences give the same commands; it reads no
-//! clock and does no I/O but to write objects, whose names are their content.
+//! It is what the dispatchers of the local engine are, for a run and the runs nested in it, whose work is done by
+//! workers anywhere. They share the files of one workspace, and one order of events and changes, so one workflow has
+//! them all. It decides nothing their machines decide. **Invariant:** the same occurrences give the same commands; it
+//! reads no clock and does no I/O but to write objects, whose names are their content.
 
 mod budgets;
 mod locks;
@@ -31,7 +31,7 @@ use crate::run::open_work::{
 use crate::run::progress::{DriverError, StoredProgress};
 use crate::run::{driven_run::DrivenRun, log::FamilyLog};
 
-/// The name of the task queue for steps that name none.
+/// The name of the task queue for steps naming none.
 pub const DEFAULT_QUEUE: &str = "default";
 
 /// The time that work has while the run is drained, before it is left.
@@ -137,7 +137,7 @@ impl RunDriver {
         Ok(std::mem::take(&mut self.commands))
     }
 
-    /// Processes what happened.
+    /// Processes the news.
     pub fn step(&mut self, at: Moment, occurrence: Occurrence) -> Result<Vec<DriverCommand>, DriverError> {
         self.now = self.now.max(at);
         match occurrence {
@@ -167,8 +167,8 @@ impl RunDriver {
         Ok(std::mem::take(&mut self.commands))
     }
 
-    /// Begins no further work, so that the history can begin anew once nothing is under way. Work that takes longer than
-    /// a grace period is left: it goes on, and the next workflow waits for it.
+    /// Begins no further work, so the history can begin anew once nothing is under way. Work taking longer than a grace
+    /// period is left: it goes on, and the next workflow waits for it.
     pub fn drain(&mut self) -> Vec<DriverCommand> {
         if std::mem::replace(&mut self.is_draining, true) {
             return Vec::new();
@@ -193,7 +193,7 @@ impl RunDriver {
         state.is_some_and(|state| state.open_requests().any(|ask| ask.request == request))
     }
 
-    /// Stores the run, and returns the order that goes on with it. Nothing may be under way.
+    /// Stores the run, and returns the order going on with it. Nothing may be under way.
     pub fn store(&mut self) -> Result<RunOrder, DriverError> {
         let stored = StoredProgress {
             runs: self.stored_runs(),
@@ -209,7 +209,7 @@ impl RunDriver {
         Ok(RunOrder { progress, ..self.order.clone() })
     }
 
-    /// Returns what whoever follows the run needs to know.
+    /// Returns the news for the followers of the run.
     pub fn news(&self) -> Result<RunNews, DriverError> {
         let outcome = self.runs.get(&self.order.run).and_then(|driven| driven.machine.outcome());
         let (log, rest, waits) = (self.log.stored(), self.log.rest()?, self.locks.waits());
@@ -225,7 +225,7 @@ impl RunDriver {
         outermost.machine.outcome().filter(|_| self.open.is_empty() && self.runs.len() == 1)
     }
 
-    /// Leaves the work of attempts that is under way to the next workflow.
+    /// Leaves the work of attempts under way to the next workflow.
     fn leave(&mut self) {
         let is_long = |open: &OpenWork| open.is_attempt() && open.wish == WorkWish::GoOn;
         for (key, open) in self.open.iter_mut().filter(|(_, open)| is_long(open)) {
@@ -325,7 +325,7 @@ impl RunDriver {
         self.order_work(name_of(&effect), open, queue, &Job::Effect(Box::new(effect)))
     }
 
-    /// Tells the work of an attempt to end, or that for the plan; and the run that the attempt is, or those of its agent.
+    /// Tells the work of an attempt to end, or that for the plan; and the run the attempt is, or those of its agent.
     fn kill(&mut self, run: &RunId, attempt: Option<&Attempt>, force: bool) {
         for (key, open) in self.open.iter_mut().filter(|(_, open)| open.stops_with(run, attempt)) {
             open.wish = if force { WorkWish::Kill } else { WorkWish::End };
@@ -381,7 +381,7 @@ impl RunDriver {
         Ok(())
     }
 
-    /// Returns the task queue for work that no host has to do.
+    /// Returns the task queue for work no host has to do.
     fn queue_of(&self, open: &OpenWork) -> Option<String> {
         let step = open.step().and_then(|step| step_named(&self.runs.get(&open.run)?.machine, step));
         let queue = step.and_then(|step| step.runs_on.as_ref());

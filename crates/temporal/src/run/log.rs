@@ -9,10 +9,10 @@ use crate::files::objects::{ObjectError, Objects};
 use crate::files::parcel::{Parcel, RunFile};
 use crate::messages::order::{LogEntry, LogPage, LogRef, RunNews, UnstoredLog};
 
-/// The number of events that are stored together, at most.
+/// The number of events stored together, at most.
 const PAGE_EVENTS: usize = 256;
 
-/// A log that grows.
+/// A growing log.
 pub(crate) struct FamilyLog {
     stored: LogRef,
     /// The log as far as all work relies on it. What only some work needs is not copied to every host.
@@ -41,7 +41,7 @@ impl FamilyLog {
         }
     }
 
-    /// Adds additions to the state, which come before the events that follow from them.
+    /// Adds additions to the state, which come before the events following from them.
     pub(crate) fn note_additions(&mut self, additions: Vec<StateAddition>) {
         self.rest.additions.extend(additions);
     }
@@ -103,7 +103,7 @@ pub(crate) async fn log_since(
     Ok(since)
 }
 
-/// Returns the pages of a log after what is known of it, in order. A log that ends before that has none; what is known may
+/// Returns the pages of a log after what is known of it, in order. A log ending before that has none; what is known may
 /// end with some of them if they have no event.
 pub(crate) async fn pages_since(
     objects: &Objects,
@@ -148,7 +148,7 @@ pub(crate) fn event_files(fact: &EventKind) -> Vec<Sha256Digest> {
     files.iter().filter(|file| !file.is_product()).map(|file| file.digest).collect()
 }
 
-/// Events of one run that follow each other in a log.
+/// Events of one run following each other in a log.
 pub(crate) struct RunStory {
     pub(crate) run: RunId,
     /// The nested run, with its first event.

@@ -3,8 +3,8 @@
 //! [`driver`] has the loop around their machines; `driven_run` is one of them, `open_work` the work without a report, `log`
 //! their events as pages of objects, `progress` the state for the next workflow of the run, `plan` the plans of the process.
 //!
-//! **Invariant:** the driver reads no clock and waits for nothing: the same occurrences give the same commands, on every
-//! worker that replays a history.
+//! **Invariant:** the driver reads no clock and waits for nothing: the same occurrences give the same commands, on
+//! every worker replaying a history.
 //!
 //! Start at [`driver`], then its parts: `reports`, `nested`, `locks`, `budgets`.
 

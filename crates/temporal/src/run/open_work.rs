@@ -1,4 +1,4 @@
-//! Work that was ordered, until it is reported.
+//! Ordered work, until it is reported.
 
 use wf_base::name::{Name, RunId};
 use wf_core::machine::{
@@ -9,14 +9,14 @@ use wf_model::{FailureClass, Step, StepWork};
 
 use crate::messages::order::{Job, WorkWish};
 
-/// Work that has not been reported.
+/// Unreported work.
 #[derive(Clone, Debug)]
 pub(crate) struct OpenWork {
     pub(crate) run: RunId,
     pub(crate) attempt: Option<Attempt>,
-    /// The child run of the attempt's agent that it is for.
+    /// The child run of the attempt's agent it is for.
     pub(crate) child: Option<ChildId>,
-    /// The part that it has in its attempt.
+    /// The part it has in its attempt.
     pub(crate) part: WorkPart,
     /// The number of rounds ordered before it.
     pub(crate) round: u32,
@@ -24,7 +24,7 @@ pub(crate) struct OpenWork {
     pub(crate) prepares: bool,
     /// The wish about it.
     pub(crate) wish: WorkWish,
-    /// The most that its calls of models use.
+    /// The most its calls of models use.
     pub(crate) set_aside: AttemptUsage,
 }
 
@@ -35,9 +35,9 @@ pub(crate) enum WorkPart {
     Whole,
     /// It finds out which run the attempt is, or the child run, which this effect begins.
     BeginNested(Box<Effect>),
-    /// It ends the attempt that this run was, or the child run: nothing stops it.
+    /// It ends the attempt this run was, or the child run: nothing stops it.
     EndNested(RunId),
-    /// It is a call of the agent that works on the attempt, where that is.
+    /// It is a call of the agent working on the attempt, where that is.
     Call,
     /// It looks for the result of this task in the cache: nothing stops it.
     Lookup(TaskId),
@@ -67,12 +67,12 @@ impl OpenWork {
         Self { attempt, child, part: WorkPart::of(effect, machine), prepares, ..Self::for_run(run, machine) }
     }
 
-    /// True if the attempt ends with it, or the child run that it is for.
+    /// True if the attempt ends with it, or the child run it is for.
     pub(crate) fn is_attempt(&self) -> bool {
         matches!(self.part, WorkPart::Whole | WorkPart::BeginNested(_))
     }
 
-    /// Returns the input that ends what it is for: a child run, or an attempt.
+    /// Returns the input ending what it is for: a child run, or an attempt.
     pub(crate) fn end(&self, exit: WorkExit) -> Option<InputKind> {
         if let Some(child) = self.child.clone() {
             return Some(InputKind::ChildEnded(Box::new(ChildEnd::without_result(child, exit))));
@@ -93,7 +93,7 @@ impl OpenWork {
         is_its && !is_unstoppable
     }
 
-    /// Returns the step that it is for; `None`: it is for the run.
+    /// Returns the step it is for; `None`: it is for the run.
     pub(crate) fn step(&self) -> Option<&Name> {
         let place = self.attempt.as_ref().map(|attempt| &attempt.place);
         let place = place.or(match &self.part {
@@ -127,7 +127,7 @@ impl WorkPart {
     }
 }
 
-/// Returns the child run that an effect begins, if it begins one.
+/// Returns the child run an effect begins, if it begins one.
 pub(crate) fn child_of(effect: &Effect) -> Option<ChildId> {
     match effect {
         Effect::StartChild { id, .. } => Some(id.clone()),
@@ -135,7 +135,7 @@ pub(crate) fn child_of(effect: &Effect) -> Option<ChildId> {
     }
 }
 
-/// Returns the name of the nested run that the work of an effect may be: of its child run, or of its attempt.
+/// Returns the name of the nested run the work of an effect may be: of its child run, or of its attempt.
 pub(crate) fn nested_path(effect: &Effect) -> Option<String> {
     let of_attempt = || effect.attempt().map(|attempt| attempt.to_string());
     child_of(effect).map(|child| child.attempt_path()).or_else(of_attempt)
@@ -163,7 +163,7 @@ pub(crate) fn changes_work(fact: &EventKind) -> bool {
     )
 }
 
-/// True if a worker needs more of the run than the work itself says: what was checked, what was decided.
+/// True if a worker needs more of the run than the work itself says: checks and decisions.
 pub(crate) fn relies_on_log(job: &Job) -> bool {
     match job {
         Job::Begin => false,
@@ -183,7 +183,7 @@ pub(crate) fn begins_call(effect: &Effect) -> bool {
     )
 }
 
-/// Returns the effect that begins work which nothing has begun.
+/// Returns the effect beginning work which nothing has begun.
 pub(crate) fn started(effect: Effect) -> Effect {
     match effect {
         Effect::Watch { attempt, item_value, reads, correction, tool_args, .. } => {
@@ -211,8 +211,8 @@ pub(crate) fn name_of(effect: &Effect) -> String {
     nested_path(effect).map_or_else(|| kind.to_owned(), |path| format!("{kind} {path}"))
 }
 
-/// Fails an attempt, a file of which another host changed at the same time. A merge is outdated by that: it is computed
-/// anew, in the workspace as it is then. A cached result is not used.
+/// Fails an attempt, a file of which another host changed at the same time. This outdates a merge: it is computed anew,
+/// in the workspace as it is then. A cached result is not used.
 pub(crate) fn note_conflict(input: &mut InputKind, path: &str) {
     match input {
         InputKind::Merged(MergeEnd { outcome, .. }) if *outcome == MergeOutcome::Merged => {

@@ -1,4 +1,4 @@
-//! The plans of runs, read once in each process, and the approvers that a run was started with.
+//! The plans of runs, read once in each process, and the approvers a run was started with.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,10 +15,10 @@ use wf_sign::approval::{ApprovalRefusal, ApprovalToken, signers};
 
 use crate::messages::{goal_order::DeployedGoalSpec, order::RunSpec};
 
-/// The number of plans that are kept.
+/// The number of kept plans.
 const PLANS: usize = 64;
 
-/// The plans that this process has read, by the digest of what a run is.
+/// The plans this process has read, by the digest of what a run is.
 #[derive(Default)]
 pub struct RunPlans(Mutex<BTreeMap<Sha256Digest, Arc<Plan>>>);
 
@@ -70,7 +70,7 @@ pub fn generated_plan(spec: &RunSpec, outer: &Plan, made: &GeneratedPlan, text: 
     envelope::bounded(&made.envelope, outer, &plan).ok()
 }
 
-/// Returns the texts that a run was started with, as files.
+/// Returns the texts a run was started with, as files.
 pub fn files(spec: &RunSpec) -> InMemoryFiles {
     text_files(&spec.sources)
 }
@@ -80,7 +80,7 @@ pub(crate) fn text_files(sources: &[(String, String)]) -> InMemoryFiles {
     InMemoryFiles(texts.collect())
 }
 
-/// Checks that an answer is signed, by approvers of the run alone. What it says is checked where it is counted.
+/// Checks an answer is signed, by approvers of the run alone. What it says is checked where it is counted.
 pub fn require_approver(spec: &RunSpec, token: &str) -> Result<(), ApprovalRefusal> {
     let token = ApprovalToken::parse(token)?;
     signers(&token, &spec.approvers).map(drop)

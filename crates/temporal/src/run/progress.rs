@@ -1,4 +1,4 @@
-//! A run between two workflows: the state that the next one goes on with.
+//! A run between two workflows: the state the next one goes on with.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,7 +15,7 @@ use crate::run::driven_run::RunNesting;
 /// A run and those nested in it, as they are stored while their history begins anew.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct StoredProgress {
-    /// The runs under way: each after the one that it is nested in.
+    /// The runs under way: each after the one it is nested in.
     pub(crate) runs: Vec<StoredRun>,
     pub(crate) log: LogRef,
     pub(crate) tree: TreeRef,
@@ -49,13 +49,13 @@ pub(crate) fn require_own_rules(logic_version: u32) -> Result<(), DriverError> {
 /// The reason why a run cannot go on.
 #[derive(Debug, thiserror::Error)]
 pub enum DriverError {
-    /// The object store does not do what it should.
+    /// The object store does not behave as it should.
     #[error(transparent)]
     Objects(#[from] ObjectError),
     /// The plan of the run cannot be read by this version.
     #[error("the plan of the run cannot be read by this version of wf")]
     Plan,
-    /// The driver is not open: nothing asks it before that.
+    /// The driver is not open: nothing asks it before.
     #[error("the run has not begun")]
     Closed,
     /// The run begins with other events than recorded: another version recorded them.

@@ -27,7 +27,7 @@ use crate::workflows::workflow::RunWorkflow;
 /// The interval between two looks for a wish of the workflow, after the first.
 const WISH_POLL_INTERVAL: Duration = Duration::from_secs(1);
 
-/// The work that a worker does.
+/// The work a worker does.
 pub struct WorkActivities {
     sites: Arc<Sites>,
     life: Arc<WorkerLife>,
@@ -42,7 +42,7 @@ impl WorkActivities {
 
 #[activities]
 impl WorkActivities {
-    /// Does a piece of work. Whatever it leads to is a report; an error is one of the worker, and another try may help.
+    /// Does a piece of work. Its result is always a report; an error is one of the worker, and another try may help.
     #[activity(name = "wf.work.v1")]
     pub async fn work(
         self: Arc<Self>,
@@ -74,7 +74,7 @@ fn server_time(ctx: &ActivityContext, begun: Instant) -> Option<Moment> {
     ctx.info().started_time.map(|started| moment_of(started + begun.elapsed()))
 }
 
-/// Waits for the end of an activity, and tells the server meanwhile that its worker lives.
+/// Waits for the end of an activity, and tells the server meanwhile its worker lives.
 pub(crate) async fn beat_until<T>(
     ctx: &ActivityContext,
     end: impl Future<Output = T>,
@@ -125,7 +125,7 @@ async fn wish(ctx: &ActivityContext, key: u64) -> WorkWish {
     }
 }
 
-/// Asks a workflow that a worker of the version before drives.
+/// Asks a workflow a worker of the version before drives.
 async fn wish_of_earlier(handle: &WorkflowHandle<Client, RunWorkflow>, key: u64) -> WorkWish {
     use WorkflowQueryError::{NotFound, Rejected};
     let options = WorkflowQueryOptions::builder().reject_condition(QueryRejectCondition::NotOpen).build();

@@ -1,4 +1,4 @@
-//! Questions to a workflow that leave nothing in its history: an update that is always refused, whose answer is the reason.
+//! Questions to a workflow that leave nothing in its history: an update always refused, with the answer as the reason.
 //!
 //! A query is answered by any worker, from a history that may end in the middle of a workflow task; the library keeps what it
 //! decided about such a half, and goes on with it. An update comes with a workflow task, so it is answered from what the
@@ -17,7 +17,7 @@ use temporalio_common::{HasWorkflowDefinition, UpdateDefinition};
 /// The beginning of the reason of a refusal that is an answer.
 const ANSWER: &str = "wf.answer.v1 ";
 
-/// The time that an answer may take. The server itself waits for as long as nobody drives the workflow.
+/// The time an answer may take. The server itself waits for as long as nobody drives the workflow.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The errors of a server while nobody drives a workflow, or more ask it than it takes at once.
@@ -33,7 +33,8 @@ const SILENCE: [Code; 5] = [
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RunInquiry {
-    /// The news for whoever follows the run: an optional [`RunNews`](crate::messages::order::RunNews), `null` before it has begun.
+    /// The news for the followers of the run: an optional [`RunNews`](crate::messages::order::RunNews), `null` before
+    /// it has begun.
     News,
     /// The [`WorkWish`](crate::messages::order::WorkWish) about the work of a number.
     Wish(u64),
@@ -56,7 +57,7 @@ pub enum InquiryError {
     Refused(String),
 }
 
-/// Returns the refusal that is an answer.
+/// Returns the refusal as an answer.
 pub fn answer(value: &impl Serialize) -> Box<dyn Error + Send + Sync> {
     match serde_json::to_string(value) {
         Ok(text) => format!("{ANSWER}{text}").into(),
@@ -94,7 +95,7 @@ where
     }
 }
 
-/// True if an error says that nobody answers now: the worker that drives a run may be lost, and another one takes it over.
+/// True if an error says nobody answers now: the worker driving a run may be lost, and another one takes it over.
 pub(crate) fn is_silence(status: &Status) -> bool {
     SILENCE.contains(&status.code())
 }

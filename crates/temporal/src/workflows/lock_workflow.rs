@@ -28,7 +28,7 @@ use crate::locks::queue::{LockMessage, LockNotice, LockQueue};
 use crate::workflows::pool::Pool;
 use crate::workflows::workflow::{RunWorkflow, sure};
 
-/// The intervals between two looks at the run that has a lock, while others wait.
+/// The intervals between two looks at the run with a lock, while others wait.
 const FIRST_LOOK: Duration = Duration::from_secs(3);
 const LAST_LOOK: Duration = Duration::from_mins(1);
 
@@ -56,7 +56,7 @@ pub struct LockWorkflow {
 }
 
 impl LockWorkflow {
-    /// Creates a lock that nobody has.
+    /// Creates a lock nobody has.
     pub fn new(objects: Objects) -> Self {
         Self { objects, queue: LockQueue::default(), inbox: VecDeque::new() }
     }
@@ -69,13 +69,13 @@ impl LockWorkflow {
         Ok(())
     }
 
-    /// Returns the order that goes on with it.
+    /// Returns the order going on with it.
     fn order(&self) -> Result<LockOrder, ObjectError> {
         let queue = Some(Parcel::pack_now(&self.queue, &self.objects)?);
         Ok(LockOrder { lock: self.queue.lock().to_owned(), queue })
     }
 
-    /// Takes the messages that came. Returns what has to be said.
+    /// Takes the new messages. Returns the needed messages.
     fn take(&mut self) -> Vec<LockNotice> {
         let Self { queue, inbox, .. } = self;
         inbox.drain(..).filter_map(|message| queue.take(message)).collect()
@@ -148,7 +148,7 @@ async fn deliver(ctx: &WorkflowContext<LockWorkflow>, mut notices: Vec<LockNotic
     }
 }
 
-/// The looks at the run that has the lock, while others wait.
+/// The looks at the run with the lock, while others wait.
 struct LockLooks {
     pool: Pool<Option<RunId>>,
     pause: Duration,
@@ -156,7 +156,7 @@ struct LockLooks {
 }
 
 impl LockLooks {
-    /// Waits for a message, or for the next look. Returns the run that has the lock if it is over without having given the
+    /// Waits for a message, or for the next look. Returns the run with the lock if it is over without having given the
     /// lock back: then an operator has ended it by force.
     async fn next(&mut self, ctx: &WorkflowContext<LockWorkflow>) -> Option<RunId> {
         if !self.is_looking && ctx.state(|state| state.queue.awaited().is_some()) {
@@ -190,23 +190,23 @@ async fn say(ctx: WorkflowContext<LockWorkflow>, notice: LockNotice) -> Result<(
     run.signal(RunWorkflow::lock, notice, own.build()).await
 }
 
-/// A message, and the lock that it is for.
+/// A message, and the lock it is for.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct LockErrand {
     pub lock: String,
     pub message: LockMessage,
 }
 
-/// The services of a worker for locks and for runs that use them.
+/// The services of a worker for locks and for runs using them.
 pub struct LockActivities {
     queue: String,
 }
 
 impl LockActivities {
-    /// The time that each may take, before it is tried again.
+    /// The time each may take, before it is tried again.
     pub const TIMEOUT: Duration = Duration::from_secs(20);
 
-    /// The activities of workers on a task queue, which drive the locks that are started from there.
+    /// The activities of workers on a task queue, which drive the locks started from there.
     pub fn new(queue: String) -> Self {
         Self { queue }
     }
@@ -238,7 +238,7 @@ impl LockActivities {
     }
 }
 
-/// True for a workflow that goes on. One of a kind that this version does not know may go on.
+/// True for a workflow going on. One of a kind this version does not know may go on.
 fn is_open(status: WorkflowExecutionStatus) -> bool {
     use WorkflowExecutionStatus::{Canceled, Completed, Failed, Terminated, TimedOut};
     !matches!(status, Canceled | Completed | Failed | Terminated | TimedOut)

@@ -1,4 +1,4 @@
-//! Futures that are under way in a workflow, and the order in which their ends are taken.
+//! Futures under way in a workflow, and the order in which their ends are taken.
 //!
 //! A workflow is told of ends in batches: those of one workflow task, or, where a worker answers a query, those that happened
 //! so far. **Invariant** ([`PoolOrder::History`]): ends are taken one at a time in the order of the history, and what a future
@@ -44,7 +44,7 @@ impl<T> Pool<T> {
         Self { order, futures: BTreeMap::new(), ended: VecDeque::new(), woken: Arc::default() }
     }
 
-    /// Adds a future under a number that no other one has.
+    /// Adds a future under a number no other one has.
     pub fn insert(&mut self, number: u64, future: impl Future<Output = T> + 'static) {
         self.futures.insert(number, Box::pin(future));
         self.prompt(number);
@@ -128,7 +128,7 @@ impl<T> Future for Next<'_, T> {
     }
 }
 
-/// The numbers of futures that were woken, in order. The library wakes what waits for an event when it tells of that, in the
+/// The numbers of woken futures, in order. The library wakes what waits for an event when it tells of that, in the
 /// order of the history, and asks the workflow again by itself: nobody else has to be woken.
 #[derive(Default)]
 struct WokenNumbers(Mutex<VecDeque<u64>>);

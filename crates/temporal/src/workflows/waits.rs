@@ -29,10 +29,10 @@ const LONGEST_WORK: Duration = Duration::from_hours(30 * 24);
 /// The beginning of the names of task queues that one worker alone has.
 pub const HOST_QUEUE: &str = "wf-host-";
 
-/// The time that a worker has to take work that only it can do, before it counts as lost.
+/// The time a worker has to take work that only it can do, before it counts as lost.
 const HOST_PATIENCE: Duration = Duration::from_secs(20);
 
-/// The number of events after which a history begins anew, whatever the server suggests.
+/// The number of events after which a history begins anew, against any suggestion of the server.
 const HISTORY_EVENTS: u32 = 8_000;
 
 /// The beginning of the mark of a history that is to begin anew, before the number of occurrences until then.
@@ -60,11 +60,11 @@ pub(crate) struct Waits {
     pool: Pool<Ended>,
     stops: BTreeMap<u64, WorkflowCancellationToken>,
     timers: u64,
-    /// The latest instant of all timers that went off.
+    /// The latest instant of all fired timers.
     reached: Moment,
-    /// The number of occurrences that were taken.
+    /// The number of taken occurrences.
     taken: u64,
-    /// True if it was noted that the history is to begin anew.
+    /// True if it was noted the history is to begin anew.
     is_long: bool,
 }
 
@@ -90,7 +90,7 @@ impl Waits {
         self.is_long
     }
 
-    /// Does what a driver commands at an instant.
+    /// Carries out a driver's commands at an instant.
     pub(crate) fn begin(&mut self, ctx: &WorkflowContext<RunWorkflow>, at: Moment, command: DriverCommand) {
         match command {
             DriverCommand::Work { key, name, queue, order } => {
@@ -189,8 +189,8 @@ impl Waits {
         self.timed(ctx, None, occurrence)
     }
 
-    /// Returns an occurrence with its time: when its work ended or it was due, else that of its workflow task, which a worker
-    /// that takes a run over may not know yet: then it is told that of the last decision.
+    /// Returns an occurrence with its time: when its work ended or it was due, else that of its workflow task, which a
+    /// worker taking a run over may not know yet: then it is told that of the last decision.
     fn timed(
         &mut self,
         ctx: &WorkflowContext<RunWorkflow>,
@@ -203,8 +203,8 @@ impl Waits {
     }
 }
 
-/// Has work done, however often its worker is lost. Work that is told to end ends with a report of that; without one it
-/// was never begun.
+/// Has work done, however often its worker is lost. Work told to end ends with a report of its end; without one it was
+/// never begun.
 async fn work(
     ctx: WorkflowContext<RunWorkflow>,
     stop: WorkflowCancellationToken,
@@ -241,7 +241,7 @@ pub(crate) fn now<W>(ctx: &WorkflowContext<W>) -> Moment {
     ctx.workflow_time().map_or_else(Moment::default, moment_of)
 }
 
-/// Returns an instant in milliseconds since 1970; one before that is 1970.
+/// Returns an instant in milliseconds since 1970; an earlier one is 1970.
 pub(crate) fn moment_of(time: SystemTime) -> Moment {
     let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
     Moment::from_millis(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))

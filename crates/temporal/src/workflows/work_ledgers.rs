@@ -10,11 +10,11 @@ use wf_engine::{FutureClaim, SharedLedgers, WorkClaim};
 use crate::workflows::workflow::RunWorkflow;
 
 tokio::task_local! {
-    /// The work that is under way in a task.
+    /// The work under way in a task.
     pub(crate) static CLAIMANT: Claimant;
 }
 
-/// Some work, and the workflow that ordered it.
+/// Some work, and the ordering workflow.
 #[derive(Clone)]
 pub(crate) struct Claimant {
     pub(crate) workflow: Option<Arc<WorkflowHandle<Client, RunWorkflow>>>,

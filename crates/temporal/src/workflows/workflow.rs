@@ -1,4 +1,4 @@
-//! The workflow of a run: it waits, and passes on what happens.
+//! The workflow of a run: it waits, and passes on the news.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -42,7 +42,7 @@ pub(crate) enum OutsideMessage {
 }
 
 impl RunWorkflow {
-    /// Creates a workflow that has not begun.
+    /// Creates a workflow not yet begun.
     pub fn new(objects: Objects, plans: Arc<RunPlans>) -> Self {
         Self { objects, plans, inbox: VecDeque::new(), driver: None, spec: None }
     }
@@ -65,7 +65,7 @@ impl RunWorkflow {
         !self.inbox.is_empty()
     }
 
-    /// Takes the first of the messages that wait.
+    /// Takes the first of the waiting messages.
     pub(crate) fn take_message(&mut self) -> Option<OutsideMessage> {
         self.inbox.pop_front()
     }
@@ -114,13 +114,13 @@ impl RunWorkflow {
         self.inbox.push_back(OutsideMessage::Cancel(reason));
     }
 
-    /// Takes what a named lock says.
+    /// Takes the answers of a named lock.
     #[signal(name = "lock")]
     pub fn lock(&mut self, _: &mut SyncWorkflowContext<Self>, notice: LockNotice) {
         self.inbox.push_back(OutsideMessage::Lock(notice));
     }
 
-    /// Refuses an answer that nobody waits for, or that no approver of the run has signed.
+    /// Refuses an unexpected answer, or one without a signature of an approver of the run.
     #[update_validator(answer)]
     fn check_answer(
         &self,
@@ -185,7 +185,7 @@ impl RunWorkflow {
         self.driver.as_ref().map_or(WorkWish::GoOn, |driver| driver.wish(key))
     }
 
-    /// Returns what whoever follows the run needs to know, once it is over.
+    /// Returns the news for the followers of the run, once it is over.
     #[query(name = "news")]
     pub fn news(&self, _: &WorkflowContextView, (): ()) -> Option<RunNews> {
         self.driver.as_ref().and_then(|driver| driver.news().ok())

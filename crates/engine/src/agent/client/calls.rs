@@ -9,13 +9,13 @@ use wf_model::ModelDefinition;
 /// The status of all refusals: clients do not repeat such a request.
 const BAD_REQUEST: u16 = 400;
 
-/// A request of a program that waits for its reply.
+/// A request of a program waiting for its reply.
 pub(super) struct PendingCall {
     pub(super) request: ModelRequest,
     pub(super) reply: oneshot::Sender<Result<ModelReply, CallRefusal>>,
 }
 
-/// The calls of a program: a queue in which its requests wait for their turn.
+/// The calls of a program: a queue where its requests wait for their turn.
 pub(super) struct CallQueue {
     pub(super) model: ModelDefinition,
     pub(super) queue: mpsc::Sender<PendingCall>,
@@ -41,7 +41,7 @@ impl ClientCalls for CallQueue {
     }
 }
 
-/// Refuses a request, so that the program does not repeat it.
+/// Refuses a request, so the program does not repeat it.
 pub(super) fn refuse(reason: String) -> CallRefusal {
     CallRefusal::new(BAD_REQUEST, reason)
 }

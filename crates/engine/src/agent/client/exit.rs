@@ -1,4 +1,4 @@
-//! The exit of a program, and the answer that it is held to.
+//! The exit of a program, and the answer it is held to.
 
 use super::process::ClientEnd;
 use wf_core::agent::client::ClientAnswer;
@@ -15,12 +15,12 @@ pub(super) struct ClientExit {
     pub(super) mistake: Option<String>,
 }
 
-/// The answer that is expected of a program.
+/// The answer expected of a program.
 #[derive(Clone, Copy)]
 pub(super) struct ClientContract<'a> {
     pub(super) engine: AgentEngine,
     pub(super) outputs: &'a [RequiredOutput],
-    /// The failure class of an error that it reports.
+    /// The failure class of an error it reports.
     pub(super) error_class: FailureClass,
     /// True if it repairs an answer: it does so once.
     pub(super) repairs: bool,

@@ -1,4 +1,4 @@
-//! The process of a program that works as an agent, and the socket that it calls the model on.
+//! The process of a program working as an agent, and the socket it calls the model on.
 
 use std::convert::Infallible;
 use std::io;
@@ -33,7 +33,7 @@ const OUTPUT_LIMIT: u64 = 1 << 30;
 /// The time limit of a program whose step has none.
 const NO_LIMIT: Duration = Duration::from_hours(24 * 365);
 
-/// A program that works as an agent.
+/// A program working as an agent.
 pub(super) struct ClientProcess {
     stop: watch::Sender<StopLevel>,
     /// The mask for its token, which it may print.
@@ -123,7 +123,7 @@ impl ClientProcess {
 }
 
 impl ClientSession {
-    /// Returns the instructions, and what is to be repaired.
+    /// Returns the instructions, and the mistake to repair.
     fn prompt(&self, session: &AgentSession) -> Result<String, WorkError> {
         let prompt = self.instructions.prompt();
         let Some(InvalidAnswer { mistake, answer }) = &self.repairs else {

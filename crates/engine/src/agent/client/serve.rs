@@ -28,7 +28,7 @@ pub(crate) struct ClientTurn {
     pub(crate) repairs: Option<InvalidAnswer>,
 }
 
-/// An event that a program's turn ends with.
+/// An event a program's turn ends with.
 enum ClientEvent {
     Call(PendingCall),
     End(Option<ClientEnd>),
@@ -129,7 +129,7 @@ impl AgentDialogue {
         let _ = waiting.reply.send(answer);
     }
 
-    /// Returns the results of the tool calls in the last reply that a request has, by position, and logs them.
+    /// Returns the results of the tool calls in the last reply a request has, by position, and logs them.
     fn take_results<'r>(&mut self, request: &'r ModelRequest) -> Vec<(u32, &'r ToolResult)> {
         let calls = self.reply.as_ref().map(|reply| reply.tool_calls.clone()).unwrap_or_default();
         let of_calls = (0_u32..).zip(&calls);
@@ -176,7 +176,7 @@ impl AgentSession {
         Ok(ends)
     }
 
-    /// True if any result of a program's tools is from outside: what a tool read is not known.
+    /// True if any result of a program's tools is from outside: the inputs of a tool are not known.
     fn client_reads_outside(&self) -> bool {
         let network = self.command.sandbox.as_ref().is_some_and(|sandbox| sandbox.network);
         network || !self.untrusted.is_empty()
@@ -218,7 +218,7 @@ impl AgentSession {
     }
 }
 
-/// Returns the result of a tool call that a request carries.
+/// Returns the result of a tool call a request carries.
 fn result_of<'a>(request: &'a ModelRequest, id: &str) -> Option<&'a ToolResult> {
     request.messages.iter().rev().find_map(|message| match message {
         Message::Tool { results } => results.iter().find(|result| result.id == id),

@@ -14,10 +14,10 @@ use wf_core::machine::{AgentRecord, ClientReply, InvalidAnswer};
 use wf_exec::WorkError;
 use wf_model::{AgentEngine, AgentWork};
 
-/// The number of requests that may wait; a program has to wait before it sends more.
+/// The maximum number of waiting requests; a program has to wait before it sends more.
 const QUEUE_LENGTH: usize = 16;
 
-/// The program of an agent, and the requests that it waits for.
+/// The program of an agent, and the requests it waits for.
 pub(in crate::agent) struct ClientSession {
     pub(super) engine: AgentEngine,
     /// The command of a program of the plan's author.
@@ -31,7 +31,7 @@ pub(in crate::agent) struct ClientSession {
     /// The replies that are recorded, for a program that begins anew after a crash. Each is given once.
     pub(super) recorded: Vec<ClientReply>,
     pub(super) last_request: Option<Sha256Digest>,
-    /// The time at which the last reply was given.
+    /// The time when the last reply was given.
     pub(super) replied: Moment,
     pub(super) process: Option<ClientProcess>,
     /// The answer that it is begun again to repair.
@@ -71,7 +71,7 @@ impl ClientSession {
         }))
     }
 
-    /// Adds the reply to the last request, for a program that begins anew: what it may do was decided while no program
+    /// Adds the reply to the last request, for a program beginning anew: what it may do was decided while no program
     /// ran, for example by a person.
     pub(super) fn add_last_reply(&mut self, reply: Sha256Digest, refusals: &Refusals) {
         let Some(request) = self.last_request else {
@@ -82,7 +82,7 @@ impl ClientSession {
         }
     }
 
-    /// Lets the program begin again to repair its answer: it asks anew, whatever it asked before.
+    /// Lets the program begin again to repair its answer: it asks anew, with any question before.
     pub(super) fn begin_repair(&mut self, invalid: &InvalidAnswer) {
         self.repairs = Some(invalid.clone());
         self.recorded.clear();
@@ -103,5 +103,5 @@ impl ClientSession {
     }
 }
 
-/// The reasons of the tool calls that a program must not execute, by position in the reply.
+/// The reasons of the tool calls a program must not execute, by position in the reply.
 pub(super) type Refusals = BTreeMap<u32, String>;

@@ -1,4 +1,4 @@
-//! The adopted processes: orphaned descendants that came to this process.
+//! The adopted processes: orphaned descendants now children of this process.
 
 use std::fs;
 use std::sync::atomic::Ordering;
@@ -7,16 +7,16 @@ use rustix::process::{Pid, WaitOptions};
 
 use super::{ADOPTS_ORPHANS, has_children, roots};
 
-/// Registers this process as the parent of all orphaned descendants, so that they can be found.
-/// Returns false if the system does not support that.
+/// Registers this process as the parent of all orphaned descendants, so they can be found. Returns false if the system
+/// does not support that.
 pub fn adopt() -> bool {
     let done = rustix::process::set_child_subreaper(Some(rustix::process::getpid())).is_ok();
     ADOPTS_ORPHANS.store(done, Ordering::Relaxed);
     done
 }
 
-/// True if this process has a child that it did not start itself, such as a step's background
-/// process. This reads one short file.
+/// True if this process has a child it did not start itself, such as a step's background process. This reads one short
+/// file.
 pub(crate) fn has_adopted() -> bool {
     if !ADOPTS_ORPHANS.load(Ordering::Relaxed) {
         return false;

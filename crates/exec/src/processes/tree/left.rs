@@ -10,7 +10,7 @@ use super::{
 use wf_base::redact::SecretMask;
 use wf_core::machine::{LeftProcess, LeftProcesses};
 
-/// Returns all living descendants that belong to no process started here and still running.
+/// Returns all living descendants belonging to no process started here and still running.
 pub(super) fn orphaned_descendants() -> Vec<LivingProcess> {
     if !has_adopted() {
         return Vec::new();
@@ -19,10 +19,10 @@ pub(super) fn orphaned_descendants() -> Vec<LivingProcess> {
     orphaned_among(&all_processes(), &roots(|roots| roots.clone()), me, &mark_of)
 }
 
-/// The longest command line that is kept, in characters.
+/// The longest kept command line, in characters.
 const MAX_COMMAND_CHARS: usize = 200;
 
-/// The processes that outlive the run, as they were when their attempts ended.
+/// The processes outliving the run, as they were when their attempts ended.
 static DETACHED: Mutex<Vec<LivingProcess>> = Mutex::new(Vec::new());
 
 /// Sets processes apart, which outlive this process with all that they start. They leave its control group, which
@@ -72,7 +72,7 @@ pub(crate) fn boot_id() -> String {
     fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default().trim().to_owned()
 }
 
-/// Returns those of the processes that an attempt left which are still running.
+/// Returns the living ones among the processes left by an attempt.
 pub fn running(left: &LeftProcesses) -> Vec<&LeftProcess> {
     let lives = |process: &&LeftProcess| {
         let living = process_by_id(process.pid).filter(|now| !now.zombie);

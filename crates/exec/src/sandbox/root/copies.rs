@@ -1,4 +1,4 @@
-//! Files of the workspace that appear with the bytes that were kept of them.
+//! Files of the workspace appearing with the bytes kept of them.
 //!
 //! They are files of a layer over the workspace. A mount over the file itself would not hold: whoever
 //! renames or replaces the file or a folder above it, from outside, moves that mount away.
@@ -13,8 +13,8 @@ use super::mount::{MountAccess, by_descriptor, new, open, open_without_links, ov
 use super::mounts::{SandboxViewBuilder, ViewError, scratch_size, view_error};
 use crate::sandbox::spec::KeptCopy;
 
-/// The most bytes that become files of the layer, which is in memory. Copies beyond that are mounted:
-/// a process can read them, and neither write nor replace them.
+/// The most bytes of the layer's files, in memory. Further copies are mounted: a process can read them, and neither
+/// write nor replace them.
 const MAX_LAYER_BYTES: u64 = 64 << 20;
 
 /// The workspace as it is, below the layer.
@@ -49,14 +49,14 @@ impl SandboxViewBuilder<'_> {
         MAX_LAYER_BYTES.min(scratch_size(self.sandbox).min(memory) / 4)
     }
 
-    /// Opens the copies that are shown.
+    /// Opens the shown copies.
     fn copies(&self) -> Result<Vec<(&KeptCopy, OwnedFd)>, ViewError> {
         let copies = self.sandbox.copies.iter();
         let opened = copies.map(|kept| Ok((kept, self.find(&kept.copy)?.0)));
         opened.collect::<io::Result<_>>().map_err(view_error(SHOW))
     }
 
-    /// Returns the copy that is shown in place of a file.
+    /// Returns the copy shown in place of a file.
     pub(super) fn copy_of(&self, place: &Path) -> Option<&Path> {
         let path = place.strip_prefix(self.canonical(&self.sandbox.root)?).ok()?;
         let kept = self.sandbox.copies.iter().find(|kept| kept.path == path)?;
@@ -121,8 +121,8 @@ fn opened_folder(root: &OwnedFd, folder: &Path, create: bool) -> io::Result<Opti
     }
 }
 
-/// Shows the folders beside copies as they are at any time, with what is mounted in them, and sockets
-/// so that they can be used.
+/// Shows the folders beside copies as they are at any time, with what is mounted in them, and sockets so they can be
+/// used.
 fn show_beside(place: &Path, copies: &[(&KeptCopy, OwnedFd)]) -> io::Result<()> {
     remount(Path::new(LOW), MountAccess::Read, true)?;
     let (low, root) = (open(Path::new(LOW))?, open(&new(place))?);

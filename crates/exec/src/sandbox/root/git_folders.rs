@@ -1,4 +1,4 @@
-//! Folders of git outside of the workspace that appear as they were when the run began.
+//! Folders of git outside of the workspace appearing as they were when the run began.
 //!
 //! ```text
 //! HEAD, index, packed-refs …           the files that were kept
@@ -20,7 +20,7 @@ use super::mounts::{SandboxViewBuilder, ViewError, view_error};
 use crate::originals::GitPart;
 use crate::sandbox::spec::KeptGitFolder;
 
-/// The largest file that is copied, in bytes; a larger one is mounted.
+/// The largest copied file, in bytes; a larger one is mounted.
 const MAX_COPIED_BYTES: u64 = 1 << 20;
 
 /// The folder of objects.
@@ -30,7 +30,7 @@ const OBJECTS: &str = "objects";
 const SHOW: &str = "show git as it was when the run began";
 
 impl SandboxViewBuilder<'_> {
-    /// Shows the kept folders of git. One that is gone is left out.
+    /// Shows the kept folders of git. One no longer there is left out.
     pub(super) fn show_git_folders(&self) -> Result<(), ViewError> {
         let mut all: Vec<&KeptGitFolder> = self.sandbox.git_folders.iter().collect();
         // That of a linked work tree is in the common one.
@@ -72,7 +72,7 @@ fn show_present(present: &OwnedFd, place: &Path) -> Result<(), ViewError> {
     Ok(())
 }
 
-/// Puts the kept files into a folder. What another check just writes anew is passed over.
+/// Puts the kept files into a folder. Files another check just writes anew are passed over.
 fn restore(from: &Path, to: &Path) -> io::Result<()> {
     for entry in fs::read_dir(from)? {
         let entry = entry?;

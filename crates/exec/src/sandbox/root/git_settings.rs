@@ -1,4 +1,4 @@
-//! The only part of the user's own settings of git that a sandbox shows: which repositories of other users the user trusts.
+//! The only part of the user's own settings of git that a sandbox shows: the trusted repositories of other users.
 
 use std::fs;
 use std::io;
@@ -7,7 +7,7 @@ use std::path::Path;
 use super::mount::new;
 use super::mounts::{SandboxViewBuilder, ViewError, view_error};
 
-/// The files below the home folder that git reads. Those that are shown are the user's own.
+/// The files git reads below the home folder. Those shown are the user's own.
 const FILES: [&str; 2] = [".gitconfig", ".config/git/config"];
 
 impl SandboxViewBuilder<'_> {

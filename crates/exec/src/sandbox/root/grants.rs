@@ -1,4 +1,4 @@
-//! The writable parts of the workspace: what a grant names, and nothing that a link leads to.
+//! The writable parts of the workspace: what a grant names, and nothing a link leads to.
 //!
 //! A link in a grant would be the choice of whoever made it, for example an earlier step that may write
 //! the folder around it. So grants are opened without following links.
@@ -15,7 +15,7 @@ use super::mount::{MountAccess, OLD_ROOT, beneath, bind, by_descriptor, open_wit
 use super::mounts::{ViewError, view_error};
 use crate::sandbox::control::plain;
 
-/// Makes parts of a folder that is shown at a place writable: parents first, so that the closest name decides.
+/// Makes parts of a folder shown at a place writable: parents first, so the closest name decides.
 pub(super) fn show_writable(
     root: &OwnedFd,
     place: &Path,
@@ -46,7 +46,7 @@ pub(super) fn show_writable(
 /// A part of the workspace: the name it was asked for by, its place, itself, and the access to it.
 type GrantedPart<'a> = (&'a String, PathBuf, OwnedFd, MountAccess);
 
-/// Opens the control files that exist: where they are, also behind links.
+/// Opens the existing control files: where they are, also behind links.
 fn control_parts<'a>(
     root: &OwnedFd,
     place: &Path,
@@ -66,8 +66,8 @@ fn control_parts<'a>(
     Ok(parts)
 }
 
-/// Opens what a grant names. A missing folder is created. `None`: a missing file, which can be created in the folder of
-/// another grant.
+/// Opens the target of a grant. A missing folder is created. `None`: a missing file, which can be created in the folder
+/// of another grant.
 fn open_grant(root: &OwnedFd, path: &str, grants: &[String]) -> Result<Option<OwnedFd>, ViewError> {
     let failed = |error| view_error(&format!("make `{path}` writable"))(error);
     match open_without_links(root, Path::new(path)) {
@@ -95,7 +95,7 @@ fn is_mark_of_repository(path: &str) -> bool {
     Path::new(path).file_name().is_some_and(|name| name == ".git" || name == "HEAD")
 }
 
-/// True if the last part of a path has an extension that begins with a letter, and no `/` says that it is a folder.
+/// True if the last part of a path has an extension beginning with a letter, and no `/` says it is a folder.
 fn is_named_like_file(path: &str) -> bool {
     let extension = Path::new(path).extension().and_then(|extension| extension.to_str());
     let is_word =

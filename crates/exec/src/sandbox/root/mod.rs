@@ -1,11 +1,11 @@
-//! The view of files in a sandbox: a new root, in which only what is requested is mounted.
+//! The view of files in a sandbox: a new root, with nothing but the requested mounts.
 //!
 //! ```text
 //! spec ──▶ view: which parts of the system;  grants: which parts of the workspace ──▶ mounts ──▶ mount, one by one
 //!          copies, git_folders, git_settings: what appears as it was;  programs: only those that are named
 //! ```
 //!
-//! It is used by the inner stage, and by who must know beforehand what a sandbox hides.
+//! It is used by the inner stage, and to know beforehand the files a sandbox hides.
 //! **Invariant:** no link is followed where it could lead out of what is shown. **Invariant:** what `private` finds and
 //! what `places` never shows stays hidden, whatever a grant says.
 //!

@@ -1,4 +1,4 @@
-//! Single mounts, and lookups that follow no links where links must not lead.
+//! Single mounts, and lookups following no links where links must not lead.
 
 use std::ffi::{CString, OsString};
 use std::fs;
@@ -177,7 +177,7 @@ pub(super) fn devices() -> io::Result<()> {
     Ok(())
 }
 
-/// Mounts a writable folder whose content is discarded.
+/// Mounts a writable folder with a discarded content.
 pub(super) fn scratch(name: &str, at: &Path) -> io::Result<()> {
     let from = Path::new("/scratch").join(name);
     fs::create_dir(&from)?;
@@ -259,9 +259,9 @@ pub(super) fn bind(source: &OwnedFd, place: &Path, access: MountAccess) -> Resul
     shown().map_err(|error| format!("the sandbox cannot show {}: {error}", place.display()))
 }
 
-/// Mounts the processes of the sandbox. Returns true if their number is limited here: newer systems
-/// give each process namespace its own maximum. A control group would work everywhere, but entering
-/// one takes longer than everything else that a sandbox needs.
+/// Mounts the processes of the sandbox. Returns true if their number is limited here: newer systems give each process
+/// namespace its own maximum. A control group would work everywhere, but entering one takes longer than everything else
+/// a sandbox needs.
 pub(super) fn processes() -> io::Result<bool> {
     let at = new(Path::new("/proc"));
     fs::create_dir_all(&at)?;

@@ -1,4 +1,4 @@
-//! Builds the view: a new root that contains only what is shown.
+//! Builds the view: a new root with nothing but the shown files.
 //!
 //! The old root stays reachable below [`OLD_ROOT`] until the end, and everything is found there through
 //! an open descriptor: the target of a name cannot change between lookup and mount.
@@ -32,7 +32,7 @@ pub(super) type ViewError = String;
 pub(crate) struct SandboxView {
     pub(crate) isolation: Vec<IsolationKind>,
     pub(crate) programs: Option<Vec<PathBuf>>,
-    /// All writable paths that exist.
+    /// All existing writable paths.
     pub(crate) writable: Vec<PathBuf>,
 }
 
@@ -54,7 +54,7 @@ pub(crate) fn enter(order: &SandboxOrder) -> Result<SandboxView, ViewError> {
     Ok(SandboxView { isolation, programs, writable })
 }
 
-/// A view that is being built.
+/// A view being built.
 pub(super) struct SandboxViewBuilder<'a> {
     pub(super) sandbox: &'a SandboxSpec,
     old: OwnedFd,
@@ -316,7 +316,7 @@ impl<'a> SandboxViewBuilder<'a> {
         self.canonical(path).unwrap_or_else(|| path.to_path_buf())
     }
 
-    /// Removes execute permission from everything that a step can write, and from the workspace.
+    /// Removes execute permission from everything a step can write, and from the workspace.
     pub(super) fn make_inert(&self) -> Result<(), ViewError> {
         let failed = view_error("protect writable paths");
         let mut places: Vec<PathBuf> = ["/tmp", "/var/tmp", "/dev/shm"].map(PathBuf::from).into();

@@ -1,6 +1,6 @@
-//! The parts of the system that every sandbox shows, and those that none shows.
+//! The parts of the system every sandbox shows, and those that none shows.
 
-/// Folders of the system that contain programs and their data. Links among them are shown as links.
+/// Folders of the system containing programs and their data. Links among them are shown as links.
 pub(super) const SYSTEM_FOLDERS: [&str; 12] = [
     "/usr",
     "/bin",
@@ -34,7 +34,7 @@ pub(super) const PUBLIC: [&str; 8] = [
     "/usr/share",
 ];
 
-/// Folders below the home folder that contain programs and their data, and no secrets.
+/// Folders below the home folder containing programs and their data, and no secrets.
 pub(crate) const TOOL_FOLDERS: [&str; 31] = [
     ".asdf",
     ".bun",
@@ -82,7 +82,7 @@ pub(super) const EMPTY_FILES: [&str; 8] = [
     "/etc/sudoers",
 ];
 
-/// Folders of the system that contain secrets: they appear empty.
+/// Folders of the system containing secrets: they appear empty.
 pub(super) const EMPTY_FOLDERS: [&str; 8] = [
     "/etc/docker",
     "/etc/kubernetes",
@@ -94,9 +94,9 @@ pub(super) const EMPTY_FOLDERS: [&str; 8] = [
     "/etc/NetworkManager/system-connections",
 ];
 
-/// The devices that a program may use.
+/// The devices a program may use.
 pub(super) const DEVICES: [&str; 6] = ["null", "zero", "full", "random", "urandom", "tty"];
 
-/// The folders of programs that no `PATH` names.
+/// The folders of programs no `PATH` names.
 pub(super) const PROGRAM_FOLDERS: [&str; 6] =
     ["/usr/local/bin", "/usr/local/sbin", "/usr/bin", "/usr/sbin", "/bin", "/sbin"];

@@ -1,9 +1,9 @@
-//! The files of the system that the user of wf can read and other users cannot.
+//! The files of the system the user of wf can read and other users cannot.
 //!
-//! A confined process has the user of wf, and cannot lose that user's rights in a namespace: the
-//! system does not let it drop a group there. So files that only this user, or one of its groups,
-//! can read are hidden from the view. Finding them means listing every folder of the system, which
-//! takes longer than everything else that a sandbox needs: it is done once for many sandboxes.
+//! A confined process has the user of wf, and cannot lose that user's rights in a namespace: the system does not let it
+//! drop a group there. So files that only this user, or one of its groups, can read are hidden from the view. Finding
+//! them means listing every folder of the system, which takes longer than everything else a sandbox needs: it is done
+//! once for many sandboxes.
 
 use std::ffi::OsStr;
 use std::fs::{self, DirEntry, Metadata};
@@ -121,8 +121,8 @@ fn is_reached(path: &Path) -> bool {
     may(Access::READ_OK) || path.is_dir() && may(Access::EXEC_OK)
 }
 
-/// Returns the paths to hide so that only granted private files are seen: of a private folder that
-/// contains a granted path, all the rest. `shown` maps a path to its place in the view.
+/// Returns the paths to hide so that only granted private files are seen: of a private folder containing a granted
+/// path, all the rest. `shown` maps a path to its place in the view.
 pub(super) fn but(
     granted: &[PathBuf],
     mut private: Vec<PathBuf>,

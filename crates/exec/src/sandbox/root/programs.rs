@@ -1,8 +1,7 @@
 //! The view of a sandbox with restricted programs.
 //!
-//! The folders of programs contain nothing else; writable files cannot be executed; and Landlock
-//! refuses to execute all other files. Each of these alone could be circumvented: a loader executes
-//! any file that it can map.
+//! The folders of programs contain nothing else; writable files cannot be executed; and Landlock refuses to execute all
+//! other files. Each of these alone could be circumvented: a loader executes any file it can map.
 
 use std::fs;
 use std::os::fd::OwnedFd;
@@ -15,7 +14,7 @@ use super::places::PROGRAM_FOLDERS;
 /// The folders of program loaders.
 const LOADER_FOLDERS: [&str; 4] = ["/lib", "/lib64", "/usr/lib", "/usr/lib64"];
 
-/// A program that may be executed.
+/// An executable program.
 struct AllowedProgram {
     /// The path of its lookup.
     name: PathBuf,

@@ -1,4 +1,4 @@
-//! The parts of the system that a sandbox shows, as far as they follow from the request alone.
+//! The parts of the system a sandbox shows, as far as they follow from the request alone.
 
 use std::path::{Path, PathBuf};
 

@@ -51,15 +51,15 @@ impl LentFolder {
         written.map_err(unable("write to", &refs))
     }
 
-    /// Returns the well-formed secrets that the process has written so far, for the mask.
-    /// [`LentFolder::written_secrets`] reports malformed ones.
+    /// Returns the well-formed secrets the process has written so far, for the mask. [`LentFolder::written_secrets`]
+    /// reports malformed ones.
     pub fn so_far(&self) -> Vec<SecretText> {
         let entries = fs::read_dir(self.out()).into_iter().flatten().flatten();
         let bytes = entries.take(MAX_SECRETS).filter_map(|entry| read(&entry.path()).ok());
         bytes.filter_map(|bytes| value(bytes).ok()).collect()
     }
 
-    /// Returns the secrets that the process wrote, once it has exited.
+    /// Returns the secrets the process wrote, once it has exited.
     pub fn written_secrets(&self) -> Result<Vec<(RefId, SecretText)>, ConnectionSecretError> {
         let out = self.out();
         let wrong = |reason: String| ConnectionSecretError::Written(reason);

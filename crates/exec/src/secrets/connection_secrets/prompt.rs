@@ -1,9 +1,9 @@
-//! Secrets that a setup asks for in a browser: the setup says what it waits for, another process hands the value over,
-//! and the setup takes it away at once.
+//! Secrets a setup asks for in a browser: the setup says what it waits for, another process hands the value over, and
+//! the setup takes it away at once.
 //!
-//! The two meet in `<state>/secrets/.prompts/CONNECTION/`, which only the owner can read. `REF.json` describes a prompt, and
-//! the setup has it locked, so a prompt ends with its process, however that ends. `REF` is the value; once it was taken, the
-//! file is empty, and says that no other value is wanted.
+//! The two meet in `<state>/secrets/.prompts/CONNECTION/`, which only the owner can read. `REF.json` describes a
+//! prompt, and the setup has it locked, so a prompt ends with its process, however that ends. `REF` is the value; once
+//! it was taken, the file is empty, and says no other value is wanted.
 //!
 //! **Invariant:** a prompt is answered once: a value appears whole, and never in the place of another.
 
@@ -24,12 +24,12 @@ use wf_base::time::Moment;
 /// The folder of all prompts, below that of the secrets.
 const PROMPTS: &str = ".prompts";
 
-/// A secret that a setup waits for. It has no value.
+/// A secret a setup waits for. It has no value.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SecretPrompt {
-    /// The connection that is set up.
+    /// The connection set up.
     pub connection: PlanId,
-    /// The id that stands for the secret.
+    /// The id standing for the secret.
     pub ref_id: RefId,
     /// A description of the secret, by the skill.
     pub label: String,
@@ -115,7 +115,7 @@ impl OpenPrompt {
     }
 }
 
-/// Returns the prompts that wait for a value, in order.
+/// Returns the prompts waiting for a value, in order.
 pub fn secret_prompts(state: &Path) -> Vec<SecretPrompt> {
     let folders = fs::read_dir(state.join("secrets").join(PROMPTS)).into_iter().flatten().flatten();
     let files = folders.flat_map(|folder| fs::read_dir(folder.path()).into_iter().flatten().flatten());
@@ -129,7 +129,7 @@ pub fn secret_prompts(state: &Path) -> Vec<SecretPrompt> {
     prompts
 }
 
-/// Hands the value of a secret over to the setup that waits for it.
+/// Hands the value of a secret over to the setup waiting for it.
 pub fn enter_secret(
     state: &Path,
     connection: &PlanId,

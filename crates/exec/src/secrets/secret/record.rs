@@ -16,7 +16,7 @@ const FILE: &str = "secrets.ndjson";
 
 const SALT_BYTES: usize = 16;
 
-/// A secret that a step was given.
+/// A secret a step was given.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct SecretRecord {
     name: EnvName,

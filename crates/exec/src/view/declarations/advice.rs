@@ -1,4 +1,4 @@
-//! Advice about the products that a plan declares, given before a run: what they will do to its checks.
+//! Advice about the products a plan declares, given before a run: their later effects on its checks.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ const MAX_NAMED: usize = 8;
 /// Advice about the products of a plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ProductAdvice {
-    /// A step may write the whole workspace, and says of nothing that it makes it: checks see none of what it changes.
+    /// A step may write the whole workspace, and says of nothing it makes it: checks see none of its changes.
     Nothing { step: Name },
     /// The steps may change everything, and a check fixes nothing: its pass is at most `reported`.
     Everything {
@@ -26,7 +26,7 @@ pub enum ProductAdvice {
         /// Files that it could fix.
         held: Vec<PathBuf>,
     },
-    /// A check names a file that a step may change, since it is declared literally.
+    /// A check names a file a step may change, since it is declared literally.
     CheckInput {
         /// The step of the check; `None`: a check of the plan itself.
         step: Option<Name>,
@@ -94,14 +94,14 @@ pub fn product_advice(
     advice
 }
 
-/// Returns the files that exist of those which steps declare by their names.
+/// Returns the existing files steps declare by their names.
 fn literal_files(plan: &Arc<Plan>, root: &Path) -> Vec<PathBuf> {
     let globs = plan.steps().iter().flat_map(|step| step.writes.iter().chain(&step.artifacts));
     let paths = globs.filter(|glob| glob.refs().is_empty()).map(|glob| PathBuf::from(glob.source()));
     paths.filter(|path| root.join(path).is_file()).collect()
 }
 
-/// Returns the first file of a harness that the products of a step cover.
+/// Returns the first file of a harness the products of a step cover.
 fn harness_of(
     step: &Step,
     files: &[PathBuf],

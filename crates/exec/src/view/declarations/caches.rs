@@ -1,6 +1,6 @@
 //! The caches of interpreters and build tools: no product of a step, unless it names them.
 //!
-//! A cache is made anew from the files that it caches, so a check does as well without it. One that a step left could hold
+//! A cache is made anew from the files it caches, so a check does as well without it. One a step left could hold
 //! another program than its source, and no check would notice.
 
 use std::path::Path;
@@ -13,7 +13,7 @@ enum CacheName {
     Ending(&'static str),
 }
 
-/// The known caches, each with the programs that write it.
+/// The known caches, each with the programs writing it.
 const CACHES: [CacheName; 4] = [
     // Python, which loads it in place of the source.
     CacheName::Folder("__pycache__"),
@@ -25,8 +25,8 @@ const CACHES: [CacheName; 4] = [
     CacheName::Folder("target"),
 ];
 
-/// True if a path is that of a cache, or in one, that no declaration names. `declared` is the text of the declaration that
-/// covers the path: a glob, or a folder.
+/// True if a path is that of a cache, or in one, that no declaration names. `declared` is the text of the declaration
+/// covering the path: a glob, or a folder.
 pub(super) fn is_unnamed_cache(path: &Path, declared: &str) -> bool {
     // `**/report.json` names a file, wherever that is.
     let is_file = !declared.is_empty() && path.file_name() == Path::new(declared).file_name();

@@ -12,9 +12,9 @@ use super::declared::family;
 use crate::disk::files;
 use wf_model::Plan;
 
-/// The files that a plan, and all plans that it uses, declare as `data`, in a workspace.
+/// The files a plan, and all plans it uses, declare as `data`, in a workspace.
 ///
-/// **Invariant:** a program is none of them, whatever matches it: what is executed is bound.
+/// **Invariant:** a program is none of them, whatever matches it: the executed bytes are bound.
 #[derive(Clone, Debug, Default)]
 pub struct DataFiles {
     globs: Vec<GlobSet>,
@@ -22,7 +22,7 @@ pub struct DataFiles {
 }
 
 impl DataFiles {
-    /// Collects the declarations of a plan, for a workspace that is given later.
+    /// Collects the declarations of a plan, for a workspace given later.
     pub(super) fn of_plan(plan: &Arc<Plan>) -> Self {
         let globs = family(plan).into_iter().flat_map(|plan| &plan.parts().data);
         Self { globs: files::globs(globs.map(String::as_str)), root: PathBuf::new() }

@@ -11,7 +11,7 @@ use crate::disk::files;
 use crate::processes::environment;
 use wf_model::{Check, JsonObject, Plan, Step, UNMEANT_PATHS, claimed_path};
 
-/// The declared products of the steps of a plan and of all plans that it uses.
+/// The declared products of the steps of a plan and of all plans it uses.
 ///
 /// A step may write more than it makes: `allow.write` is permission, and says what is a product only where the step has no
 /// `writes`; then a granted folder stands for what is in it, except what git ignores, and a grant of the whole workspace for
@@ -19,9 +19,9 @@ use wf_model::{Check, JsonObject, Plan, Step, UNMEANT_PATHS, claimed_path};
 #[derive(Clone, Debug, Default)]
 pub(crate) struct DeclaredProducts {
     globs: Vec<ProductGlob>,
-    /// The paths that are declared literally.
+    /// The paths declared literally.
     exact: BTreeSet<PathBuf>,
-    /// The granted files and folders that are products.
+    /// The granted products.
     grants: Vec<PathBuf>,
     /// Additional approved products, which never include a repository.
     approved: Vec<GlobSet>,
@@ -70,7 +70,7 @@ impl DeclaredProducts {
         &self.grants
     }
 
-    /// Returns what git ignored when the run began.
+    /// Returns the ignored files of the beginning of the run.
     pub(crate) fn ignored(&self) -> &IgnoreRules {
         &self.ignored
     }
@@ -82,7 +82,7 @@ impl DeclaredProducts {
         self
     }
 
-    /// Adds the declarations of a used plan, now that its parameters are known.
+    /// Adds the declarations of a used plan, now its parameters are known.
     pub(crate) fn with(&self, plan: &Arc<Plan>, params: &JsonObject) -> Self {
         let mut all = Self::new(plan, params);
         all.globs.extend(self.globs.iter().cloned());
@@ -94,12 +94,12 @@ impl DeclaredProducts {
         all
     }
 
-    /// Adds what git ignores.
+    /// Adds the files ignored by git.
     pub(crate) fn without_ignored(self, ignored: IgnoreRules) -> Self {
         Self { ignored: Arc::new(ignored), ..self }
     }
 
-    /// Tells programs among the data, which an approval binds all the same, by the workspace that they lie in.
+    /// Tells programs among the data, which an approval binds all the same, by the workspace they lie in.
     pub(crate) fn in_workspace(self, root: &Path) -> Self {
         Self { data: self.data.in_workspace(root), ..self }
     }
@@ -123,13 +123,13 @@ impl DeclaredProducts {
         self.exact.contains(path)
     }
 
-    /// True if the declarations cover the whole workspace: any name that no one could mean.
+    /// True if the declarations cover the whole workspace: any name no one could mean.
     pub(crate) fn has_everything(&self) -> bool {
         self.globs.iter().any(|glob| covers_everything(&glob.set))
     }
 
-    /// True if a granted file or folder makes a path a product. Excludes the repository in a folder: no sandbox makes it
-    /// writable that way.
+    /// True if a granted file or folder makes a path a product. Excludes the repository in a folder: no sandbox makes
+    /// it writable so.
     fn is_granted(&self, grant: &Path, path: &Path) -> bool {
         let repository = |path: &Path| path.iter().any(|part| part == ".git");
         let Ok(below) = path.strip_prefix(grant) else {
@@ -150,7 +150,7 @@ pub fn is_everything(glob: &str) -> bool {
     files::globs(std::iter::once(glob)).iter().any(covers_everything)
 }
 
-/// Returns the declared products of the steps of a plan and of all plans that it uses, as globs.
+/// Returns the declared products of the steps of a plan and of all plans it uses, as globs.
 pub fn products(plan: &Arc<Plan>, params: &JsonObject) -> Vec<String> {
     let (mut globs, grants) = declarations(plan, params);
     for granted in grants {
@@ -162,8 +162,8 @@ pub fn products(plan: &Arc<Plan>, params: &JsonObject) -> Vec<String> {
     globs
 }
 
-/// Returns the globs of the declared products, sorted, and the granted files and folders that are products, of the steps of a
-/// plan and of all plans that it uses.
+/// Returns the globs of the declared products, sorted, and the granted files and folders that are products, of the
+/// steps of a plan and of all plans it uses.
 fn declarations(plan: &Arc<Plan>, params: &JsonObject) -> (Vec<String>, Vec<PathBuf>) {
     let (mut globs, mut grants) = (Vec::new(), Vec::new());
     for (at, plan) in family(plan).into_iter().enumerate() {
@@ -178,7 +178,7 @@ fn declarations(plan: &Arc<Plan>, params: &JsonObject) -> (Vec<String>, Vec<Path
     (globs, grants)
 }
 
-/// Returns a test for the paths that a step, or a plan that it uses, declares to make or change.
+/// Returns a test for the paths a step, or a plan it uses, declares to make or change.
 pub fn declared_by(step: &Step, params: &JsonObject) -> impl Fn(&Path) -> bool + use<> {
     let used = step.work.plans_used().into_iter();
     let of_plans: Vec<_> = used.map(|plan| DeclaredProducts::new(plan, &JsonObject::new())).collect();
@@ -187,12 +187,12 @@ pub fn declared_by(step: &Step, params: &JsonObject) -> impl Fn(&Path) -> bool +
     move |path| own.has(path) || of_plans.iter().any(|plan| plan.has(path))
 }
 
-/// Returns the glob that matches exactly this path.
+/// Returns the glob matching exactly this path.
 pub fn exactly(path: &Path) -> String {
     globset::escape(&path.display().to_string())
 }
 
-/// Returns a plan and all plans that it uses, each once.
+/// Returns a plan and all plans it uses, each once.
 pub fn family(plan: &Arc<Plan>) -> Vec<&Arc<Plan>> {
     let mut all = vec![plan];
     let mut at = 0;
@@ -234,7 +234,7 @@ pub(super) fn declares_nothing(step: &Step) -> bool {
     !declares && grants.any(is_whole)
 }
 
-/// Returns the paths that a step may write in its sandbox, for all its alternatives, if these say what it makes: not the
+/// Returns the paths a step may write in its sandbox, for all its alternatives, if these say what it makes: not the
 /// whole workspace, and nothing beside `writes`.
 fn granted_products(step: &Step) -> impl Iterator<Item = PathBuf> {
     let allowed = step.ways().filter(|step| step.writes.is_empty()).flat_map(Step::permissions);

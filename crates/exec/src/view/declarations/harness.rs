@@ -1,6 +1,7 @@
 //! Files that are by convention part of what judges the work: a warning where a step may change them, never a rule.
 //!
-//! No verdict depends on this list: what a check keeps follows from its own words, from git and from what steps declare.
+//! No verdict depends on this list: the files kept for a check follow from its own words, from git and from the
+//! declarations of steps.
 
 use std::ffi::OsStr;
 use std::path::Path;

@@ -1,7 +1,7 @@
 //! The files below granted folders that git ignores: they are no products of a step that may write them.
 //!
-//! The rules are those of the files `.gitignore` as they were when the run began: a step that edits one changes nothing of
-//! what its checks see. What a folder's own `.git/info/exclude`, or the user's settings, ignore does not count.
+//! The rules are those of the files `.gitignore` as they were when the run began: an edit by a step changes nothing in
+//! the view of its checks. What a folder's own `.git/info/exclude`, or the user's settings, ignore does not count.
 
 use std::fs;
 use std::io::Read as _;
@@ -18,7 +18,7 @@ use crate::manifest::WorkspaceManifest;
 /// The name of the files with patterns.
 const IGNORE_FILE: &str = ".gitignore";
 
-/// The most bytes that are read of one.
+/// The most bytes read of one.
 const MAX_IGNORE_BYTES: u64 = 1 << 20;
 
 /// A file of patterns.

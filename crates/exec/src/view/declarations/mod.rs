@@ -1,4 +1,4 @@
-//! The declarations of a plan about files: those that its steps make, those that its checks name, and those that nothing declares.
+//! The declarations of a plan about files: those its steps make, those its checks name, and undeclared ones.
 //!
 //! ```text
 //! plan ──▶ named: the paths in the text of a check;  declared: the products of steps, without data and caches

@@ -1,4 +1,4 @@
-//! The paths that the text of a check names.
+//! The paths the text of a check names.
 
 use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
@@ -9,8 +9,8 @@ use wf_model::{Check, CheckProbe};
 /// The longest name of a file, in bytes.
 const MAX_NAME_BYTES: usize = 255;
 
-/// Returns the paths that a check names literally, relative to the workspace. The targets of
-/// variables and patterns are not included.
+/// Returns the paths a check names literally, relative to the workspace. The targets of variables and patterns are not
+/// included.
 pub(crate) fn paths(check: &Check) -> BTreeSet<PathBuf> {
     let texts: Vec<String> = match &check.probe {
         None => Vec::new(),
@@ -28,8 +28,8 @@ pub(crate) fn paths(check: &Check) -> BTreeSet<PathBuf> {
     paths.chain(whole.filter(|path| path.parent().is_some())).collect()
 }
 
-/// Returns the paths that a check may start or load by what it names: those of [`paths`], those below a folder that its
-/// script changes to, and the files of modules and folders that an interpreter starts. Most of them do not exist.
+/// Returns the paths a check may start or load by what it names: those of [`paths`], those below a folder its script
+/// changes to, and the files of modules and folders an interpreter starts. Most of them do not exist.
 pub(crate) fn relied_paths(check: &Check) -> BTreeSet<PathBuf> {
     let mut found = paths(check);
     if let Some(CheckProbe::Run(script)) = &check.probe {
@@ -44,7 +44,7 @@ pub(crate) fn relied_paths(check: &Check) -> BTreeSet<PathBuf> {
     found
 }
 
-/// Returns the files that an interpreter starts for a module or a folder, given by the path or by the name.
+/// Returns the files an interpreter starts for a module or a folder, given by the path or by the name.
 fn files_of_module(path: &Path) -> Vec<PathBuf> {
     let Some(name) = path.file_name().and_then(|name| name.to_str()) else { return Vec::new() };
     let module = path.with_file_name(name.replace('.', "/"));
@@ -57,7 +57,7 @@ fn files_of_module(path: &Path) -> Vec<PathBuf> {
     .into()
 }
 
-/// Returns the paths named in a text that is run in a folder, both relative to the workspace.
+/// Returns the paths named in a text run in a folder, both relative to the workspace.
 pub(crate) fn in_text(text: &str, cwd: &Path) -> Vec<PathBuf> {
     let all = words(text).into_iter().chain(shell_words(text));
     let paths = all.filter_map(|word| below(&cwd.join(word)));
@@ -73,8 +73,8 @@ fn words(text: &str) -> Vec<String> {
     words.map(str::to_owned).collect()
 }
 
-/// Splits a text into the words that a shell reads, without their quotes. Patterns are left out, and words with a variable
-/// other than the folder in which it runs.
+/// Splits a text into the words a shell reads, without their quotes. Patterns are left out, and words with a variable
+/// other than the folder where it runs.
 fn shell_words(text: &str) -> Vec<String> {
     let (mut words, mut word, mut quote) = (Vec::new(), String::new(), None);
     let mut letters = text.chars();

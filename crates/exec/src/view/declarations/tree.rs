@@ -1,4 +1,4 @@
-//! The files of a workspace that an approval covers, each with the digest of its content.
+//! The files of a workspace an approval covers, each with the digest of its content.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -16,10 +16,10 @@ const APPROVAL_SUFFIX: &str = ".approval.json";
 /// The list of approvers, which is read whenever an approval is used.
 const APPROVERS_FILE: &str = "approvers.yaml";
 
-/// Returns the files of a workspace that an approval covers, in order: all except declared ones
-/// (`products`, as globs), data, the repository, and the approvals themselves. The content of a link is
-/// its target path. `tracked` are the files in git; `None`: there is no repository, and all files
-/// count. The folders in `apart`, the state and the keys, are not part of the workspace.
+/// Returns the files of a workspace an approval covers, in order: all except declared ones (`products`, as globs),
+/// data, the repository, and the approvals themselves. The content of a link is its target path. `tracked` are the
+/// files in git; `None`: there is no repository, and all files count. The folders in `apart`, the state and the keys,
+/// are not part of the workspace.
 pub fn tree(
     root: &Path,
     apart: &[PathBuf],

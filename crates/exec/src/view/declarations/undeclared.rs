@@ -7,7 +7,7 @@ use super::writers::named_by;
 use wf_base::name::Name;
 use wf_model::{JsonObject, Plan};
 
-/// An undeclared file that is named by both a check and a step.
+/// An undeclared file named by both a check and a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UndeclaredFile {
     /// The step of the check; `None`: a check of the plan itself.
@@ -15,12 +15,12 @@ pub struct UndeclaredFile {
     pub check: Name,
     /// The file, relative to the workspace.
     pub path: PathBuf,
-    /// The step that names it.
+    /// The step naming it.
     pub maker: Name,
 }
 
-/// Returns the files that checks of a plan read and that steps seem to create without a
-/// declaration: missing files that the texts of both name.
+/// Returns the files that checks of a plan read and that steps seem to create without a declaration: missing files the
+/// texts of both name.
 pub fn undeclared_files(plan: &Arc<Plan>, root: &Path) -> Vec<UndeclaredFile> {
     let declared = DeclaredProducts::new(plan, &JsonObject::new());
     let steps = plan.steps().iter();

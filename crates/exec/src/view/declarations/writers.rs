@@ -1,8 +1,8 @@
-//! The files that steps of a run could have written, whatever they declare.
+//! The files steps of a run could have written, with any declaration.
 //!
-//! Nobody can say who wrote a file. A confined step writes nothing but what it is granted, and is taken to have written all of
-//! that, unless it says which files it makes; a step that is not confined may write everything, and is taken to have written what
-//! its own text names. All else was changed beside the run.
+//! The writer of a file is unknown. A confined step writes nothing but what it is granted, and is taken to have written
+//! all of that, unless it says which files it makes; a step not confined may write everything, and is taken to have
+//! written what its own text names. All else was changed beside the run.
 
 use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
@@ -13,23 +13,23 @@ use super::named;
 use wf_model::expr::Template;
 use wf_model::{Check, Plan, Step, StepWork};
 
-/// The files that the steps of a plan, and of all plans that it uses, could write.
+/// The files the steps of a plan, and of all plans it uses, could write.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct StepWriters {
     /// The files and folders that confined steps may write.
     grants: Vec<PathBuf>,
     /// The files and folders that confined steps may write which do not say what they make.
     vague_grants: Vec<PathBuf>,
-    /// The paths that steps name which are not confined.
+    /// The paths named by unconfined steps.
     named: BTreeSet<PathBuf>,
-    /// The files and folders that control `wf`, which a grant of a folder above them does not cover.
+    /// The files and folders controlling `wf`, which a grant of a folder above them does not cover.
     control: Vec<PathBuf>,
     /// True if there is a step that may write everything.
     has_unconfined: bool,
 }
 
 impl StepWriters {
-    /// Collects what is known before a run.
+    /// Collects the knowledge before a run.
     pub(crate) fn of(plan: &Arc<Plan>) -> Self {
         let mut writers = Self::default();
         for step in family(plan).into_iter().flat_map(|plan| plan.steps()).flat_map(Step::ways) {
@@ -67,7 +67,7 @@ impl StepWriters {
         self
     }
 
-    /// Adds the files and folders that control `wf`, relative to the workspace.
+    /// Adds the files and folders controlling `wf`, relative to the workspace.
     #[must_use]
     pub(crate) fn with_control(self, control: &[String]) -> Self {
         Self { control: control.iter().map(|path| plain(path)).collect(), ..self }
@@ -114,14 +114,14 @@ fn plain(path: &str) -> PathBuf {
     Path::new(path).components().filter(|part| *part != Component::CurDir).collect()
 }
 
-/// The programs that only read what they name. Nothing but a message depends on this list: what a step may have changed is never
-/// seen by a check, whoever is taken to have changed it.
+/// The programs without effects: they only read the files they name. Nothing but a message depends on this list: what a
+/// step may have changed is never seen by a check, whoever is taken to have changed it.
 const READERS: [&str; 18] = [
     "[", "cat", "cd", "cmp", "cut", "diff", "echo", "egrep", "fgrep", "file", "grep", "head", "ls", "printf",
     "stat", "tail", "test", "wc",
 ];
 
-/// Returns the paths that the text of a step names, but for those that its commands only read.
+/// Returns the paths the text of a step names, but for those its commands only read.
 fn changed_by(step: &Step) -> BTreeSet<PathBuf> {
     let StepWork::Run(script) = &step.work else {
         return named_by(step);
@@ -137,7 +137,7 @@ fn changed_by(step: &Step) -> BTreeSet<PathBuf> {
     texts.flat_map(|text| named::in_text(text, &cwd)).collect()
 }
 
-/// Returns the paths that the text of a step names.
+/// Returns the paths the text of a step names.
 pub(super) fn named_by(step: &Step) -> BTreeSet<PathBuf> {
     let Some(probe) = step.work.probe() else {
         return BTreeSet::new();

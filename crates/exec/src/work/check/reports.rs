@@ -9,19 +9,19 @@ use crate::work_error::WorkError;
 use wf_base::redact::SecretMask;
 use wf_core::test_report::{MAX_REPORT_BYTES, TestCounts, read_test_report};
 
-/// The variable that names the folder for the report of a check.
+/// The variable naming the folder for the report of a check.
 pub const REPORTS_VARIABLE: &str = "WF_REPORTS";
 
-/// The number of folders that this process has named.
+/// The number of folders this process has named.
 static FOLDERS: AtomicU64 = AtomicU64::new(0);
 
-/// A folder that one run of a check writes its test report into. It is empty before, so that nobody but the check's own
+/// A folder that one run of a check writes its test report into. It is empty before, so nobody but the check's own
 /// processes can have written what is read, and removed after.
 #[derive(Debug)]
 pub(super) struct ReportFolder(PathBuf);
 
 impl ReportFolder {
-    /// Names a folder below this one that no other run of a check has.
+    /// Names a folder below this one no other run of a check has.
     pub(super) fn below(above: &Path) -> Self {
         let number = FOLDERS.fetch_add(1, Ordering::Relaxed);
         Self(above.join(format!("{}-{number}", std::process::id())))

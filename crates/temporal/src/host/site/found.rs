@@ -20,7 +20,7 @@ pub(super) struct FoundFiles {
 }
 
 impl RunSite {
-    /// Finds what some work left here.
+    /// Finds the files some work left here.
     pub(super) async fn find(
         &self,
         run: &RunId,

@@ -1,4 +1,5 @@
-//! The notifications of deployed goals, sent from a worker: its programs, its secrets, and the files that the goal has there.
+//! The notifications of deployed goals, sent from a worker: its programs, its secrets, and the files the goal has
+//! there.
 
 use std::sync::atomic::Ordering;
 

@@ -14,7 +14,7 @@ use crate::host::{run_folder::write_files, versions::CarriedFile};
 use crate::messages::order::WorkOrder;
 use crate::run::log::log_since;
 
-/// True if a plan, or one that it uses, has agents in worktrees.
+/// True if a plan, or one it uses, has agents in worktrees.
 pub(super) fn has_worktrees(plan: &Arc<Plan>) -> bool {
     let works_in_one = |work: &StepWork| match work {
         StepWork::Agent(agent) => agent.workspace == AgentWorkspace::Worktree,

@@ -12,7 +12,7 @@ use crate::messages::command::DriverCommand;
 use crate::run::open_work::OpenWork;
 
 impl RunDriver {
-    /// Asks for the locks of a task: first that with a name, and then, all at once, the files, so that no two tasks wait for
+    /// Asks for the locks of a task: first that with a name, and then, all at once, the files, so no two tasks wait for
     /// each other.
     pub(super) fn lock(&mut self, run: &RunId, place: TaskId, locks: TaskLocks) {
         let claim = FamilyClaim { run: run.clone(), place, files: locks.files };
@@ -55,7 +55,7 @@ impl RunDriver {
         }
     }
 
-    /// Takes what a lock says. What no task wants any more is given back.
+    /// Takes the answers of a lock. A lock without a waiting task is given back.
     pub(super) fn on_lock(&mut self, notice: LockNotice) {
         let LockNotice { lock, ticket, holder } = notice.clone();
         match self.locks.note(notice) {

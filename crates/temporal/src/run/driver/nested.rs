@@ -1,4 +1,4 @@
-//! The runs nested in the one that a driver drives: how they begin, and how they end.
+//! The runs nested in the one a driver drives: how they begin, and how they end.
 //!
 //! ```text
 //! Start of a step that runs a plan ──▶ work: which run begins? ──▶ a machine of its own
@@ -6,7 +6,7 @@
 //! the end of the attempt ◀── work: take over its files ◀── its end ─────┘
 //! ```
 //!
-//! A child run that an agent starts is one of them: it begins with `StartChild`, and its end is no attempt's. Several may be
+//! A child run an agent starts is one of them: it begins with `StartChild`, and its end is no attempt's. Several may be
 //! under way for one attempt, beside the work of the agent.
 
 use std::sync::Arc;
@@ -50,7 +50,7 @@ impl RunDriver {
         Ok(())
     }
 
-    /// Returns the runs nested in an attempt: the one that it is, or those that its agent started.
+    /// Returns the runs nested in an attempt: the one that it is, or those its agent started.
     pub(super) fn nested_in(&self, run: &RunId, attempt: &Attempt) -> Vec<RunId> {
         let is_its = |nested: &NestedRun| nested.outer == *run && nested.attempt == *attempt;
         let nestings = self.runs.iter().filter_map(|(id, driven)| Some((id, driven.nesting.as_ref()?)));
@@ -70,7 +70,7 @@ impl RunDriver {
         }
     }
 
-    /// Sets the timer for the end of the time that the step of a nested run has, counted from the beginning of the run.
+    /// Sets the timer for the end of the time the step of a nested run has, counted from the beginning of the run.
     /// Child runs of an agent have no time of their own: it waits for them as long as it takes.
     pub(super) fn limit(&mut self, run: &RunId) {
         let nesting = self.runs.get(run).and_then(|driven| driven.nesting.as_ref());
@@ -86,7 +86,7 @@ impl RunDriver {
         }
     }
 
-    /// Ends a nested run whose time is over.
+    /// Ends a nested run after its time.
     pub(super) fn on_limit(&mut self, run: &RunId) {
         let nesting = self.runs.get_mut(run).and_then(|driven| driven.nesting.as_mut());
         let Some(nesting) = nesting.filter(|nesting| !nesting.ends) else { return };
@@ -143,7 +143,7 @@ impl RunDriver {
             && driven.machine.state().only_waits_for_people(driven.machine.plan(), &waiting)
     }
 
-    /// Returns the runs under way as they are stored: each after the one that it is nested in.
+    /// Returns the runs under way as they are stored: each after the one it is nested in.
     pub(super) fn stored_runs(&self) -> Vec<StoredRun> {
         let mut runs: Vec<_> =
             self.runs.values().map(|driven| (self.depth(driven), driven.stored())).collect();
@@ -167,7 +167,7 @@ impl RunDriver {
         std::iter::successors(outer(driven), |driven| outer(driven)).count()
     }
 
-    /// Returns the plan of a nested run: the one that its step names or lists, or the one that its outer run made.
+    /// Returns the plan of a nested run: the one its step names or lists, or the one its outer run made.
     fn plan_of(&self, nested: &NestedRun) -> Result<Arc<Plan>, DriverError> {
         let outer = self.runs.get(&nested.outer).ok_or(DriverError::Plan)?;
         let step = step_of(&outer.machine, &nested.attempt).ok_or(DriverError::Plan)?;

@@ -11,7 +11,7 @@ use crate::run::open_work::{OpenWork, WorkPart, note_conflict, step_of};
 use crate::run::progress::DriverError;
 
 impl RunDriver {
-    /// Takes back work that no worker had begun when it was told to end.
+    /// Takes back work no worker had begun when it was told to end.
     pub(super) fn on_unbegun(&mut self, key: u64) -> Result<(), DriverError> {
         let Some(open) = self.open.remove(&key) else {
             return Ok(());
@@ -29,7 +29,7 @@ impl RunDriver {
         Ok(())
     }
 
-    /// Ends an attempt whose worker is lost. An agent goes on elsewhere: its conversation is recorded.
+    /// Ends an attempt of a lost worker. An agent goes on elsewhere: its conversation is recorded.
     pub(super) fn on_lost(&mut self, key: u64) -> Result<(), DriverError> {
         let Some(open) = self.open.remove(&key) else {
             return Ok(());
@@ -151,7 +151,7 @@ fn changes_files(input: &InputKind) -> bool {
     matches!(input, InputKind::Ended(_) | InputKind::Merged(_) | InputKind::Looked { found: Some(_), .. })
 }
 
-/// True if an addition is of the cache: it does not count without the result that it is about.
+/// True if an addition is of the cache: it does not count without the result it is about.
 fn is_of_cache(addition: &StateAddition) -> bool {
     matches!(addition, StateAddition::Lookup(_) | StateAddition::Result(_))
 }

@@ -136,7 +136,7 @@ pub fn finish(
     output: &OutputArgs,
 ) -> Result<CliExitCode, CommandError> {
     let finished = match finished {
-        Err(EngineError::Parked { run, questions }) => {
+        Err(EngineError::Parked { run, requests: questions }) => {
             report_waiting(ui, &loaded.workspace.state, &run, &questions)?;
             // The time of its requests may be over before anybody answers.
             wake_daemon(&loaded.workspace.state);
@@ -168,7 +168,7 @@ pub fn finish(
         // A reader that went away is no failure; events that could not be written are one.
         RunOutcome::Succeeded => match session.report_error() {
             Some(error) => Err(error.into()),
-            None if finished.accepted.is_some() => Ok(CliExitCode::Accepted),
+            None if finished.accepted_criteria.is_some() => Ok(CliExitCode::Accepted),
             None => Ok(CliExitCode::Ok),
         },
         RunOutcome::Failed | RunOutcome::Abandoned => Ok(CliExitCode::RunFailed),
@@ -229,7 +229,7 @@ fn report_waiting(
 ) -> Result<(), CommandError> {
     let (hint, short) = (paint(NAME, "hint:"), top.short());
     let names = approval_requests(&StoreReader::open(state)?, top)?;
-    for SuspendedRequest { run, ask } in questions {
+    for SuspendedRequest { run, request: ask } in questions {
         let time = wf_base::time::format_duration(ask.expires.since(ask.since));
         let own = |posed: &&RunApprovalRequest| posed.run == run.id && posed.request.request == ask.request;
         let name = match names.iter().find(own).map(RunApprovalRequest::name).as_deref() {
@@ -241,7 +241,7 @@ fn report_waiting(
         caller.message_line(&format!("{name} waits for {wanted} (expires in {time}): {message}"));
     }
     let step = if questions.len() > 1 { " STEP" } else { "" };
-    let asks = questions.iter().all(|question| question.ask.is_question());
+    let asks = questions.iter().all(|question| question.request.is_question());
     let yes = if asks {
         format!("wf answer {short}{step} --text TEXT")
     } else {

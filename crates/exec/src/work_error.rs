@@ -26,13 +26,13 @@ impl WorkError {
     }
 
     /// Returns a failure of the engine's own, which shows nothing of the work.
-    pub fn engine(cause: EngineFailure, reason: impl Into<String>) -> Self {
-        Self { reason: reason.into(), failure_class: cause.class(), retry_after: None }
+    pub fn engine(failure: EngineFailure, reason: impl Into<String>) -> Self {
+        Self { reason: reason.into(), failure_class: failure.class(), retry_after: None }
     }
 }
 
 impl From<WorkError> for WorkExit {
-    fn from(unable: WorkError) -> Self {
-        Self::Error { reason: unable.reason, failure_class: unable.failure_class }
+    fn from(error: WorkError) -> Self {
+        Self::Error { reason: error.reason, failure_class: error.failure_class }
     }
 }

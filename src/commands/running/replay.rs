@@ -98,7 +98,7 @@ fn execute(ui: &Ui, source: ReplaySource, answers: bool) -> Result<Vec<Value>, C
         sources: loaded.sources.iter().cloned().chain([entered.token]).collect(),
         params,
         session: None,
-        past: None,
+        repeated_run: None,
         approved: Some(entered.approved),
         config: loaded.options.write_to(Value::Null),
         claim: None,

@@ -155,7 +155,7 @@ fn start_retry(
         sources: loaded.sources.iter().cloned().chain([entered.token]).collect(),
         params: start.params,
         session: start.session,
-        past: Some(start.past),
+        repeated_run: Some(start.past),
         approved: Some(entered.approved),
         config: start.config,
         claim: None,

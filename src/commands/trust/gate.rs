@@ -194,7 +194,7 @@ fn evaluate_gate(
             precedes_work: false,
             params: params.unwrap_or_default(),
             sandboxes: sandbox_factory(&ui.host, &config.sandbox, workspace, Vec::new()),
-            pins: None,
+            pinned_files: None,
             whiteouts: Vec::new(),
             copies: Vec::new(),
             // A gate reads no report of tests.

@@ -151,8 +151,11 @@ impl<'a> AdapterRunner<'a> {
         let written = lent.written_secrets();
         let known = all_secrets(secrets, &lent, written.as_ref().ok());
         let mask = mask(&known);
-        let told =
-            |what| AdapterFailure { script, kind: what, last_output: sanitized_messages(&ended.ends, &mask) };
+        let told = |what| AdapterFailure {
+            script,
+            kind: what,
+            last_output: sanitized_messages(&ended.tails, &mask),
+        };
         if lines.iter().any(|line| contains_secret(&mask, line)) {
             return Err(AdapterFailure::new(script, AdapterFailureKind::Leak));
         }

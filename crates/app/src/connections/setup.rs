@@ -340,7 +340,7 @@ impl SetupRelay<'_, '_> {
             ConnectionSetupError::Script(Box::new(AdapterFailure {
                 script: SETUP_SCRIPT,
                 kind: what,
-                last_output: sanitized_messages(&ended.ends, &mask),
+                last_output: sanitized_messages(&ended.tails, &mask),
             }))
         };
         if let Some(failure) = self.failure {

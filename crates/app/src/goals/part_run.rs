@@ -41,7 +41,7 @@ pub(super) fn run_request(
         sources: loaded.sources.iter().cloned().chain([entered.token]).collect(),
         params,
         session: None,
-        past: None,
+        repeated_run: None,
         approved: Some(entered.approved),
         config: match backend_of_goal(loaded) {
             Some(name) => on_backend(config, name),
@@ -130,7 +130,7 @@ pub(super) fn follow_started(
         sources,
         params,
         session: None,
-        past: None,
+        repeated_run: None,
         approved: Some(approved),
         config,
         claim: Some(claim),

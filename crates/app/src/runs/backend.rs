@@ -149,7 +149,7 @@ impl RecordedBackendRun {
             sources: reader.sources(run)?,
             params: row.params,
             session: None,
-            past,
+            repeated_run: past,
             approved: approval_of_run(reader, run)?,
             config,
             claim: None,

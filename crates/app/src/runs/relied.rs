@@ -50,7 +50,7 @@ fn advice_text(plan: &ast::PlanSpec, advice: &ProductAdvice) -> Option<Diagnosti
                         `writes: [calc.py]` or `writes: [\"src/**\"]`";
             Diagnostic::new(Code::ProductNone, span_of_step(plan, step)?, message).with_help(help)
         }
-        ProductAdvice::Everything { step, check, held } => {
+        ProductAdvice::Everything { step, check, held_paths: held } => {
             let message = format!(
                 "the steps may change everything that the check `{check}` reads: a pass is only `reported`"
             );

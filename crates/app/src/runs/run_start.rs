@@ -60,7 +60,7 @@ impl RunStart {
             sources: loaded.sources.iter().cloned().chain([entered.token]).collect(),
             params,
             session: belongs_to,
-            past: None,
+            repeated_run: None,
             approved: Some(entered.approved),
             config,
             claim: None,

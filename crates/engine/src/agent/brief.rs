@@ -138,7 +138,7 @@ impl AttemptTask {
         stop: &watch::Receiver<StopLevel>,
     ) -> Result<Option<PreparedAgent>, WorkError> {
         let model = self.model(&work.model)?;
-        if let Some(pins) = &self.run.pins {
+        if let Some(pins) = &self.run.pinned_files {
             work.skills.iter().try_for_each(|skill| pins.check_skill(&skill.folder))?;
         }
         let Some(secrets) = self.secrets(step, stop).await? else {
@@ -164,8 +164,8 @@ impl AttemptTask {
             conversation: None,
             calibration: None,
             persona: work.persona.as_ref(),
-            interaction_mode: mode.told,
-            feedback: self.correction.as_deref(),
+            interaction_mode: mode.mode,
+            feedback: self.feedback.as_deref(),
             outputs: &step.outputs,
             may_be_untrusted: false,
             untrusted_values: untrusted_values.as_deref(),
@@ -255,7 +255,7 @@ impl AttemptTask {
         &self,
         step: &PlanStep,
         work: &AgentWork,
-        place: &ProcessCommand,
+        place_command: &ProcessCommand,
         log: &mut AgentLog,
     ) -> Result<AgentServers, WorkError> {
         let known = &self.run.session.models.servers;
@@ -271,7 +271,7 @@ impl AttemptTask {
         let spent = self.since.map(|since| now.since(since)).unwrap_or_default();
         let time_left = step.timeout.map(|limit| limit.saturating_sub(spent));
         let place = ServerPlace {
-            command: place,
+            command: place_command,
             limits: server_limits(time_left, self.run.plan.parts().policy.grace),
             health: StoredHealth::new(&self.run.session.store),
             mask: self.run.mask().await,

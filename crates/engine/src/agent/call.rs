@@ -36,13 +36,13 @@ pub(crate) struct ModelCall {
 /// Calls the model of an agent. Its reply is stored before it is reported.
 pub(crate) async fn call_model(
     run: Arc<RunContext>,
-    ask: ModelCall,
+    model_call: ModelCall,
     stop: watch::Receiver<StopLevel>,
 ) -> UnitResult {
-    let session = run.agents.get(&ask.attempt)?;
+    let session = run.agents.get(&model_call.attempt)?;
     let mut dialogue = session.dialogue.lock().await;
-    dialogue.begin_call(&ask);
-    let ModelCall { attempt, call, context, supplement, .. } = ask;
+    dialogue.begin_call(&model_call);
+    let ModelCall { attempt, call, context, supplement, .. } = model_call;
     let mut end = unsent(attempt, call);
     let added = match (&supplement.reply, session.added_context(&supplement)) {
         (None, Ok(added)) => added,
@@ -109,15 +109,15 @@ impl AgentDialogue {
     }
 
     /// Makes what preceded a call part of the request, and notes it in the log.
-    fn begin_call(&mut self, ask: &ModelCall) {
-        if let Some(mistake) = &ask.repairs {
+    fn begin_call(&mut self, call: &ModelCall) {
+        if let Some(mistake) = &call.repairs {
             self.log_note(&format!("[asked to repair the answer] {mistake}"));
         }
-        for reason in ask.refusals.values() {
+        for reason in call.refusals.values() {
             self.log_note(&format!("[refused] {reason}"));
         }
-        self.take_turn(&ask.refusals, ask.repairs.as_deref());
-        self.log_context(&ask.context);
+        self.take_turn(&call.refusals, call.repairs.as_deref());
+        self.log_context(&call.context);
     }
 }
 
@@ -132,23 +132,23 @@ impl AgentSession {
     async fn take_answer(
         &self,
         dialogue: &mut AgentDialogue,
-        answered: ModelCallResult,
+        result: ModelCallResult,
         end: &mut ModelCallEnd,
     ) -> Result<(), EngineError> {
-        end.effort.requests = answered.tries;
-        (end.effort.usage, end.effort.cost) = (answered.usage, answered.cost);
-        for note in &answered.breakers {
+        end.effort.requests = result.tries;
+        (end.effort.usage, end.effort.cost) = (result.usage, result.cost);
+        for note in &result.breakers {
             dialogue.log_note(&format!("[breaker] {note}"));
         }
-        end.effort.breakers.clone_from(&answered.breakers);
-        for failed in &answered.passed_over {
+        end.effort.breakers.clone_from(&result.breakers);
+        for failed in &result.passed_over {
             dialogue.log_note(&format!("[failed] {failed}"));
         }
-        end.effort.passed_over = passed_over(&answered);
-        end.outcome = match answered.outcome {
+        end.effort.passed_over = passed_over(&result);
+        end.outcome = match result.outcome {
             Ok(reply) => {
                 let outcome = ModelCallOutcome::Replied {
-                    model: answered.model,
+                    model: result.model,
                     reply: self.bodies.put(&reply).await?,
                     stop: reply.stop,
                     reply_tokens: reply.estimated_tokens(),

@@ -59,13 +59,13 @@ pub(crate) async fn compact(
 async fn ask(
     run: &RunContext,
     model: &ModelDefinition,
-    question: &ModelRequest,
+    request: &ModelRequest,
     stop: watch::Receiver<StopLevel>,
     reply: &mut CompactionReply,
 ) {
     let mut asker = ModelAsker::new(run, model);
     reply.said = tokio::select! {
-        said = tokio::time::timeout(TIMEOUT, asker.ask(question)) => match said {
+        said = tokio::time::timeout(TIMEOUT, asker.ask(request)) => match said {
             Ok(Ok(said)) => Ok(said.text),
             Ok(Err(failed)) => Err(failed.reason),
             Err(_) => Err(format!("it did not answer within {TIMEOUT:?}")),
@@ -73,7 +73,7 @@ async fn ask(
         () = wait_for_stop(stop) => Err("it was stopped".into()),
     };
     reply.usage = asker.usage();
-    reply.asked = asker.asked.pop().map(Box::new);
+    reply.asked = asker.asked_models.pop().map(Box::new);
 }
 
 impl AgentDialogue {

@@ -26,30 +26,38 @@ use wf_store::{BlobStore, StateFolder, StepRow, StoreDurability, StoreError, Sto
 pub(super) async fn prior_conversation(
     run: &Arc<RunContext>,
     attempt: &Attempt,
-    used: &ConversationUse,
+    conversation_use: &ConversationUse,
     weights: Option<&MoodWeights>,
 ) -> Result<PriorConversation, WorkError> {
     let now = run.session.clock.now();
     if let Some(recorded) = run.session.shared.conversations.get() {
         let found = recorded.get(&(run.run_ref.path.clone(), attempt.clone())).cloned();
-        return Ok(found.unwrap_or_else(|| PriorConversation::of(&used.name, Vec::new(), now, used.idle)));
+        return Ok(found.unwrap_or_else(|| {
+            PriorConversation::of(&conversation_use.name, Vec::new(), now, conversation_use.idle)
+        }));
     }
-    let folder = conversation_folder(run, &used.name);
+    let folder = conversation_folder(run, &conversation_use.name);
     let state = run.session.store.folder().path().to_path_buf();
     let read = move || turns(&folder, &state);
     let turns = tokio::task::spawn_blocking(read).await;
     let turns = turns.unwrap_or_else(|stopped| std::panic::resume_unwind(stopped.into_panic()));
     let failed = |error: StoreError| {
-        WorkError::environmental(format!("the conversation `{}` cannot be read: {error}", used.name))
+        WorkError::environmental(format!(
+            "the conversation `{}` cannot be read: {error}",
+            conversation_use.name
+        ))
     };
     let turns = turns.map_err(failed)?;
     let turns = match run.session.shared.remote.get() {
-        Some(state) => state.conversations.add_to(turns, &used.name),
+        Some(state) => state.conversations.add_to(turns, &conversation_use.name),
         None => turns,
     };
     let ConversationTurns { counted, occurred } = turns;
     let mood = weights.map(|weights| mood(weights, occurred, now)).unwrap_or_default();
-    Ok(PriorConversation { mood, ..PriorConversation::of(&used.name, counted, now, used.idle) })
+    Ok(PriorConversation {
+        mood,
+        ..PriorConversation::of(&conversation_use.name, counted, now, conversation_use.idle)
+    })
 }
 
 /// The conversation an agent continues, and what it was asked.

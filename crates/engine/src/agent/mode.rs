@@ -14,7 +14,7 @@ use wf_model::{
 
 /// The mode in which an agent deals with people.
 pub(super) struct AgentMode {
-    pub(super) told: Option<InteractionMode>,
+    pub(super) mode: Option<InteractionMode>,
     /// The mode as it was resolved; `None`: the plan alone says it.
     pub(super) resolved: Option<ResolvedMode>,
     /// The tools the agent may call: where it is not to ask by itself, without `ask`.
@@ -27,7 +27,7 @@ impl AttemptTask {
     pub(super) fn agent_mode(&self, step: &Step, work: &AgentWork) -> Result<AgentMode, WorkError> {
         let of_plan = self.run.plan.parts().interaction_mode;
         let Some(signals) = &work.interaction else {
-            return Ok(AgentMode { told: of_plan, resolved: None, tools: work.tools.clone() });
+            return Ok(AgentMode { mode: of_plan, resolved: None, tools: work.tools.clone() });
         };
         let said = self.signals(signals)?;
         let register = said.word::<InteractionRegister>("register")?;
@@ -44,12 +44,12 @@ impl AttemptTask {
         let resolved = signals.resolve();
         let is_offered = |tool: &AgentTool| resolved.mode.asks() || *tool != AgentTool::Ask;
         let tools = work.tools.iter().copied().filter(is_offered).collect();
-        Ok(AgentMode { told: Some(resolved.mode), resolved: Some(resolved), tools })
+        Ok(AgentMode { mode: Some(resolved.mode), resolved: Some(resolved), tools })
     }
 
-    fn signals(&self, signals: &AgentInteraction) -> Result<SaidWords, WorkError> {
+    fn signals(&self, interaction: &AgentInteraction) -> Result<SaidWords, WorkError> {
         let said = self.with_template_values(&BTreeMap::new(), |known| {
-            let said = signals.templates().map(|(key, signal)| Ok((key, signal.render(known)?)));
+            let said = interaction.templates().map(|(key, signal)| Ok((key, signal.render(known)?)));
             said.collect::<Result<BTreeMap<_, _>, EvalError>>()
         });
         said.map(SaidWords).map_err(|error| WorkError::logical(error.to_string()))

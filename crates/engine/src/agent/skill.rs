@@ -16,7 +16,7 @@ impl AgentSession {
     /// Runs a script of a skill with what both the skill and the step permit.
     pub(super) async fn run_script(
         &self,
-        site: ToolEnvironment,
+        environment: ToolEnvironment,
         called: SkillScriptCall<'_>,
         stop: watch::Receiver<StopLevel>,
     ) -> Result<ToolOutcome, WorkError> {
@@ -40,7 +40,7 @@ impl AgentSession {
         }
         let output = self.task.output();
         begin_output(&output, true);
-        let site = ToolEnvironment { command, output_limit: step.limits.output, ..site };
+        let site = ToolEnvironment { command, output_limit: step.limits.output, ..environment };
         let outcome = run_program(&run.session.executor, &site, script.timeout, stop).await;
         let written = take_output(&output, &site.mask);
         if outcome.is_error {

@@ -58,22 +58,22 @@ impl AgentSession {
     pub(super) fn answer_by_gate(
         &self,
         dialogue: &mut AgentDialogue,
-        given: &GateReply,
+        gate_reply: &GateReply,
         end: &mut ModelCallEnd,
     ) {
-        (end.effort.requests, end.answered_by) = (0, Some(given.gate.clone()));
-        let reply: ModelReply = match self.bodies.get(&given.reply) {
+        (end.effort.requests, end.answered_by) = (0, Some(gate_reply.gate.clone()));
+        let reply: ModelReply = match self.bodies.get(&gate_reply.reply) {
             Ok(reply) => reply,
             Err(unable) => return dialogue.fail_call(unable, end),
         };
         end.outcome = ModelCallOutcome::Replied {
             model: self.model.name.clone(),
-            reply: given.reply,
+            reply: gate_reply.reply,
             stop: reply.stop,
             reply_tokens: reply.estimated_tokens(),
             tool_calls: Vec::new(),
         };
-        dialogue.log_note(&format!("[answered by gate] {}", given.gate));
+        dialogue.log_note(&format!("[answered by gate] {}", gate_reply.gate));
         dialogue.log_reply(&reply);
         dialogue.reply = Some(reply);
     }
@@ -86,8 +86,8 @@ impl AgentSession {
 
 impl AgentDialogue {
     /// Lets a model call fail before anything is sent.
-    pub(super) fn fail_call(&mut self, unable: WorkError, end: &mut ModelCallEnd) {
-        let WorkError { reason, failure_class, .. } = unable;
+    pub(super) fn fail_call(&mut self, error: WorkError, end: &mut ModelCallEnd) {
+        let WorkError { reason, failure_class, .. } = error;
         end.outcome = self.fail(ModelCallFailure { reason, failure_class });
         end.effort.requests = 0;
     }

@@ -40,15 +40,16 @@ impl AttemptTask {
             }
             StepWork::Exec(templates) => {
                 let words = templates.iter();
-                let render = |known: &TemplateValues<'_>| -> Result<Vec<String>, EvalError> {
-                    words.map(|word| word.render(known)).collect()
+                let render = |values: &TemplateValues<'_>| -> Result<Vec<String>, EvalError> {
+                    words.map(|word| word.render(values)).collect()
                 };
                 self.with_template_values(&none, render).map_err(logical)
             }
             StepWork::Skill(call) => {
                 let call = shell::with_interpreter(call, &self.run.session.root);
                 let cwd = self.cwd(step)?;
-                let argv = |known: &TemplateValues<'_>| Ok(call.argv(cwd.as_deref(), known));
+                let argv =
+                    |template_values: &TemplateValues<'_>| Ok(call.argv(cwd.as_deref(), template_values));
                 let argv = self.with_template_values(&none, argv).map_err(logical)?;
                 argv.map_err(|bad| WorkError::logical(bad.to_string()))
             }

@@ -118,9 +118,9 @@ impl KeyedTask {
         };
         if let Some(entry) = &entry {
             let is_artifact = |file: &&CachedFile| entry.artifacts.iter().any(|left| left.path == file.path);
-            let left: Vec<CachedFile> = entry.files.iter().filter(is_artifact).cloned().collect();
+            let files: Vec<CachedFile> = entry.files.iter().filter(is_artifact).cloned().collect();
             // A copy that is missing is made later.
-            drop(copies::keep(run, &task.attempt, &left));
+            drop(copies::keep(run, &task.attempt, &files));
         }
         let lookup = CacheLookup {
             run: run.run_ref.id.clone(),
@@ -200,7 +200,9 @@ const KNOWN_RESULTS: u32 = 50;
 /// unchanged.
 fn restore(run: &RunContext, entry: &CacheEntry, globs: &[String]) -> Result<(), WorkError> {
     let (root, blobs) = (&run.session.root, run.session.store.blobs());
-    let kept = |file: &Artifact| entry.files.iter().find(|kept| kept.path == file.path).map(|kept| kept.kind);
+    let kept = |artifact: &Artifact| {
+        entry.files.iter().find(|kept| kept.path == artifact.path).map(|kept| kept.kind)
+    };
     let (linked, elsewhere): (Vec<_>, Vec<_>) = entry
         .artifacts
         .iter()

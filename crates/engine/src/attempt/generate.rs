@@ -61,8 +61,8 @@ impl AttemptTask {
     }
 
     /// Returns the parameters and outputs in which a plan is not what the step says of it.
-    fn misfits(&self, step: &Step, made: &GeneratedPlan, plan: &Plan) -> Vec<String> {
-        let params = plan_run::params(self, &made.with, plan, &made.path);
+    fn misfits(&self, step: &Step, generated: &GeneratedPlan, plan: &Plan) -> Vec<String> {
+        let params = plan_run::params(self, &generated.with, plan, &generated.path);
         params.err().map(|unable| unable.reason).into_iter().chain(missing_outputs(step, plan)).collect()
     }
 }

@@ -37,12 +37,12 @@ impl AttemptTask {
         digest.ok().and_then(Result::ok).flatten()
     }
 
-    /// Shows the last lines of an attempt that failed, or that is still to be judged. A log that
-    /// cannot be read shows nothing; the error is reported elsewhere.
-    pub(super) fn show_end(&self, step: &Step, ended: &AttemptEnd) {
+    /// Shows the last lines of a failed attempt, or of one still to be judged. A log that cannot be read shows nothing;
+    /// the error is reported elsewhere.
+    pub(super) fn show_end(&self, step: &Step, attempt_end: &AttemptEnd) {
         let gates = &self.run.plan.parts().gates;
         let decided = step.verify.is_empty() && step.gates.is_empty() && gates.is_empty();
-        if ended.exit.is_success() && decided || self.interest() != OutputInterest::Ends {
+        if attempt_end.exit.is_success() && decided || self.interest() != OutputInterest::Ends {
             return;
         }
         let end = log::RunLogs::new(self.run.dir.clone()).tail(&self.attempt, MAX_END_LINES);

@@ -30,7 +30,7 @@ impl AttemptTask {
         let health = StoredHealth::new(&self.run.session.store);
         let service = ServiceCall::begin(health, self.connections_read(step)).await?;
         let job = http::HttpJob {
-            ask,
+            request: ask,
             timeout: step.timeout,
             log: log::LogTarget {
                 path: log::path(&self.run.dir, &self.attempt),

@@ -66,15 +66,15 @@ impl AttemptTask {
     }
 
     /// Revokes the success of a program if approved files were changed while it ran.
-    pub(super) async fn revoke_if_changed(&self, step: &Step, ended: &mut AttemptEnd) {
-        if ended.exit.is_success()
+    pub(super) async fn revoke_if_changed(&self, step: &Step, end: &mut AttemptEnd) {
+        if end.exit.is_success()
             && matches!(
                 step.work,
                 StepWork::Run(_) | StepWork::Exec(_) | StepWork::Skill(_) | StepWork::Agent(_)
             )
             && let Err(unable) = self.check_workspace(WorkspaceView::confirm).await
         {
-            ended.exit = unable.into();
+            end.exit = unable.into();
         }
     }
 

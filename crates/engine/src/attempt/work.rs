@@ -60,21 +60,17 @@ impl AttemptTask {
     }
 
     /// Collects what the work left, and reports its end.
-    pub(crate) async fn collect(
-        &self,
-        mut ended: AttemptEnd,
-        reliance: Option<ReliedEvidence>,
-    ) -> UnitResult {
+    pub(crate) async fn collect(&self, mut end: AttemptEnd, reliance: Option<ReliedEvidence>) -> UnitResult {
         let run = &self.run;
         let step = step_of(run, &self.attempt.place);
         let step = &*step;
-        self.revoke_if_changed(step, &mut ended).await;
+        self.revoke_if_changed(step, &mut end).await;
         if let Some(reliance) = reliance {
-            ended.swapped_file = reliance.end(run);
+            end.swapped_file = reliance.end(run);
         }
         self.release_changed().await;
-        self.end_worktree(&mut ended).await;
-        if ended.exit.is_success() && !step.artifacts.is_empty() {
+        self.end_worktree(&mut end).await;
+        if end.exit.is_success() && !step.artifacts.is_empty() {
             let globs = self.with_template_values(&BTreeMap::new(), |known| artifacts::globs(step, known));
             let found = match globs {
                 Ok(globs) => artifacts::store_artifacts(run, &self.attempt, globs).await,
@@ -83,16 +79,16 @@ impl AttemptTask {
             match found {
                 Ok(found) => {
                     run.note_outputs(&self.attempt, &found);
-                    ended.artifacts = found;
+                    end.artifacts = found;
                 }
-                Err(unable) => ended.exit = unable.into(),
+                Err(unable) => end.exit = unable.into(),
             }
         }
-        self.mask_reason(&mut ended.exit).await;
-        ended.log = self.log_digest().await;
-        ended.breakers = self.breakers.take();
-        self.show_end(step, &ended);
-        Ok(Some(InputKind::Ended(ended)))
+        self.mask_reason(&mut end.exit).await;
+        end.log = self.log_digest().await;
+        end.breakers = self.breakers.take();
+        self.show_end(step, &end);
+        Ok(Some(InputKind::Ended(end)))
     }
 
     /// Masks the reason of an exit. It may name files, and their names are chosen by the programs that made them.
@@ -147,29 +143,29 @@ impl AttemptTask {
         }
     }
 
-    fn end_with_outputs(&self, step: &Step, gone: ProcessOutcome) -> AttemptEnd {
-        if !gone.exit.is_success() {
-            let ends = [&gone.ends.out, &gone.ends.err].map(String::as_bytes);
+    fn end_with_outputs(&self, step: &Step, outcome: ProcessOutcome) -> AttemptEnd {
+        if !outcome.exit.is_success() {
+            let ends = [&outcome.tails.out, &outcome.tails.err].map(String::as_bytes);
             let allow = self.run.session.sandboxes.as_ref().and(step.allow.as_deref());
-            let exit = SandboxDenial::explain(gone.exit, ends, allow, &step.classify);
+            let exit = SandboxDenial::explain(outcome.exit, ends, allow, &step.classify);
             return AttemptEnd {
                 failure_class: classify(&exit, ends[0], ends[1], &step.classify),
-                usage: gone.usage,
+                usage: outcome.usage,
                 ..self.end_without_outputs(exit)
             };
         }
-        let (usage, mut problems) = usage::parse_usage(&gone.output, &step.outputs);
-        let outputs = outputs::parse(&gone.output, &step.outputs);
+        let (usage, mut problems) = usage::parse_usage(&outcome.output, &step.outputs);
+        let outputs = outputs::parse(&outcome.output, &step.outputs);
         let outputs = outputs.unwrap_or_else(|more| {
             problems.extend(more);
             JsonObject::new()
         });
         let ended = if problems.is_empty() {
-            self.end_without_outputs(gone.exit)
+            self.end_without_outputs(outcome.exit)
         } else {
             self.end_without_outputs(WorkError::logical(problems.join("; ")).into())
         };
-        AttemptEnd { outputs, usage, left: gone.left, ..ended }
+        AttemptEnd { outputs, usage, left: outcome.left, ..ended }
     }
 
     /// Returns the end of an attempt under way when an engine died; `None` if it is still to begin.
@@ -265,7 +261,7 @@ impl AttemptTask {
             Some(cwd) => root.join(cwd),
             None => root.clone(),
         };
-        let feedback = self.correction.as_ref();
+        let feedback = self.feedback.as_ref();
         let feedback =
             feedback.map_or(Ok(ProcessEnv::new()), |feedback| correction::write_feedback(feedback, &log))?;
         let env = self.with_template_values(secrets, |known| {
@@ -282,7 +278,14 @@ impl AttemptTask {
         let copies = self.kept_copies(step, is_confined).await?;
         let sandbox = sandboxes.and_then(|sandboxes| sandboxes.of_step(step, &output, &unseen));
         let sandbox = sandbox.map(|sandbox| SandboxSpec { copies, ..sandbox });
-        Ok(ProcessCommand { argv: Vec::new(), env, cwd, sandbox, pins: run.pins.clone(), input: None })
+        Ok(ProcessCommand {
+            argv: Vec::new(),
+            env,
+            cwd,
+            sandbox,
+            pins: run.pinned_files.clone(),
+            input: None,
+        })
     }
 
     /// Returns the container where it runs, if it does.
@@ -322,15 +325,15 @@ impl AttemptTask {
         EnvironmentSources {
             host: &self.run.session.host,
             passed: if step.container.is_some() { &NOTHING } else { &self.run.session.shared.passed_env },
-            allow: self.run.session.sandboxes.as_ref().and(step.allow.as_deref()),
-            plan: &self.run.plan.parts().env,
-            step: &step.env,
+            permissions: self.run.session.sandboxes.as_ref().and(step.allow.as_deref()),
+            plan_env: &self.run.plan.parts().env,
+            step_env: &step.env,
             params: self.run.params(),
             run: &self.run.run_ref.id,
             key_scope: &self.run.key_scope,
             attempt: &self.attempt,
             item: self.item.as_ref(),
-            fan: &step.fan,
+            repetition: &step.fan,
             output,
             correction,
             workspace: &self.run.session.root,

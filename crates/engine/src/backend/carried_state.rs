@@ -40,7 +40,7 @@ impl CarriedState {
     /// Reads the state a run may need.
     pub(crate) fn of(run: &RunContext) -> Result<Self, StoreError> {
         let (session, reader) = (&run.session, run.session.store.reader()?);
-        let past = match &run.past {
+        let past = match &run.repeated_run {
             Some(past) => PastRuns::of(&session.store.log_reader()?, past)?,
             None => PastRuns::default(),
         };
@@ -62,8 +62,8 @@ impl CarriedState {
         let cached = steps.filter(|step| reuses && step.cache.is_some());
         let cached: BTreeSet<&Name> = cached.map(|step| &step.id).collect();
         let results = cached.into_iter().map(|step| reader.latest_results(step, RESULTS_OF_STEP));
-        let results: Vec<CacheEntry> = results.collect::<Result<Vec<_>, StoreError>>()?.concat();
-        Ok(Self { session: None, memory, past: PastRuns::default(), results })
+        let entries: Vec<CacheEntry> = results.collect::<Result<Vec<_>, StoreError>>()?.concat();
+        Ok(Self { session: None, memory, past: PastRuns::default(), results: entries })
     }
 
     /// Returns the paths of the files that results of the repeated run are compared with, and those they restore.

@@ -19,7 +19,7 @@ use crate::session::{EngineError, EngineSession, RunRequest};
 
 /// A run and the runs nested in it that are under way.
 pub struct RunFamily {
-    outermost: RunReplica,
+    outermost_run: RunReplica,
     nested: BTreeMap<RunId, NestedReplica>,
 }
 
@@ -34,27 +34,27 @@ impl RunFamily {
     /// Opens the copy of a run, which is made if there is none. Runs nested in it are opened when they are asked for.
     pub async fn open(session: &Arc<EngineSession>, request: RunRequest) -> Result<Self, EngineError> {
         let outermost = RunReplica::open(session, request).await?;
-        Ok(Self { outermost, nested: BTreeMap::new() })
+        Ok(Self { outermost_run: outermost, nested: BTreeMap::new() })
     }
 
     /// Returns the number of events recorded of all its runs, also of those that have ended.
     pub(super) fn recorded_count(&self, store: &Store) -> Result<u64, StoreError> {
-        if self.outermost.event_count() == 0 {
+        if self.outermost_run.event_count() == 0 {
             Ok(0)
         } else {
-            count(&store.log_reader()?, self.outermost.id())
+            count(&store.log_reader()?, self.outermost_run.id())
         }
     }
 
     /// Returns the copy of the outermost run.
     pub fn outermost(&self) -> &RunReplica {
-        &self.outermost
+        &self.outermost_run
     }
 
     /// Returns the copy of a run, if it is open.
     pub fn replica(&self, run: &RunId) -> Option<&RunReplica> {
-        if self.outermost.id() == run {
-            return Some(&self.outermost);
+        if self.outermost_run.id() == run {
+            return Some(&self.outermost_run);
         }
         self.nested.get(run).map(|nested| &nested.replica)
     }
@@ -78,7 +78,7 @@ impl RunFamily {
         let ended: Vec<RunId> = events.iter().filter_map(|event| ended_run(run, &event.fact)).collect();
         let replica = match self.nested.get_mut(run) {
             Some(nested) => &mut nested.replica,
-            None if self.outermost.id() == run => &mut self.outermost,
+            None if self.outermost_run.id() == run => &mut self.outermost_run,
             None => return Err(not_under_way(run)),
         };
         replica.extend(events).await?;
@@ -98,7 +98,7 @@ impl RunFamily {
                 nested.replica.discard();
             }
         }
-        self.outermost.terminate(reason).await
+        self.outermost_run.terminate(reason).await
     }
 
     /// Returns a nested run in which no other one is nested.
@@ -126,12 +126,12 @@ impl RunFamily {
     /// Returns the reason why a run that only waits for people is left, with the requests of all its runs.
     pub(super) fn parked(&self) -> EngineError {
         let questions = self.replicas().flat_map(RunReplica::questions).collect();
-        EngineError::Parked { run: self.outermost.id().clone(), questions }
+        EngineError::Parked { run: self.outermost_run.id().clone(), requests: questions }
     }
 
     /// True if nothing happens until a person decides.
     pub(super) fn only_waits_for_people(&self) -> bool {
-        self.waits_for_people(&self.outermost)
+        self.waits_for_people(&self.outermost_run)
     }
 
     fn waits_for_people(&self, replica: &RunReplica) -> bool {
@@ -142,13 +142,13 @@ impl RunFamily {
     }
 
     fn replicas(&self) -> impl Iterator<Item = &RunReplica> {
-        std::iter::once(&self.outermost).chain(self.nested.values().map(|nested| &nested.replica))
+        std::iter::once(&self.outermost_run).chain(self.nested.values().map(|nested| &nested.replica))
     }
 }
 
-/// Returns the nested run that ends for its outer one with an event of that, if there is one.
-pub fn ended_run(outer: &RunId, fact: &EventKind) -> Option<RunId> {
-    match fact {
+/// Returns the nested run ending for its outer one with an event of that, if there is one.
+pub fn ended_run(outer: &RunId, kind: &EventKind) -> Option<RunId> {
+    match kind {
         EventKind::AttemptEnded { attempt, .. } => Some(outer.child(&attempt.to_string())),
         EventKind::ChildEnded(end) => Some(outer.child(&end.id.attempt_path())),
         _ => None,

@@ -31,12 +31,12 @@ pub(super) struct BackendLink {
     undelivered: usize,
     /// The time of the last delivery.
     delivered_at: Option<Instant>,
-    asked: StopLevel,
+    level: StopLevel,
 }
 
 impl BackendLink {
     pub(crate) fn new(sender: LineSender) -> Self {
-        Self { sender, sent: BTreeSet::new(), undelivered: 0, delivered_at: None, asked: StopLevel::No }
+        Self { sender, sent: BTreeSet::new(), undelivered: 0, delivered_at: None, level: StopLevel::No }
     }
 
     pub(super) fn delivered(&mut self) {
@@ -56,10 +56,10 @@ impl BackendLink {
         Ok(())
     }
 
-    pub(crate) async fn cancel(&mut self, wanted: StopLevel) {
+    pub(crate) async fn cancel(&mut self, level: StopLevel) {
         for degree in [StopLevel::Gently, StopLevel::AtOnce] {
-            if self.asked < degree && degree <= wanted {
-                self.asked = degree;
+            if self.level < degree && degree <= level {
+                self.level = degree;
                 send(&mut self.sender, &ToBackend::Cancel).await;
             }
         }

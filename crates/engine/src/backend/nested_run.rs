@@ -139,7 +139,7 @@ impl RunReplica {
             None => NestedPlace::of_attempt(run, attempt),
         };
         let events = place.recorded_events()?;
-        let past = match &run.past {
+        let past = match &run.repeated_run {
             Some(past) => {
                 let reader = run.session.store.log_reader()?;
                 past.nested(&reader, &attempt.place.step, item_key.as_deref(), Some(params))?
@@ -148,7 +148,7 @@ impl RunReplica {
         };
         let past = past.map(|past| past.without_results(dropped.clone()));
         let params = params.clone();
-        let beginning = NestedBeginning { plan: &plan, path, params, sources, past, events };
+        let beginning = NestedBeginning { plan: &plan, path, params, sources, repeated_run: past, events };
         Ok(Self::of_nested(plan_run::open(place, beginning)?))
     }
 

@@ -43,9 +43,11 @@ struct PastRun {
 
 impl PastRuns {
     /// Reads the record, if a nested run may reuse something of it.
-    pub(crate) fn of(reader: &StoreReader, past: &RepeatedRun) -> Result<Self, StoreError> {
+    pub(crate) fn of(reader: &StoreReader, repeated_run: &RepeatedRun) -> Result<Self, StoreError> {
         let reuses = |fate: &StepFate| matches!(fate, StepFate::Rerun(StepRerun { reuses_nested: true, .. }));
-        let Some(repeated) = past.run().filter(|_| past.fates().any(|(_, fate)| reuses(fate))) else {
+        let Some(repeated) =
+            repeated_run.run().filter(|_| repeated_run.fates().any(|(_, fate)| reuses(fate)))
+        else {
             return Ok(Self::default());
         };
         let (mut open, mut found) = (vec![repeated.clone()], BTreeMap::new());
@@ -144,8 +146,8 @@ impl PastRuns {
 }
 
 /// Returns the runs around a run.
-fn outer_runs<'a>(found: &'a BTreeMap<RunId, PastRun>, run: &RunId) -> impl Iterator<Item = &'a RunId> {
-    let outer = |run: &RunId| found.get(run)?.parent.as_ref().map(|(outer, _)| outer);
+fn outer_runs<'a>(runs: &'a BTreeMap<RunId, PastRun>, run: &RunId) -> impl Iterator<Item = &'a RunId> {
+    let outer = |run: &RunId| runs.get(run)?.parent.as_ref().map(|(outer, _)| outer);
     std::iter::successors(outer(run), move |run| outer(run))
 }
 

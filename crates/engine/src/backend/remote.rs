@@ -180,7 +180,7 @@ impl BackendRun {
     fn recorded_as(
         self,
         family: &RunFamily,
-        past: Option<RepeatedRun>,
+        repeated_run: Option<RepeatedRun>,
         session: &EngineSession,
     ) -> Result<Self, EngineError> {
         let (recorded, opening) = (family.recorded_count(&session.store)?, family.outermost().opening());
@@ -189,7 +189,7 @@ impl BackendRun {
             return Ok(message);
         }
         let carried = CarriedState::of(&family.outermost().run)?;
-        let retried = past
+        let retried = repeated_run
             .map(|past| RetriedResults::of(&session.store.log_reader()?, &past, &message.params))
             .transpose()?;
         let mut retried = retried.unwrap_or_default();
@@ -227,7 +227,7 @@ pub fn run_on(
     request: RunRequest,
     backend: &BackendProgram,
 ) -> Result<FinishedRun, EngineError> {
-    let request = RunRequest { past: session.without_changed(request.past)?, ..request };
+    let request = RunRequest { repeated_run: session.without_changed(request.repeated_run)?, ..request };
     let finished = block_on(async {
         let (stop, heard) = watch::channel(StopLevel::No);
         let (session, backend) = (Arc::clone(session), backend.clone());
@@ -243,7 +243,7 @@ async fn follow(
     backend: BackendProgram,
     mut stop: watch::Receiver<StopLevel>,
 ) -> Result<FinishedRun, EngineError> {
-    let (message, past) = (BackendRun::of(&session, &request), request.past.clone());
+    let (message, past) = (BackendRun::of(&session, &request), request.repeated_run.clone());
     let mut family = RunFamily::open(&session, request).await?;
     if let Some(end) = family.outermost().end() {
         return Ok(end.clone());
@@ -332,7 +332,7 @@ impl<P: Future<Output = DialogueEnd>> ProgramOutput<P> {
                 biased;
                 Some(line) = self.lines.recv() => break line,
                 end = &mut self.process => {
-                    let said = end.ends.err.trim();
+                    let said = end.tails.err.trim();
                     self.ended = Some(if said.is_empty() { "its program ended" } else { said }.to_owned());
                 }
             }

@@ -43,10 +43,10 @@ pub struct RunReplica {
     /// The run, if nothing of it is recorded here.
     new: Option<NewRun>,
     /// The right to it, once that is recorded.
-    owned: Option<WriteTicket<RunFence>>,
+    ticket: Option<WriteTicket<RunFence>>,
     fence: Option<RunFence>,
     requests: OpenRequests,
-    end: Option<FinishedRun>,
+    finished_run: Option<FinishedRun>,
     opening: Vec<Event>,
 }
 
@@ -71,7 +71,7 @@ impl RunReplica {
         }
         let fence = session.store.own_run(&request.run, &keeper).await?;
         let ReplayedRun { run, machine, events } =
-            ReplayedRun::of(session, fence.token(), request.plan, request.past)?;
+            ReplayedRun::of(session, fence.token(), request.plan, request.repeated_run)?;
         let opening = events.iter().map(|(_, event)| event).take_while(|event| is_of_opening(&event.fact));
         let opening = opening.cloned().collect();
         let replica = Self { fence: Some(fence), opening, ..Self::new(run, machine, None, None) };
@@ -98,10 +98,20 @@ impl RunReplica {
         run: Arc<RunContext>,
         machine: Machine,
         new: Option<NewRun>,
-        owned: Option<WriteTicket<RunFence>>,
+        ticket: Option<WriteTicket<RunFence>>,
     ) -> Self {
         let requests = OpenRequests::default();
-        Self { run, machine, count: 0, new, owned, fence: None, requests, end: None, opening: Vec::new() }
+        Self {
+            run,
+            machine,
+            count: 0,
+            new,
+            ticket,
+            fence: None,
+            requests,
+            finished_run: None,
+            opening: Vec::new(),
+        }
     }
 
     pub fn id(&self) -> &RunId {
@@ -119,7 +129,7 @@ impl RunReplica {
 
     /// Returns the end of the run, once it has that.
     pub fn end(&self) -> Option<&FinishedRun> {
-        self.end.as_ref()
+        self.finished_run.as_ref()
     }
 
     /// Returns the requests waiting for approvers.
@@ -130,7 +140,7 @@ impl RunReplica {
     /// Returns the requests waiting for approvers, as a suspended run names them.
     pub fn questions(&self) -> Vec<SuspendedRequest> {
         let run = &self.run.run_ref;
-        let named = |ask| SuspendedRequest { run: run.clone(), ask };
+        let named = |ask| SuspendedRequest { run: run.clone(), request: ask };
         self.open_requests().into_iter().map(named).collect()
     }
 
@@ -180,7 +190,7 @@ impl RunReplica {
             new: self.new.take(),
             events: events.clone(),
         });
-        if let Some(owned) = self.owned.take() {
+        if let Some(owned) = self.ticket.take() {
             self.fence = Some(owned.await?);
         }
         let appended = ticket.await?;
@@ -224,7 +234,7 @@ impl RunReplica {
         }
         self.requests.note(&self.run, event);
         let ended = || finished_run_of(&self.run.run_ref.id, event, &self.machine);
-        self.end = self.end.take().or_else(ended);
+        self.finished_run = self.finished_run.take().or_else(ended);
     }
 
     /// Returns the input with which the run begins, in the workspace as it is here.
@@ -249,11 +259,11 @@ impl RunReplica {
     /// Returns the work of counting signed answers to a request: an input as soon as they are enough.
     pub fn decide(
         &self,
-        ask: ApprovalRequest,
+        request: ApprovalRequest,
         tokens: &[String],
     ) -> impl Future<Output = Result<WorkInputs, EngineError>> + Send + 'static {
         let tokens = tokens.iter().filter_map(|token| ApprovalToken::parse(token).ok()).collect();
-        let work = asking::decide(Arc::clone(&self.run), Box::new(ask), tokens);
+        let work = asking::decide(Arc::clone(&self.run), Box::new(request), tokens);
         async move { Ok(work.await?.into_iter().collect()) }
     }
 }
@@ -264,8 +274,8 @@ pub(super) fn with_stale(run: &RunContext, input: Option<InputKind>) -> WorkInpu
 }
 
 /// True if an event is part of the opening of a run.
-fn is_of_opening(fact: &EventKind) -> bool {
-    matches!(fact, EventKind::RunStarted { .. } | EventKind::BudgetSet(_) | EventKind::RunApproved(_))
+fn is_of_opening(kind: &EventKind) -> bool {
+    matches!(kind, EventKind::RunStarted { .. } | EventKind::BudgetSet(_) | EventKind::RunApproved(_))
 }
 
 impl RunReplica {

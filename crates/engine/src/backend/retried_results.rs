@@ -25,17 +25,22 @@ impl RetriedResults {
     /// Returns what a run takes from the run it repeats.
     pub(crate) fn of(
         reader: &StoreReader,
-        past: &RepeatedRun,
+        repeated_run: &RepeatedRun,
         params: &JsonObject,
     ) -> Result<Self, StoreError> {
-        let kept = reused_results(reader, past, params)?;
+        let kept = reused_results(reader, repeated_run, params)?;
         let mut artifacts = BTreeSet::new();
         let mut results = RecordedResults::new(reader);
         for result in &kept {
-            let left = results.of_reused(past, result)?.artifacts;
+            let left = results.of_reused(repeated_run, result)?.artifacts;
             artifacts.extend(left.into_iter().map(|artifact| artifact.path));
         }
-        Ok(Self { kept, left: past.deselected_steps(), dropped: past.dropped().to_vec(), artifacts })
+        Ok(Self {
+            kept,
+            left: repeated_run.deselected_steps(),
+            dropped: repeated_run.dropped().to_vec(),
+            artifacts,
+        })
     }
 
     /// Adds them to the input the run begins with.

@@ -15,11 +15,11 @@ use wf_store::StoreError;
 use crate::run::RunContext;
 use crate::session::UnitResult;
 
-pub(crate) async fn check_decision(run: Arc<RunContext>, ask: Box<ApprovalRequest>) -> UnitResult {
+pub(crate) async fn check_decision(run: Arc<RunContext>, request: Box<ApprovalRequest>) -> UnitResult {
     let looked = tokio::task::spawn_blocking(move || {
-        let outcome = approval_outcome(&run, &ask)?;
+        let outcome = approval_outcome(&run, &request)?;
         Ok::<_, StoreError>(
-            outcome.map(|outcome| InputKind::Answered { number: ask.request, given: outcome }),
+            outcome.map(|outcome| InputKind::Answered { number: request.request, given: outcome }),
         )
     });
     match looked.await {
@@ -29,9 +29,9 @@ pub(crate) async fn check_decision(run: Arc<RunContext>, ask: Box<ApprovalReques
 }
 
 /// Checks once more after the deadline: an answer given before it counts.
-pub(crate) async fn check_decision_last(run: Arc<RunContext>, ask: Box<ApprovalRequest>) -> UnitResult {
-    let number = ask.request;
-    let found = check_decision(run, ask).await?;
+pub(crate) async fn check_decision_last(run: Arc<RunContext>, request: Box<ApprovalRequest>) -> UnitResult {
+    let number = request.request;
+    let found = check_decision(run, request).await?;
     let timer = TimerKind::Ask { number };
     Ok(found.or(Some(InputKind::Woke { timer })))
 }
@@ -39,12 +39,12 @@ pub(crate) async fn check_decision_last(run: Arc<RunContext>, ask: Box<ApprovalR
 /// Returns the input following from answers to a request, as far as they count; `None`: not enough have answered.
 pub(crate) async fn decide(
     run: Arc<RunContext>,
-    ask: Box<ApprovalRequest>,
+    request: Box<ApprovalRequest>,
     tokens: Vec<ApprovalToken>,
 ) -> UnitResult {
     let counted = tokio::task::spawn_blocking(move || {
-        let outcome = outcome_of(&run, &ask, &tokens)?;
-        Ok::<_, StoreError>(outcome.map(|given| InputKind::Answered { number: ask.request, given }))
+        let outcome = outcome_of(&run, &request, &tokens)?;
+        Ok::<_, StoreError>(outcome.map(|given| InputKind::Answered { number: request.request, given }))
     });
     match counted.await {
         Ok(answer) => Ok(answer?),
@@ -53,19 +53,22 @@ pub(crate) async fn decide(
 }
 
 /// Returns the approvers' decision on a request; `None`: not enough have answered.
-fn approval_outcome(run: &RunContext, ask: &ApprovalRequest) -> Result<Option<ApprovalOutcome>, StoreError> {
+fn approval_outcome(
+    run: &RunContext,
+    request: &ApprovalRequest,
+) -> Result<Option<ApprovalOutcome>, StoreError> {
     let session = &run.session;
     if let Some(recorded) = session.shared.answers.get() {
-        return Ok(recorded.answer(&run.run_ref, ask));
+        return Ok(recorded.answer(&run.run_ref, request));
     }
-    let answers = session.store.reader()?.answers(&run.run_ref.id, ask.request)?;
+    let answers = session.store.reader()?.answers(&run.run_ref.id, request.request)?;
     if answers.is_empty() {
         return Ok(None);
     }
     let tokens = answers.iter();
     let tokens: Vec<ApprovalToken> =
         tokens.filter_map(|answer| ApprovalToken::parse(&answer.token).ok()).collect();
-    outcome_of(run, ask, &tokens)
+    outcome_of(run, request, &tokens)
 }
 
 /// Returns the decision on a request following from answers.
@@ -107,16 +110,16 @@ fn outcome_of(
     Ok(answer(run, ask, decided, &evidence))
 }
 
-pub fn scope(ask: &ApprovalRequest) -> ApprovalScope {
-    match ask.point {
+pub fn scope(request: &ApprovalRequest) -> ApprovalScope {
+    match request.point {
         None => ApprovalScope::Step,
         Some(_) => ApprovalScope::Gate,
     }
 }
 
-/// Returns the files that a request relies on, as they were when they were checked.
-fn evidence(run: &RunContext, ask: &ApprovalRequest) -> Vec<Artifact> {
-    let places = run.tasks_with_evidence(ask.covers_steps.iter());
+/// Returns the files a request relies on, as they were when they were checked.
+fn evidence(run: &RunContext, request: &ApprovalRequest) -> Vec<Artifact> {
+    let places = run.tasks_with_evidence(request.covers_steps.iter());
     let files = places.iter().filter_map(|place| run.evidence_of(place));
     files.flatten().collect()
 }
@@ -124,11 +127,11 @@ fn evidence(run: &RunContext, ask: &ApprovalRequest) -> Vec<Artifact> {
 /// Returns the answer for the machine. The approved files must still be there.
 fn answer(
     run: &RunContext,
-    ask: &ApprovalRequest,
-    decided: QuorumState,
+    request: &ApprovalRequest,
+    quorum: QuorumState,
     evidence: &[Artifact],
 ) -> Option<ApprovalOutcome> {
-    match decided {
+    match quorum {
         QuorumState::Open { .. } => None,
         QuorumState::Denied { by, token, reason } => Some(ApprovalOutcome {
             decision: RequestDecision::Denied,
@@ -141,7 +144,7 @@ fn answer(
             let session = &run.session;
             let changed = wf_exec::evidence::first_stale(&session.root, evidence, &session.shared.memo, true);
             let (decision, reason) = match changed {
-                None if ask.is_question() => (RequestDecision::Answered, answers_text(&by, &texts)),
+                None if request.is_question() => (RequestDecision::Answered, answers_text(&by, &texts)),
                 None => (RequestDecision::Approved, String::new()),
                 Some(path) => (RequestDecision::Void, format!("{path} changed after it was checked")),
             };
@@ -152,11 +155,11 @@ fn answer(
 }
 
 /// Returns the answers of people to a question; of several, each with its name.
-fn answers_text(by: &[ApprovalSigner], texts: &[String]) -> String {
+fn answers_text(signers: &[ApprovalSigner], texts: &[String]) -> String {
     match texts {
         [text] => text.clone(),
         texts => {
-            let each = by.iter().zip(texts).map(|(by, text)| format!("{}: {text}", by.name));
+            let each = signers.iter().zip(texts).map(|(by, text)| format!("{}: {text}", by.name));
             each.collect::<Vec<_>>().join("\n")
         }
     }

@@ -110,7 +110,7 @@ impl GateEvaluation {
                 }
                 GateProvider::Llm(judge) => {
                     let judged = ModelJudgement::ask(&self.run, judge, context).await;
-                    asked = judged.asked;
+                    asked = judged.asked_model;
                     judged.answer
                 }
                 _ => gate::ask(&gate, context, &site, stop.clone()).await,
@@ -246,7 +246,7 @@ impl GateEvaluation {
 pub(super) struct ModelJudgement {
     pub(crate) answer: Result<GateAnswer, String>,
     /// The call; `None`: none was made.
-    pub(crate) asked: Option<AskedModel>,
+    pub(crate) asked_model: Option<AskedModel>,
 }
 
 impl ModelJudgement {
@@ -255,7 +255,7 @@ impl ModelJudgement {
         let role = Name::parse(JUDGE_ROLE).ok().map(ModelChoice::Role);
         let Some(model) = role.and_then(|role| run.session.models.find(&role)) else {
             let reason = format!("wf.yaml gives no model the role `{JUDGE_ROLE}`: add it under `roles`");
-            return Self { answer: Err(reason), asked: None };
+            return Self { answer: Err(reason), asked_model: None };
         };
         let request = question(judge, context);
         let mut asker = ModelAsker::new(run, model);
@@ -264,6 +264,6 @@ impl ModelJudgement {
             Ok(Err(unasked)) => Err(unasked.reason),
             Err(_) => Err(format!("model `{}` did not answer within {ANSWER_TIMEOUT:?}", model.name)),
         };
-        Self { answer, asked: asker.asked.pop() }
+        Self { answer, asked_model: asker.asked_models.pop() }
     }
 }

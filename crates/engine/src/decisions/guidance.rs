@@ -49,7 +49,7 @@ pub(crate) async fn ask(
         };
         reply.said = said.map_or_else(PlannerReply::Nothing, PlannerReply::Text);
         (reply.calls, reply.usage) = (asker.calls(), asker.usage());
-        reply.asked = std::mem::take(&mut asker.asked);
+        reply.asked = std::mem::take(&mut asker.asked_models);
     }
     run.session.executor.ensure_supervised()?;
     Ok(Some(InputKind::Guided(reply)))

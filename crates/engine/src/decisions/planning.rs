@@ -76,7 +76,7 @@ async fn ask_program(
 async fn ask_model(
     run: &RunContext,
     role: &Name,
-    question: &ModelRequest,
+    request: &ModelRequest,
     timeout: Duration,
     stop: watch::Receiver<StopLevel>,
 ) -> PlannerAnswer {
@@ -86,13 +86,13 @@ async fn ask_model(
     };
     let mut asker = ModelAsker::new(run, model);
     let said = tokio::select! {
-        reply = tokio::time::timeout(timeout, asker.ask(question)) => match reply {
+        reply = tokio::time::timeout(timeout, asker.ask(request)) => match reply {
             Ok(Ok(reply)) => Ok(planner_answer(&reply.text).to_owned()),
             Ok(Err(unasked)) => Err(unasked.reason),
             Err(_) => Err(format!("it did not answer within {timeout:?}")),
         },
         () = wait_for_stop(stop) => Err("it was stopped".into()),
     };
-    let calls = PlannerCalls { usage: asker.usage(), asked: std::mem::take(&mut asker.asked) };
+    let calls = PlannerCalls { usage: asker.usage(), asked: std::mem::take(&mut asker.asked_models) };
     PlannerAnswer { said, calls }
 }

@@ -41,9 +41,9 @@ pub fn resume(
     session: &Arc<EngineSession>,
     run: &RunId,
     plan: Arc<Plan>,
-    past: Option<RepeatedRun>,
+    repeated_run: Option<RepeatedRun>,
 ) -> Result<FinishedRun, EngineError> {
-    resume_run(session, run, plan, past, StopLevel::No)
+    resume_run(session, run, plan, repeated_run, StopLevel::No)
 }
 
 /// Brings an interrupted run to its end: its remains are cancelled.
@@ -59,7 +59,7 @@ fn resume_run(
     session: &Arc<EngineSession>,
     run: &RunId,
     plan: Arc<Plan>,
-    past: Option<RepeatedRun>,
+    repeated_run: Option<RepeatedRun>,
     stop_level: StopLevel,
 ) -> Result<FinishedRun, EngineError> {
     run_and_conclude(session, async {
@@ -70,7 +70,7 @@ fn resume_run(
             session.store.log_reader()?.session(name)?.require_active().map_err(StoreError::Session)?;
         }
         let ReplayedRun { run: ongoing, machine, events } =
-            ReplayedRun::of(session, fence.token(), plan, past)?;
+            ReplayedRun::of(session, fence.token(), plan, repeated_run)?;
         copies::release_recorded(&ongoing, &events);
         let end = recorded_end(run, &events, &machine);
         let (stop, heard) = watch::channel(stop_level);

@@ -40,9 +40,9 @@ impl CommitQueue {
         self.sent.is_empty() && self.pending.is_empty()
     }
 
-    /// Adds a decision to those that are sent next.
-    pub(crate) fn push(&mut self, decided: PendingTurn) {
-        self.pending.push(decided);
+    /// Adds a decision to those sent next.
+    pub(crate) fn push(&mut self, turn: PendingTurn) {
+        self.pending.push(turn);
     }
 
     /// True if locks of a task are released once what was decided is durable.

@@ -58,7 +58,7 @@ pub(crate) struct RunDispatcher {
     stop_level: StopLevel,
     /// True once no further work is to begin.
     drain: watch::Receiver<bool>,
-    end: Option<FinishedRun>,
+    finished_run: Option<FinishedRun>,
 }
 
 /// An event the loop waits for.
@@ -79,7 +79,7 @@ impl RunDispatcher {
         run: Arc<RunContext>,
         machine: Machine,
         new: Option<NewRun>,
-        end: Option<FinishedRun>,
+        finished_run: Option<FinishedRun>,
     ) -> Self {
         // A stop passed on before the engine died need not be passed on again.
         let stop_level = match machine.requested_cancel() {
@@ -105,7 +105,7 @@ impl RunDispatcher {
             confirms: None,
             commit_queue: CommitQueue::new(new),
             stop_level,
-            end,
+            finished_run,
         }
     }
 
@@ -151,7 +151,7 @@ impl RunDispatcher {
         self.drain_if_asked();
         loop {
             if let Some(end) = self.finished_run() {
-                session.shared.parking.forget(&self.run.run_ref);
+                session.shared.suspended_runs.forget(&self.run.run_ref);
                 return Ok(end);
             }
             self.try_locks().await?;
@@ -183,13 +183,13 @@ impl RunDispatcher {
     /// Returns the end, once it is durable and every unit has ended.
     fn finished_run(&mut self) -> Option<FinishedRun> {
         let quiet = self.commit_queue.is_empty() && self.units.is_empty();
-        if quiet { self.end.take() } else { None }
+        if quiet { self.finished_run.take() } else { None }
     }
 
     async fn wait(&mut self, stop: &mut watch::Receiver<StopLevel>) -> Result<DispatchEvent, EngineError> {
         let session = Arc::clone(&self.run.session);
         let next = self.timers.next_wait(session.clock.now());
-        let sleep = next.filter(|_| self.end.is_none());
+        let sleep = next.filter(|_| self.finished_run.is_none());
         let (asks, outermost) = (!self.asks.is_empty(), self.run.run_ref.path.is_empty());
         let ticks = outermost && {
             let mut wants = false;
@@ -209,7 +209,7 @@ impl RunDispatcher {
             Ok(()) = stop.changed() => Ok(DispatchEvent::Stop),
             Ok(()) = self.drain.changed() => Ok(DispatchEvent::Drain),
             () = tokio::time::sleep(APPROVAL_POLL_INTERVAL), if asks => Ok(DispatchEvent::CheckApprovals),
-            () = session.shared.parking.wait_for_change(), if outermost => Ok(DispatchEvent::Idle),
+            () = session.shared.suspended_runs.wait_for_change(), if outermost => Ok(DispatchEvent::Idle),
             () = tokio::time::sleep(Duration::from_millis(100)), if ticks => Ok(DispatchEvent::Tick),
         }
     }
@@ -224,21 +224,21 @@ impl RunDispatcher {
         let unbegun = if drains { self.lock_waits.len() } else { 0 };
         let busy = self.units.len() > nested + unbegun || !self.commit_queue.is_empty();
         let waits = !self.asks.is_empty() || nested > 0;
-        let idle = !busy && self.end.is_none() && (drains || waits && self.timers.are_patient(now));
+        let idle = !busy && self.finished_run.is_none() && (drains || waits && self.timers.are_patient(now));
         let questions = || {
             let asks = self
                 .asks
                 .values()
-                .map(|(ask, _)| SuspendedRequest { run: self.run.run_ref.clone(), ask: (**ask).clone() });
+                .map(|(ask, _)| SuspendedRequest { run: self.run.run_ref.clone(), request: (**ask).clone() });
             asks.collect()
         };
-        session.shared.parking.note(&self.run.run_ref, idle.then(questions));
+        session.shared.suspended_runs.note(&self.run.run_ref, idle.then(questions));
         let outermost = self.run.run_ref.path.is_empty();
-        match session.shared.parking.questions() {
+        match session.shared.suspended_runs.questions() {
             Some(_) if outermost && drains => Err(session_watch::drained(&self.run)),
             Some(questions) if outermost && !session.stays && !questions.is_empty() => {
                 let run = self.run.run_ref.id.clone();
-                Err(EngineError::Parked { run, questions })
+                Err(EngineError::Parked { run, requests: questions })
             }
             _ => Ok(()),
         }
@@ -297,7 +297,8 @@ impl RunDispatcher {
         }
         let run = &self.run;
         run.session.observe(|observer| observer.event(&run.run_ref, event));
-        self.end = self.end.take().or_else(|| finished_run_of(&run.run_ref.id, event, &self.machine));
+        self.finished_run =
+            self.finished_run.take().or_else(|| finished_run_of(&run.run_ref.id, event, &self.machine));
     }
 
     /// True if locks of a task are released once what was decided is durable.
@@ -324,8 +325,8 @@ impl RunDispatcher {
         }
     }
 
-    fn on_unit_end(&mut self, round: u32, report: Option<InputKind>) {
-        let Some(input) = report else { return };
+    fn on_unit_end(&mut self, round: u32, unit_input: Option<InputKind>) {
+        let Some(input) = unit_input else { return };
         // A preparation from before the task was reopened is not for its next attempt.
         if round < self.machine.replans() && input.prepares() {
             return;

@@ -57,7 +57,7 @@ impl RunDispatcher {
         let Some(unit) = EffectUnit::of(Arc::clone(&self.run), effect) else {
             return;
         };
-        self.nested.extend(unit.nested);
+        self.nested.extend(unit.nested_attempt);
         let (stop, heard) = watch::channel(StopLevel::No);
         if unit.is_stoppable {
             self.stops.insert(unit.attempt, stop);
@@ -72,33 +72,33 @@ impl RunDispatcher {
     }
 
     /// Tells the activity for an attempt to end, and its child runs.
-    pub(super) fn send_stop(&self, attempt: Option<&Attempt>, degree: StopLevel) {
+    pub(super) fn send_stop(&self, attempt: Option<&Attempt>, level: StopLevel) {
         if let Some(attempt) = attempt {
-            self.children.stop(attempt, degree);
+            self.children.stop(attempt, level);
         }
         if let Some(stop) = self.stops.get(&attempt.cloned()) {
-            stop.send_if_modified(|now| std::mem::replace(now, degree.max(*now)) < degree);
+            stop.send_if_modified(|now| std::mem::replace(now, level.max(*now)) < level);
         }
     }
 
     /// Looks for an answer to a request for approval.
-    fn poll_approval(&mut self, ask: Box<ApprovalRequest>) {
+    fn poll_approval(&mut self, request: Box<ApprovalRequest>) {
         let run = Arc::clone(&self.run);
-        let looks = self.spawn_unit(asking::check_decision(run, ask.clone()));
-        self.asks.insert(ask.request, (ask, looks));
+        let looks = self.spawn_unit(asking::check_decision(run, request.clone()));
+        self.asks.insert(request.request, (request, looks));
     }
 
     /// Looks for an answer given before the deadline, which is over.
-    pub(super) fn poll_approval_last(&mut self, ask: Box<ApprovalRequest>) {
+    pub(super) fn poll_approval_last(&mut self, request: Box<ApprovalRequest>) {
         let run = Arc::clone(&self.run);
-        self.spawn_unit(asking::check_decision_last(run, ask));
+        self.spawn_unit(asking::check_decision_last(run, request));
     }
 
     /// Looks for answers once more.
     pub(super) fn poll_approvals(&mut self) {
         let open = self.asks.values().filter(|(_, looks)| looks.is_finished());
-        let open: Vec<Box<ApprovalRequest>> = open.map(|(ask, _)| ask.clone()).collect();
-        for ask in open {
+        let requests: Vec<Box<ApprovalRequest>> = open.map(|(ask, _)| ask.clone()).collect();
+        for ask in requests {
             self.poll_approval(ask);
         }
     }

@@ -72,7 +72,12 @@ impl RunDispatcher {
     }
 
     /// Waits for the locks of a task; `dead`: it has them, and these holders from before may have left work under way.
-    pub(super) fn acquire_locks(&mut self, place: TaskId, locks: TaskLocks, dead: Option<Vec<LockHolder>>) {
+    pub(super) fn acquire_locks(
+        &mut self,
+        place: TaskId,
+        locks: TaskLocks,
+        dead_holders: Option<Vec<LockHolder>>,
+    ) {
         // In another round they are acquired only once they were released.
         let freeing = self.releasing_locks.remove(&place);
         let (run, task) = (Arc::clone(&self.run), place.clone());
@@ -80,7 +85,7 @@ impl RunDispatcher {
             if let Some(freeing) = freeing {
                 let _ = freeing.await;
             }
-            let waited = match dead {
+            let waited = match dead_holders {
                 Some(dead) => Ok(dead),
                 None => wait(&run, &task, &in_session(&run, locks)).await?,
             };
@@ -168,8 +173,8 @@ async fn wait(
 }
 
 /// Waits for the work that dead holders left under way.
-async fn outlast(run: &RunContext, place: &TaskId, dead: Vec<LockHolder>) {
-    for holder in dead {
+async fn outlast(run: &RunContext, place: &TaskId, dead_holders: Vec<LockHolder>) {
+    for holder in dead_holders {
         // Its own earlier work is taken over, not waited for.
         if holder.run != run.run_ref.id || holder.place != place.to_string() {
             outlast_task(run, &holder.run, &holder.place).await;

@@ -40,7 +40,7 @@ impl BegunRun {
             sources,
             params,
             session: name,
-            past,
+            repeated_run: past,
             approved,
             config,
             claim,
@@ -72,12 +72,12 @@ impl BegunRun {
             plan,
             params,
             session_name: name,
-            past,
+            repeated_run: past,
             view,
-            pins,
+            pinned_files: pins,
             approved: approved.map(Arc::new),
             evidence: EvidenceRecord::default(),
-            around: None,
+            outer_account: None,
             learns: false,
         };
         Ok(Self { run: run_context(session, token, errand, None)?, machine, new })
@@ -97,7 +97,7 @@ impl ReplayedRun {
         session: &Arc<EngineSession>,
         token: FencingToken,
         plan: Arc<Plan>,
-        past: Option<RepeatedRun>,
+        repeated_run: Option<RepeatedRun>,
     ) -> Result<Self, EngineError> {
         let reader = session.store.log_reader()?;
         let RunRow { params, session: name, .. } = reader.run(&token.run)?;
@@ -119,12 +119,12 @@ impl ReplayedRun {
             plan,
             params,
             session_name: name,
-            past,
+            repeated_run,
             view,
-            pins,
+            pinned_files: pins,
             approved,
             evidence: EvidenceRecord::of(events.iter().map(|(_, event)| event)),
-            around: None,
+            outer_account: None,
             learns: false,
         };
         let run = run_context(session, token, errand, keepers)?;
@@ -138,12 +138,12 @@ impl ReplayedRun {
 fn run_context(
     session: &Arc<EngineSession>,
     token: FencingToken,
-    errand: RunInputs,
+    inputs: RunInputs,
     keepers: Option<Arc<[String]>>,
 ) -> Result<Arc<RunContext>, EngineError> {
-    let this = RunRef { id: token.run.clone(), plan: errand.plan.id().clone(), path: Vec::new() };
+    let this = RunRef { id: token.run.clone(), plan: inputs.plan.id().clone(), path: Vec::new() };
     let tenure = RunOwnership { token, supervisors: keepers };
-    Ok(RunContext::new(Arc::clone(session), this, errand, tenure)?)
+    Ok(RunContext::new(Arc::clone(session), this, inputs, tenure)?)
 }
 
 /// Returns the recorded approval of a run.
@@ -157,14 +157,14 @@ fn approval(events: &[(u64, Event)]) -> Option<Arc<RunApproval>> {
 
 /// Returns the supervisors of all lease owners but the last, which is this engine; `None` if the
 /// machine was restarted in between.
-fn former_supervisors(owners: &[RunLease]) -> Option<Arc<[String]>> {
-    let (last, before) = owners.split_last()?;
+fn former_supervisors(leases: &[RunLease]) -> Option<Arc<[String]>> {
+    let (last, before) = leases.split_last()?;
     let same_boot = !last.boot.is_empty() && before.iter().all(|owner| owner.boot == last.boot);
     same_boot.then(|| before.iter().map(|owner| owner.supervisor.clone()).collect())
 }
 
 pub(crate) fn begin(run: &RunContext) -> Result<InputKind, StoreError> {
-    let past = run.past.as_ref();
+    let past = run.repeated_run.as_ref();
     let kept = past.map(|past| {
         let reader = run.session.store.log_reader()?;
         reused_results(&reader, past, run.params())

@@ -31,6 +31,6 @@ pub(crate) fn durable(run: &RunContext, appended: &AppendResult, events: Vec<Eve
     }
 }
 
-fn bound(row: &LogPosition) -> LogAnchor {
-    LogAnchor { seq: row.seq, hash: row.hash }
+fn bound(position: &LogPosition) -> LogAnchor {
+    LogAnchor { seq: position.seq, hash: position.hash }
 }

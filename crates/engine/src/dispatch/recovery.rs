@@ -58,7 +58,7 @@ pub fn recover(
             let (state, executor) = (session.store.folder().path(), session.executor.clone());
             let host = Arc::clone(&session.host);
             let secrets = PlanSecrets::new(vec![secret], host, &session.root, state, executor)
-                .with(session.shared.secrets.clone())
+                .with(session.shared.redactions.clone())
                 .pinned(pins.clone());
             secrets.get(&name).await?;
             // This makes all known secrets known to the session.
@@ -70,7 +70,7 @@ pub fn recover(
         session.executor.confirm_recorded();
     }
     for fingerprint in fingerprints {
-        session.shared.secrets.remember(fingerprint);
+        session.shared.redactions.remember(fingerprint);
     }
     read
 }

@@ -32,9 +32,9 @@ pub(crate) struct EffectUnit {
     pub(crate) attempt: Option<Attempt>,
     /// The task executing in it, under a permit.
     pub(super) executes: Option<TaskId>,
-    /// The attempt that is a nested run.
-    pub(crate) nested: Option<Attempt>,
-    /// Begins it, given the stop requests that it heeds.
+    /// The attempt as a nested run.
+    pub(crate) nested_attempt: Option<Attempt>,
+    /// Begins it, given the stop requests it heeds.
     pub(crate) begin: Box<dyn FnOnce(watch::Receiver<StopLevel>) -> UnitWork + Send>,
 }
 
@@ -45,7 +45,7 @@ impl EffectUnit {
             is_stoppable: false,
             attempt: None,
             executes: None,
-            nested: None,
+            nested_attempt: None,
             begin: Box::new(|_| Box::pin(work)),
         }
     }
@@ -60,7 +60,7 @@ impl EffectUnit {
             is_stoppable: true,
             attempt,
             executes: None,
-            nested: None,
+            nested_attempt: None,
             begin: Box::new(|stop| Box::pin(begin(stop))),
         }
     }
@@ -125,7 +125,7 @@ impl EffectUnit {
                 Self::execution(attempt, |stop| agent::call_tool(run, order, stop))
             }
             Effect::ServeClient { attempt, call, refusals, repairs } => {
-                let turn = ClientTurn { attempt: attempt.clone(), call, refusals, repairs };
+                let turn = ClientTurn { attempt: attempt.clone(), call, refusals, invalid_answer: repairs };
                 Self::execution(attempt, |stop| agent::serve_client(run, turn, stop))
             }
             Effect::Compact { request } => {
@@ -165,20 +165,20 @@ impl EffectUnit {
                 Self::execution(attempt, |stop| task.work(stop))
             }
         };
-        let unit = Self { nested, ..unit };
+        let unit = Self { nested_attempt: nested, ..unit };
         match before {
             Some(case) => unit.after_checks(case),
             None => unit,
         }
     }
 
-    /// Puts the checks that are run before the work in front of it.
-    fn after_checks(self, case: CheckSubject) -> Self {
+    /// Puts the checks run before the work in front of it.
+    fn after_checks(self, subject: CheckSubject) -> Self {
         let work = self.begin;
         let begin = |stop: watch::Receiver<StopLevel>| async move {
-            match before_work::examine(&case, &stop).await {
+            match before_work::examine(&subject, &stop).await {
                 Some(ended) => {
-                    case.run.session.executor.ensure_supervised()?;
+                    subject.run.session.executor.ensure_supervised()?;
                     Ok(Some(ended))
                 }
                 None => work(stop).await,

@@ -10,9 +10,9 @@ use wf_exec::{WorkError, files};
 use wf_model::Step;
 use wf_model::expr::EvalError;
 
-/// Returns the globs of the files that a step leaves, rendered for a task.
-pub(crate) fn globs(step: &Step, known: &TemplateValues<'_>) -> Result<Vec<String>, WorkError> {
-    let globs = step.artifacts.iter().map(|glob| files::glob(glob, known));
+/// Returns the globs of the files a step leaves, rendered for a task.
+pub(crate) fn globs(step: &Step, values: &TemplateValues<'_>) -> Result<Vec<String>, WorkError> {
+    let globs = step.artifacts.iter().map(|glob| files::glob(glob, values));
     let globs: Result<Vec<String>, EvalError> = globs.collect();
     globs.map_err(|error| WorkError::logical(error.to_string()))
 }

@@ -70,14 +70,14 @@ impl KeptFile {
 }
 
 /// Copies what a task left, with its permissions and its time, if it is going to be checked.
-pub(crate) fn keep(run: &RunContext, attempt: &Attempt, left: &[CachedFile]) -> Result<(), WorkError> {
+pub(crate) fn keep(run: &RunContext, attempt: &Attempt, files: &[CachedFile]) -> Result<(), WorkError> {
     let (place, root) = (&attempt.place, run.folder_of(attempt));
     let unneeded = run.session.sandboxes.is_none() || written_step(run, place).verify.is_empty();
     // An earlier attempt may have left a folder where there is a file now.
     drop(fs::remove_dir_all(folder(run, place)));
     // What is behind a link is not shown: its path would have to be.
     let is_plain = |file: &&CachedFile| has_no_links(&root, &file.path);
-    for file in left.iter().filter(|_| !unneeded).filter(is_plain) {
+    for file in files.iter().filter(|_| !unneeded).filter(is_plain) {
         let copy = copy_path(run, place, &file.path);
         let made = run.session.store.blobs().restore(&file.digest, &copy, file.mode);
         made.map_err(|error| WorkError::environmental(error.to_string()))?;
@@ -92,17 +92,17 @@ fn copy_path(run: &RunContext, place: &TaskId, path: &str) -> PathBuf {
     folder(run, place).join(path)
 }
 
-/// Takes over the copies of a nested run that has ended, for the task that it was.
-pub(crate) fn adopt(run: &RunContext, place: &TaskId, nested: &RunContext) {
-    for (task, files) in nested.all_evidence() {
+/// Takes over the copies of a nested ended run, for the task it was.
+pub(crate) fn adopt(run: &RunContext, place: &TaskId, nested_run: &RunContext) {
+    for (task, files) in nested_run.all_evidence() {
         for file in files.into_iter().filter(|file| !file.is_product()) {
             let to = copy_path(run, place, &file.path);
             // A copy that is missing is made anew.
             let moved = to.parent().map_or(Ok(()), fs::create_dir_all);
-            drop(moved.and_then(|()| fs::rename(copy_path(nested, &task, &file.path), &to)));
+            drop(moved.and_then(|()| fs::rename(copy_path(nested_run, &task, &file.path), &to)));
         }
     }
-    tidy(nested);
+    tidy(nested_run);
 }
 
 /// Tidies the folder of an ended run here: its logs become one file, its copies and worktrees are removed.
@@ -174,11 +174,11 @@ fn upstream<'a>(run: &'a RunContext, step: &Name) -> BTreeSet<&'a Name> {
 pub(crate) fn of_step(
     run: &RunContext,
     attempt: &Attempt,
-    allow: Option<&SandboxPermissions>,
+    permissions: Option<&SandboxPermissions>,
 ) -> Result<Vec<KeptCopy>, WorkError> {
     let files = kept_files(run, Some(&attempt.place)).into_iter();
     let (shown, real): (Vec<KeptFile>, Vec<KeptFile>) =
-        files.partition(|file| allow.is_some_and(|allow| !allow.writes(&file.path)));
+        files.partition(|file| permissions.is_some_and(|allow| !allow.writes(&file.path)));
     let step = step_of(run, &attempt.place);
     // What an earlier attempt, or another item, wrote may be in any state.
     let is_first = attempt.attempt <= 1 && attempt.place.item.is_none_or(|item| item == 0);
@@ -194,7 +194,7 @@ pub(crate) fn of_step(
 pub(super) fn uncopied_files(
     run: &RunContext,
     attempt: &Attempt,
-    allow: Option<&SandboxPermissions>,
+    permissions: Option<&SandboxPermissions>,
 ) -> Vec<KeptFile> {
     let mut files = kept_files(run, Some(&attempt.place));
     let step = step_of(run, &attempt.place);
@@ -206,7 +206,7 @@ pub(super) fn uncopied_files(
         let declared = view::declared_by(&step, run.params());
         let root = &run.session.root;
         let is_copied = |file: &KeptFile| {
-            allow.is_some_and(|allow| !allow.writes(&file.path)) && has_no_links(root, &file.path)
+            permissions.is_some_and(|allow| !allow.writes(&file.path)) && has_no_links(root, &file.path)
         };
         files.retain(|file| !is_copied(file) && !declared(Path::new(&file.path)));
     }
@@ -244,11 +244,11 @@ fn summary(files: impl Iterator<Item = KeptFile>) -> Option<String> {
 fn of_checks(
     run: &RunContext,
     place: Option<&TaskId>,
-    own: Vec<Artifact>,
+    own_artifacts: Vec<Artifact>,
 ) -> Result<Vec<KeptCopy>, WorkError> {
     let mut files = kept_files(run, place);
     if let Some(place) = place {
-        files.extend(own.into_iter().filter(|file| !file.is_product()).map(|file| KeptFile {
+        files.extend(own_artifacts.into_iter().filter(|file| !file.is_product()).map(|file| KeptFile {
             step: place.step.clone(),
             copy: copy_path(run, place, &file.path),
             path: file.path,
@@ -265,13 +265,13 @@ fn of_checks(
 pub(crate) async fn of_checks_of(
     run: &Arc<RunContext>,
     place: Option<TaskId>,
-    own: Vec<Artifact>,
+    own_artifacts: Vec<Artifact>,
 ) -> Result<Vec<KeptCopy>, WorkError> {
     let has_view = run.view.as_ref().is_some_and(|view| !view.is_open());
     if run.session.sandboxes.is_none() || !has_view {
         return Ok(Vec::new());
     }
-    blocking(run, move |run| of_checks(run, place.as_ref(), own)).await
+    blocking(run, move |run| of_checks(run, place.as_ref(), own_artifacts)).await
 }
 
 /// Returns a remark about the files that checks see as they were verified although they have changed

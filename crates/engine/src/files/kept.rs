@@ -17,9 +17,13 @@ use super::recorded_results::{RecordedResult, RecordedResults};
 use crate::reuse::{RepeatChoice, RepeatRequest, RepeatedRun, nested_run};
 use crate::session::EngineSession;
 
-/// Returns the run that is repeated, without the results that have changed.
-pub fn unchanged(root: &Path, reader: &StoreReader, past: RepeatedRun) -> Result<RepeatedRun, StoreError> {
-    unchanged_with(&DigestMemo::default(), root, reader, past)
+/// Returns the repeated run, without its changed results.
+pub fn unchanged(
+    root: &Path,
+    reader: &StoreReader,
+    repeated_run: RepeatedRun,
+) -> Result<RepeatedRun, StoreError> {
+    unchanged_with(&DigestMemo::default(), root, reader, repeated_run)
 }
 
 /// Returns the changed results of an interrupted run that something still to run may read.
@@ -40,11 +44,11 @@ pub(super) fn unchanged_with(
     memo: &DigestMemo,
     root: &Path,
     reader: &StoreReader,
-    past: RepeatedRun,
+    repeated_run: RepeatedRun,
 ) -> Result<RepeatedRun, StoreError> {
-    let mut look = ReuseContext::new(root, reader, memo, &past);
-    let dropped = look.discarded_results(&past, true)?;
-    let mut past = past.without_results(dropped);
+    let mut look = ReuseContext::new(root, reader, memo, &repeated_run);
+    let dropped = look.discarded_results(&repeated_run, true)?;
+    let mut past = repeated_run.without_results(dropped);
     // A step that runs again may need a service, and its dependents run again with it.
     loop {
         let ended = look.services(&past)?;
@@ -65,13 +69,18 @@ struct ReuseContext<'a> {
 }
 
 impl<'a> ReuseContext<'a> {
-    fn new(root: &'a Path, reader: &'a StoreReader, memo: &'a DigestMemo, past: &RepeatedRun) -> Self {
+    fn new(
+        root: &'a Path,
+        reader: &'a StoreReader,
+        memo: &'a DigestMemo,
+        repeated_run: &RepeatedRun,
+    ) -> Self {
         Self {
             root,
             reader,
             memo,
             // Files that a successful run cleaned up are not missed.
-            cleaned: past.succeeded() && past.plan().has_finally(),
+            cleaned: repeated_run.succeeded() && repeated_run.plan().has_finally(),
             records: RecordedResults::new(reader),
         }
     }
@@ -82,12 +91,12 @@ impl ReuseContext<'_> {
     /// releases them may be around those nested in it.
     fn discarded_results(
         &mut self,
-        past: &RepeatedRun,
+        repeated_run: &RepeatedRun,
         products: bool,
     ) -> Result<Vec<DiscardedResult>, StoreError> {
         let mut dropped = Vec::new();
-        for kept in past.reused_item_results() {
-            if let Some(reason) = self.difference_of_result(past, &kept, products)? {
+        for kept in repeated_run.reused_item_results() {
+            if let Some(reason) = self.difference_of_result(repeated_run, &kept, products)? {
                 let ReusedResult { step, item, from, .. } = kept;
                 dropped.push(DiscardedResult { step, item, reason, from });
             }
@@ -95,12 +104,11 @@ impl ReuseContext<'_> {
         Ok(dropped)
     }
 
-    /// Returns the results whose services ended with their run, and are needed by something that
-    /// runs again.
-    fn services(&mut self, past: &RepeatedRun) -> Result<Vec<DiscardedResult>, StoreError> {
+    /// Returns the results whose services ended with their run, and are needed by something running again.
+    fn services(&mut self, repeated_run: &RepeatedRun) -> Result<Vec<DiscardedResult>, StoreError> {
         let mut ended = Vec::new();
-        for kept in past.reused_item_results() {
-            if !past.needs_again(&kept.step) || !self.has_service(past, &kept)? {
+        for kept in repeated_run.reused_item_results() {
+            if !repeated_run.needs_again(&kept.step) || !self.has_service(repeated_run, &kept)? {
                 continue;
             }
             let ReusedResult { step, item, from, .. } = kept;
@@ -111,11 +119,11 @@ impl ReuseContext<'_> {
     }
 
     /// True if a service lived on that the work of a result started, or the work of one inside it.
-    fn has_service(&mut self, past: &RepeatedRun, kept: &ReusedResult) -> Result<bool, StoreError> {
-        if self.records.of_reused(past, kept)?.service {
+    fn has_service(&mut self, repeated_run: &RepeatedRun, result: &ReusedResult) -> Result<bool, StoreError> {
+        if self.records.of_reused(repeated_run, result)?.service {
             return Ok(true);
         }
-        let Some(inner) = self.nested_past(past, kept)? else {
+        let Some(inner) = self.nested_past(repeated_run, result)? else {
             return Ok(false);
         };
         for kept in inner.reused_item_results() {
@@ -129,20 +137,20 @@ impl ReuseContext<'_> {
     /// Returns the difference of a result from its record, if there is one.
     fn difference_of_result(
         &mut self,
-        past: &RepeatedRun,
-        kept: &ReusedResult,
+        repeated_run: &RepeatedRun,
+        result: &ReusedResult,
         products: bool,
     ) -> Result<Option<String>, StoreError> {
-        let plan = past.plan();
-        let Some(ix) = plan.find(kept.step.as_str()) else {
+        let plan = repeated_run.plan();
+        let Some(ix) = plan.find(result.step.as_str()) else {
             return Ok(None);
         };
-        let mut left = self.records.of_reused(past, kept)?;
+        let mut left = self.records.of_reused(repeated_run, result)?;
         left.evidence.retain(|file| products || !file.is_product());
-        if let Some(reason) = self.difference_of_task(plan.step(ix), kept, &left)? {
+        if let Some(reason) = self.difference_of_task(plan.step(ix), result, &left)? {
             return Ok(Some(reason));
         }
-        let Some(inner) = self.nested_past(past, kept)? else {
+        let Some(inner) = self.nested_past(repeated_run, result)? else {
             return Ok(None);
         };
         let first = self.discarded_results(&inner, false)?.into_iter().next();
@@ -152,16 +160,17 @@ impl ReuseContext<'_> {
     /// Returns all results of the run nested in a result, if there is one.
     fn nested_past(
         &self,
-        past: &RepeatedRun,
-        kept: &ReusedResult,
+        repeated_run: &RepeatedRun,
+        result: &ReusedResult,
     ) -> Result<Option<RepeatedRun>, StoreError> {
-        let plan = past.plan();
-        let step = plan.find(kept.step.as_str()).map(|ix| plan.step(ix));
-        let (Some(StepWork::Uses(uses)), Some(run)) = (step.map(|step| &step.work), past.run()) else {
+        let plan = repeated_run.plan();
+        let step = plan.find(result.step.as_str()).map(|ix| plan.step(ix));
+        let (Some(StepWork::Uses(uses)), Some(run)) = (step.map(|step| &step.work), repeated_run.run())
+        else {
             return Ok(None);
         };
-        let key = kept.item.as_deref();
-        let Some(run) = nested_run(self.reader, run, &kept.step, key)? else {
+        let key = result.item.as_deref();
+        let Some(run) = nested_run(self.reader, run, &result.step, key)? else {
             return Ok(None);
         };
         let params = self.reader.run(&run)?.params;
@@ -178,18 +187,18 @@ impl ReuseContext<'_> {
     fn difference_of_task(
         &self,
         step: &Step,
-        kept: &ReusedResult,
-        left: &RecordedResult,
+        reused: &ReusedResult,
+        result: &RecordedResult,
     ) -> Result<Option<String>, StoreError> {
         let noun = |file: &Artifact| match file {
             file if file.is_product() => "product",
-            file if left.artifacts.contains(file) => "artifact",
+            file if result.artifacts.contains(file) => "artifact",
             _ => "input",
         };
-        if let Some(cached) = self.difference_of_cached(step, kept, left)? {
+        if let Some(cached) = self.difference_of_cached(step, reused, result)? {
             return Ok(Some(cached));
         }
-        let files = left.evidence.iter().chain(&left.artifacts);
+        let files = result.evidence.iter().chain(&result.artifacts);
         let mut found = files.filter_map(|file| {
             let how = self.differs(&file.path, file.digest)?;
             Some(format!("its {} `{}` {how}", noun(file), file.path))
@@ -201,14 +210,14 @@ impl ReuseContext<'_> {
     fn difference_of_cached(
         &self,
         step: &Step,
-        kept: &ReusedResult,
-        left: &RecordedResult,
+        reused: &ReusedResult,
+        result: &RecordedResult,
     ) -> Result<Option<String>, StoreError> {
         let Some(cache) = &step.cache else {
             return Ok(None);
         };
-        let (step_id, key) = (&kept.step, kept.item.as_deref());
-        let cached = self.reader.cache_parts(&kept.from, step_id, key)?;
+        let (step_id, key) = (&reused.step, reused.item.as_deref());
+        let cached = self.reader.cache_parts(&reused.from, step_id, key)?;
         let Some((_, parts)) = cached else {
             let reason = "its inputs were not recorded";
             return Ok(Some(reason.to_owned()));
@@ -217,7 +226,7 @@ impl ReuseContext<'_> {
         let files = entry.and_then(Result::ok).map(|entry| entry.files);
         let put_back = files.iter().flatten();
         let put_back: BTreeMap<&str, _> = put_back.map(|file| (file.path.as_str(), file.digest)).collect();
-        let artifacts = left.artifacts.iter();
+        let artifacts = result.artifacts.iter();
         let mut made = put_back.clone();
         made.extend(artifacts.map(|file| (file.path.as_str(), file.digest)));
         let own = |path: &str, is: &Value| {
@@ -250,9 +259,9 @@ impl EngineSession {
     /// Returns the run that is repeated, as far as its results are unchanged.
     pub(crate) fn without_changed(
         &self,
-        past: Option<RepeatedRun>,
+        repeated_run: Option<RepeatedRun>,
     ) -> Result<Option<RepeatedRun>, StoreError> {
-        let Some(past) = past else {
+        let Some(past) = repeated_run else {
             return Ok(None);
         };
         let reader = self.store.log_reader()?;

@@ -50,12 +50,12 @@ impl<'a> RecordedResults<'a> {
     /// Returns the data of a result that a run which is repeated has, of its own or from another one.
     pub(crate) fn of_reused(
         &mut self,
-        past: &RepeatedRun,
-        kept: &ReusedResult,
+        repeated_run: &RepeatedRun,
+        result: &ReusedResult,
     ) -> Result<RecordedResult, StoreError> {
-        let mut found = self.of_result(&kept.from, &kept.step, kept.item.as_deref())?;
-        if let Some(run) = past.run().filter(|run| **run != kept.from) {
-            let (step, key) = (&kept.step, kept.item.as_deref());
+        let mut found = self.of_result(&result.from, &result.step, result.item.as_deref())?;
+        if let Some(run) = repeated_run.run().filter(|run| **run != result.from) {
+            let (step, key) = (&result.step, result.item.as_deref());
             self.run(run)?.retain_evidence(step, key, &mut found.evidence);
         }
         Ok(found)
@@ -92,8 +92,8 @@ impl<'a> RecordedResults<'a> {
     }
 
     /// Returns a fact with the evidence of the reused result that it names, which earlier versions did not record.
-    pub(super) fn completed<'f>(&mut self, fact: &'f EventKind) -> Result<Cow<'f, EventKind>, StoreError> {
-        let mut fact = Cow::Borrowed(fact);
+    pub(super) fn completed<'f>(&mut self, kind: &'f EventKind) -> Result<Cow<'f, EventKind>, StoreError> {
+        let mut fact = Cow::Borrowed(kind);
         let (step, key, from) = match &*fact {
             EventKind::StepReused { step, standing, reused_from, evidence, .. }
                 if standing.is_checked() && evidence.is_empty() =>
@@ -120,11 +120,11 @@ impl<'a> RecordedResults<'a> {
     /// Adds to reused results the files they were checked with.
     pub(crate) fn add_evidence(
         &mut self,
-        past: &RepeatedRun,
-        kept: &mut [ReusedResult],
+        repeated_run: &RepeatedRun,
+        result: &mut [ReusedResult],
     ) -> Result<(), StoreError> {
-        for kept in kept.iter_mut().filter(|kept| kept.standing.is_checked()) {
-            kept.evidence = self.of_reused(past, kept)?.evidence;
+        for kept in result.iter_mut().filter(|kept| kept.standing.is_checked()) {
+            kept.evidence = self.of_reused(repeated_run, kept)?.evidence;
         }
         Ok(())
     }
@@ -168,8 +168,8 @@ impl RunResults {
         worked
     }
 
-    fn apply_fact(&mut self, fact: &EventKind) {
-        match fact {
+    fn apply_fact(&mut self, kind: &EventKind) {
+        match kind {
             EventKind::StepExpanded { step, items } => {
                 let keys = items.iter().map(|item| item.key.clone()).collect();
                 self.keys.insert(step.clone(), keys);
@@ -197,18 +197,19 @@ impl RunResults {
         }
     }
 
-    /// Keeps of the files of a reused result the products that this run still relies on, and all others.
-    fn retain_evidence(&self, step: &Name, key: Option<&str>, files: &mut Vec<Artifact>) {
-        if !files.iter().any(Artifact::is_product) {
+    /// Keeps of the files of a reused result the products this run still relies on, and all others.
+    fn retain_evidence(&self, step: &Name, key: Option<&str>, artifacts: &mut Vec<Artifact>) {
+        if !artifacts.iter().any(Artifact::is_product) {
             return;
         }
         let own = self.of_result(step, key).into_iter().flat_map(|(_, result)| result.evidence);
         let of_step = self.evidence.tasks().get(&TaskId::of_step(step)).into_iter().flatten().cloned();
         let of_item = key.map(|key| self.evidence.of_reused_item(step, key)).into_iter().flatten().cloned();
-        let known: Vec<Artifact> = own.chain(of_step).chain(of_item).collect();
-        let is_known =
-            |file: &Artifact| known.iter().any(|own| (&own.path, own.digest) == (&file.path, file.digest));
-        files.retain(|file| !file.is_product() || is_known(file));
+        let known_artifacts: Vec<Artifact> = own.chain(of_step).chain(of_item).collect();
+        let is_known = |artifact: &Artifact| {
+            known_artifacts.iter().any(|own| (&own.path, own.digest) == (&artifact.path, artifact.digest))
+        };
+        artifacts.retain(|file| !file.is_product() || is_known(file));
     }
 
     /// Returns the result of a step or of an item; of a repeated step those of all items, each with its key.
@@ -288,14 +289,14 @@ pub fn stale_now(
 /// Returns the results a run reuses, with their evidence: its own plan names the steps releasing products.
 pub(crate) fn reused_results(
     reader: &StoreReader,
-    past: &RepeatedRun,
+    repeated_run: &RepeatedRun,
     params: &JsonObject,
 ) -> Result<Vec<ReusedResult>, StoreError> {
-    let mut kept = past.reused_results();
-    add_item_digests(reader, past, &mut kept)?;
-    RecordedResults::new(reader).add_evidence(past, &mut kept)?;
+    let mut kept = repeated_run.reused_results();
+    add_item_digests(reader, repeated_run, &mut kept)?;
+    RecordedResults::new(reader).add_evidence(repeated_run, &mut kept)?;
     if kept.iter().flat_map(|kept| &kept.evidence).any(Artifact::is_product) {
-        let declarations = Declarations::of(past.plan(), params);
+        let declarations = Declarations::of(repeated_run.plan(), params);
         for kept in &mut kept {
             declarations.name_releasing(&kept.step, &mut kept.evidence);
         }

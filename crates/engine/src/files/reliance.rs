@@ -49,8 +49,8 @@ fn permissions_of(run: &RunContext, attempt: &Attempt) -> Option<Box<SandboxPerm
 pub(crate) struct ReliedEvidence {
     /// The files of results a confined attempt depends on and cannot write.
     results: Vec<(TaskId, EvidenceTrace)>,
-    /// The files that it reads as they lie there, instead of a copy.
-    uncopied: Option<EvidenceTrace>,
+    /// The files it reads as they lie there, instead of a copy.
+    uncopied_evidence: Option<EvidenceTrace>,
     /// One of these that had changed when its engine adopted it.
     swapped_file: Option<String>,
 }
@@ -69,7 +69,8 @@ impl ReliedEvidence {
             let uncopied = copies::uncopied_files(&run, &attempt, allow.as_deref());
             let paths = uncopied.iter().map(KeptFile::path);
             Self {
-                uncopied: (!uncopied.is_empty()).then(|| EvidenceTrace::of(&run.session.root, paths)),
+                uncopied_evidence: (!uncopied.is_empty())
+                    .then(|| EvidenceTrace::of(&run.session.root, paths)),
                 swapped_file: copies::changed_file(&run, uncopied.iter().filter(|_| is_adopted)),
                 results: places
                     .into_iter()
@@ -92,7 +93,7 @@ impl ReliedEvidence {
                 run.note_stale(StaleFile { place, path });
             }
         }
-        let touched = self.uncopied.as_ref().and_then(|traces| traces.touched(root));
+        let touched = self.uncopied_evidence.as_ref().and_then(|traces| traces.touched(root));
         self.swapped_file.or_else(|| touched.map(str::to_owned))
     }
 }
@@ -100,11 +101,11 @@ impl ReliedEvidence {
 /// Returns traces of the files of a task a confined attempt only reads; `None`, and a note, if one has changed.
 fn relied_files(
     run: &RunContext,
-    allow: Option<&SandboxPermissions>,
+    permissions: Option<&SandboxPermissions>,
     place: TaskId,
 ) -> Option<(TaskId, EvidenceTrace)> {
     // In this order: any write after the traces leaves others.
-    let traces = allow.and_then(|allow| {
+    let traces = permissions.and_then(|allow| {
         let mut seen = run.evidence_of(&place)?;
         // Files that it writes itself may be in any state.
         seen.retain(|file| !allow.writes(&file.path));

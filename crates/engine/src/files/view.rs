@@ -40,12 +40,12 @@ pub(crate) fn view(
     session: &EngineSession,
     ViewedRun { run, plan, params }: ViewedRun<'_>,
     approved: Option<&RunApproval>,
-    kept: &KeptFiles,
+    kept_files: &KeptFiles,
     earlier: Option<&EarlierBaseline>,
 ) -> Option<Arc<WorkspaceView>> {
     let take = || {
         let view = WorkspaceView::take(&session.root, &excluded_folders(session), plan, params);
-        let view = view.with_kept(kept.clone());
+        let view = view.with_kept(kept_files.clone());
         let Some(sandboxes) = &session.sandboxes else { return view };
         let view = view.with_control(sandboxes.control());
         view.with_originals(session.repository.as_ref(), copies::restored_folder(session, run))
@@ -71,9 +71,9 @@ impl EarlierBaseline {
     /// Reads the view of the repeated run; `None`: it has no credible one.
     pub(crate) fn of(
         session: &EngineSession,
-        past: Option<&RepeatedRun>,
+        repeated_run: Option<&RepeatedRun>,
     ) -> Result<Option<Self>, StoreError> {
-        let Some(run) = past.and_then(RepeatedRun::run) else { return Ok(None) };
+        let Some(run) = repeated_run.and_then(RepeatedRun::run) else { return Ok(None) };
         let reader = session.store.log_reader()?;
         let Some(ended) = reader.run(run)?.ended else { return Ok(None) };
         if is_elsewhere(session, run)? {

@@ -74,7 +74,7 @@ fn works_in_worktree(step: &Step) -> bool {
 
 impl AttemptTask {
     /// Keeps what an agent left in its worktree, however it ended.
-    pub(crate) async fn end_worktree(&self, ended: &mut AttemptEnd) {
+    pub(crate) async fn end_worktree(&self, end: &mut AttemptEnd) {
         let worktree = self.run.worktree_of(&self.attempt).filter(|worktree| worktree.folder().exists());
         let Some(worktree) = worktree else {
             return;
@@ -88,9 +88,9 @@ impl AttemptTask {
             Err(unable) => Err(unable),
         };
         if let Err(unable) = kept
-            && ended.exit.is_success()
+            && end.exit.is_success()
         {
-            ended.exit = unable.into();
+            end.exit = unable.into();
         }
     }
 }

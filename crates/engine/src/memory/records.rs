@@ -49,16 +49,16 @@ pub(crate) fn advice(run: &RunContext) -> Result<Vec<ToolAdvice>, StoreError> {
         let MegramTags { space, .. } = MegramTags::tool_of_run(tool, None, None);
         megrams.extend(reader.memory(&MegramSelection::Space(space))?);
     }
-    let queries: Vec<ToolTarget> = pairs.iter().map(|(_, pair)| pair.clone()).collect();
-    let said = advise(&megrams, &queries, now);
+    let targets: Vec<ToolTarget> = pairs.iter().map(|(_, pair)| pair.clone()).collect();
+    let said = advise(&megrams, &targets, now);
     let rules: BTreeSet<_> = said.iter().flat_map(|one| one.rules.clone()).collect();
     recall(session, rules.into_iter().collect(), now);
     let mut avoided = Vec::new();
     if planned {
         avoided = constraints(&run.plan, &slug(run), &reader.memory(&MegramSelection::All)?, now);
-        let declared = |said: &ToolAdvice| {
+        let declared = |tool_advice: &ToolAdvice| {
             let mut ways = pairs.iter().map(|(way, _)| way);
-            ways.any(|way| way.tool == said.tool && way.target == said.target)
+            ways.any(|way| way.tool == tool_advice.tool && way.target == tool_advice.target)
         };
         avoided.retain(|said| !declared(said));
     }
@@ -299,19 +299,21 @@ fn megrams(context: &RunContext, round: &Round, at: Moment) -> Vec<Megram> {
     megrams
 }
 
-/// Returns what an alternative is known by: the tool that the plan names; and what was called, where the plan does not say
-/// what that is, since a model wrote it. A label that a planner gave counts only if nothing was called.
-fn subjects(plan: &Plan, way: &UsedAlternative, intent: Option<&str>, slug: &str) -> Vec<MegramTags> {
-    let Some(step) = plan.find(way.step.as_str()).map(|ix| plan.step(ix)) else {
+/// Returns the name of an alternative: the tool the plan names; and the called thing, where the plan does not name it,
+/// since a model wrote it. A label a planner gave counts only if nothing was called.
+fn subjects(plan: &Plan, alternative: &UsedAlternative, intent: Option<&str>, slug: &str) -> Vec<MegramTags> {
+    let Some(step) = plan.find(alternative.step.as_str()).map(|ix| plan.step(ix)) else {
         return Vec::new();
     };
-    let target = way.target.as_deref();
-    let approach = approach_name(&way.calls).map(|done| MegramTags::tool_of_run(&done, target, Some(slug)));
+    let target = alternative.target.as_deref();
+    let approach =
+        approach_name(&alternative.calls).map(|done| MegramTags::tool_of_run(&done, target, Some(slug)));
     let named = |tool: &str| MegramTags::tool_of_run(tool, target, intent);
-    let Some(at_way) = step.way_of(way.alternative.as_ref()) else {
+    let Some(at_way) = step.way_of(alternative.alternative.as_ref()) else {
         // An alternative from a planner is not in the plan as written.
-        let is_own = step.tool.as_ref() == Some(&way.tool);
-        let label = if is_own { way.tool.clone() } else { format!("{}/{}", plan.id(), way.tool) };
+        let is_own = step.tool.as_ref() == Some(&alternative.tool);
+        let label =
+            if is_own { alternative.tool.clone() } else { format!("{}/{}", plan.id(), alternative.tool) };
         return vec![approach.unwrap_or_else(|| named(&label))];
     };
     let written = step.with_alternative(at_way);
@@ -320,10 +322,10 @@ fn subjects(plan: &Plan, way: &UsedAlternative, intent: Option<&str>, slug: &str
     [Some(named(&lasting_target(plan, step, at_way))), done].into_iter().flatten().collect()
 }
 
-fn state(way: &UsedAlternative, directive: Directive) -> MegramState {
-    match (way.failure_class, directive) {
+fn state(alternative: &UsedAlternative, directive: Directive) -> MegramState {
+    match (alternative.failure_class, directive) {
         (None, Directive::Success) => MegramState::Success,
-        (None, _) if way.kind == Some(Directive::BreakSymmetry) => MegramState::BreakSymmetry,
+        (None, _) if alternative.kind == Some(Directive::BreakSymmetry) => MegramState::BreakSymmetry,
         (None, _) => MegramState::Accept,
         (Some(_), Directive::Refine) => MegramState::Refine,
         (Some(RoundFailureClass::Environmental), _) => MegramState::ChangePath,
@@ -331,22 +333,22 @@ fn state(way: &UsedAlternative, directive: Directive) -> MegramState {
     }
 }
 
-fn sentence(plan: &Plan, way: &UsedAlternative, round: &Round) -> String {
-    let on = way.target.as_ref().map(|target| format!(" on {target}"));
+fn sentence(plan: &Plan, alternative: &UsedAlternative, round: &Round) -> String {
+    let on = alternative.target.as_ref().map(|target| format!(" on {target}"));
     let on = on.unwrap_or_default();
-    let ending = match way.failure_class {
+    let ending = match alternative.failure_class {
         None => "held".to_owned(),
         Some(blame) => format!("failed ({})", blame.as_str()),
     };
-    let (step, tool, number) = (&way.step, &way.tool, round.round);
+    let (step, tool, number) = (&alternative.step, &alternative.tool, round.round);
     let mut text = format!("step `{step}` of {} {ending} with {tool}{on} in round {number}", plan.id());
     if let Some(ordered) = round.previous {
         text += &format!(" under {ordered}");
     }
-    if !way.calls.is_empty() {
-        text += &format!("; it called {}", way.calls.join(", "));
+    if !alternative.calls.is_empty() {
+        text += &format!("; it called {}", alternative.calls.join(", "));
     }
-    if let Some(check) = &way.failed_check {
+    if let Some(check) = &alternative.failed_check {
         text += &format!("; {check} failed");
     }
     text
@@ -370,8 +372,8 @@ impl RunContext {
 struct GivenParams<'a>(&'a JsonObject);
 
 impl ExprScope for GivenParams<'_> {
-    fn value(&self, name: &ExprReference) -> Option<Value> {
-        match name {
+    fn value(&self, reference: &ExprReference) -> Option<Value> {
+        match reference {
             ExprReference::Param(param) => self.0.get(param).cloned(),
             _ => None,
         }

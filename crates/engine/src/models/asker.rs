@@ -19,14 +19,14 @@ pub(crate) struct ModelAsker<'a> {
     model: &'a ModelDefinition,
     bodies: CallBodies,
     set_aside: SetAside,
-    /// The calls so far, in order. One that is dropped before its end counts as stopped.
-    pub(crate) asked: Vec<AskedModel>,
+    /// The calls so far, in order. One dropped before its end counts as stopped.
+    pub(crate) asked_models: Vec<AskedModel>,
 }
 
 impl<'a> ModelAsker<'a> {
     pub(crate) fn new(run: &'a RunContext, model: &'a ModelDefinition) -> Self {
         let (bodies, set_aside) = (CallBodies::of(run), run.account.nothing_set_aside());
-        Self { run, model, bodies, set_aside, asked: Vec::new() }
+        Self { run, model, bodies, set_aside, asked_models: Vec::new() }
     }
 
     /// Returns the plan of the run.
@@ -36,17 +36,17 @@ impl<'a> ModelAsker<'a> {
 
     /// Returns the usage of its calls.
     pub(crate) fn usage(&self) -> AttemptUsage {
-        usage_of(&self.asked)
+        usage_of(&self.asked_models)
     }
 
     /// Returns what its calls before the last one have used.
     fn usage_before(&self) -> AttemptUsage {
-        let before = self.asked.split_last().map_or(&[][..], |(_, before)| before);
+        let before = self.asked_models.split_last().map_or(&[][..], |(_, before)| before);
         usage_of(before)
     }
 
     pub(crate) fn calls(&self) -> u32 {
-        u32::try_from(self.asked.len()).unwrap_or(u32::MAX)
+        u32::try_from(self.asked_models.len()).unwrap_or(u32::MAX)
     }
 
     /// Makes a call, unless the model could not answer it or a budget does not allow it.
@@ -57,7 +57,7 @@ impl<'a> ModelAsker<'a> {
         let digest = stored.map_err(|error| self.unstored(error))?;
         let input = request.estimated_tokens();
         let usage = TokenUsage { input, ..TokenUsage::default() };
-        self.asked.push(AskedModel {
+        self.asked_models.push(AskedModel {
             model: self.model.name.clone(),
             replied_by: None,
             request: digest,
@@ -98,7 +98,7 @@ impl<'a> ModelAsker<'a> {
                 failure_class: EngineFailure::Sensor.class(),
             }),
         };
-        if let Some(call) = self.asked.last_mut() {
+        if let Some(call) = self.asked_models.last_mut() {
             call.replied_by = Some(result.model).filter(|model| *model != call.model && outcome.is_ok());
             call.reply = outcome.as_ref().ok().and_then(|(_, digest)| *digest);
             call.failure = outcome.as_ref().err().map(|failed| failed.reason.clone());
@@ -142,8 +142,8 @@ impl<'a> ModelAsker<'a> {
     }
 }
 
-fn usage_of(calls: &[AskedModel]) -> AttemptUsage {
-    calls.iter().fold(AttemptUsage::default(), |sum, call| {
+fn usage_of(models: &[AskedModel]) -> AttemptUsage {
+    models.iter().fold(AttemptUsage::default(), |sum, call| {
         sum.plus(AttemptUsage { attempts: 0, tokens: call.effort.usage.total(), cost: call.effort.cost })
     })
 }

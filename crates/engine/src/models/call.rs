@@ -63,7 +63,7 @@ impl RunContext {
         // The call may have made a key known.
         mask_exchange(&mut request, &mut result, &self.mask().await);
         let make_room = || self.session.store.reserve().release();
-        let kept = Some(&self.exchanges);
+        let kept = Some(&self.cassette);
         let recorded = gateway.record_exchange(kept, model, &request, &result, make_room).await;
         if let Err(CassetteError::NoSpace(path)) = &recorded {
             self.stop_for(StoreError::NoSpace(path.clone()));
@@ -73,8 +73,8 @@ impl RunContext {
 
     /// Stops the runs of the session, since the state cannot take what they need to go on. What is under way is asked for
     /// again by a resume.
-    pub(super) fn stop_for(&self, fault: StoreError) {
-        let _ = self.session.shared.fault.set(fault);
+    pub(super) fn stop_for(&self, error: StoreError) {
+        let _ = self.session.shared.fault.set(error);
     }
 }
 
@@ -82,20 +82,24 @@ impl RunContext {
 pub(crate) struct PaidTries<'a> {
     set_aside: &'a mut SetAside,
     /// The use of its caller before the call.
-    before: AttemptUsage,
+    earlier_usage: AttemptUsage,
     /// The most that one try may use.
     reserve: AttemptUsage,
 }
 
 impl<'a> PaidTries<'a> {
-    pub(crate) fn of(set_aside: &'a mut SetAside, before: AttemptUsage, reserve: AttemptUsage) -> Self {
-        Self { set_aside, before, reserve }
+    pub(crate) fn of(
+        set_aside: &'a mut SetAside,
+        earlier_usage: AttemptUsage,
+        reserve: AttemptUsage,
+    ) -> Self {
+        Self { set_aside, earlier_usage, reserve }
     }
 }
 
 impl TryAllowance for PaidTries<'_> {
-    fn allow(&mut self, used: AttemptUsage) -> AllowanceFuture<'_> {
-        let wanted = self.before.plus(used).plus(self.reserve);
+    fn allow(&mut self, usage: AttemptUsage) -> AllowanceFuture<'_> {
+        let wanted = self.earlier_usage.plus(usage).plus(self.reserve);
         Box::pin(async move { self.set_aside.change(wanted).await.map_err(|unpaid| unpaid.to_string()) })
     }
 }

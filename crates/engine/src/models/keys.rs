@@ -40,7 +40,7 @@ impl EngineSession {
         let (host, state) = (Arc::clone(&self.host), self.store.folder().path());
         ModelKeys::new(&self.models, |declared| {
             let secrets = PlanSecrets::new(declared, host, &self.root, state, self.executor.clone());
-            secrets.with(self.shared.secrets.clone())
+            secrets.with(self.shared.redactions.clone())
         })
     }
 }

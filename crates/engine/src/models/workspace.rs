@@ -48,8 +48,8 @@ pub struct WorkspaceModels {
 
 impl WorkspaceModels {
     /// Creates the way; no key is read yet. A cassette takes all exchanges, or answers all calls.
-    pub fn new(around: ModelSurroundings, cassette: Option<Cassette>) -> Self {
-        let ModelSurroundings { models, host, env_pass, root, state, clock } = around;
+    pub fn new(surroundings: ModelSurroundings, cassette: Option<Cassette>) -> Self {
+        let ModelSurroundings { models, host, env_pass, root, state, clock } = surroundings;
         let passed = wf_exec::environment::passed_variables(&host, &env_pass);
         let keys = Arc::new(ModelKeys::new(&models, |declared| {
             PlanSecrets::new(declared, host, &root, &state, ProcessExecutor::InProcess)

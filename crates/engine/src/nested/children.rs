@@ -38,9 +38,9 @@ impl LiveChildren {
     }
 
     /// Tells the child runs of an attempt to end.
-    pub(crate) fn stop(&self, attempt: &Attempt, degree: StopLevel) {
+    pub(crate) fn stop(&self, attempt: &Attempt, level: StopLevel) {
         for (_, stop) in self.0.iter().filter(|(id, _)| id.attempt == *attempt) {
-            stop.send_if_modified(|now| std::mem::replace(now, degree.max(*now)) < degree);
+            stop.send_if_modified(|now| std::mem::replace(now, level.max(*now)) < level);
         }
     }
 }
@@ -67,7 +67,7 @@ pub(crate) async fn run(
         path: &listed.path,
         params,
         sources: Vec::new(),
-        past: None,
+        repeated_run: None,
         events,
     };
     let (dispatcher, _) = running::prepare(place, beginning)?;
@@ -79,13 +79,18 @@ pub(crate) async fn run(
 }
 
 /// Returns the end of a child run. `timed_out`: a limit ended it.
-pub(crate) fn child_end(id: ChildId, child: &RunContext, finished: FinishedRun, timed_out: bool) -> ChildEnd {
+pub(crate) fn child_end(
+    id: ChildId,
+    child_run: &RunContext,
+    finished: FinishedRun,
+    timed_out: bool,
+) -> ChildEnd {
     ChildEnd {
         id,
         exit: plan_run::exit_of(&finished, timed_out),
         standing: finished.standing,
         outputs: finished.outputs,
-        usage: child.usage(),
+        usage: child_run.usage(),
     }
 }
 

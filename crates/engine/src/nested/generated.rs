@@ -22,14 +22,14 @@ pub(crate) const UNCONFINED: &str = "a generated plan runs only in the sandbox, 
 /// Returns a plan a run made, with its text, by the digest of that.
 pub(super) fn stored_plan(
     run: &RunContext,
-    made: &GeneratedPlan,
+    generated_plan: &GeneratedPlan,
     digest: Sha256Digest,
 ) -> Result<GeneratedText, WorkError> {
     let stored = bodies(run).read(&digest).map(String::from_utf8);
     let Ok(Ok(text)) = stored else {
         return Err(WorkError::environmental(format!("the text of the generated plan, {digest}, is lost")));
     };
-    match read_in_envelope(run, made, &text) {
+    match read_in_envelope(run, generated_plan, &text) {
         Ok(plan) => Ok((plan, text)),
         Err(problems) => {
             Err(WorkError::logical(format!("the generated plan is refused: {}", problems.join("; "))))
@@ -81,15 +81,15 @@ pub(crate) async fn shorten(run: &RunContext, problems: &[String]) -> Vec<String
 /// Returns a text as the plan it runs as; else all its problems.
 pub(crate) fn read_in_envelope(
     run: &RunContext,
-    made: &GeneratedPlan,
+    generated: &GeneratedPlan,
     text: &str,
 ) -> Result<Arc<Plan>, Vec<String>> {
-    let plan = run.session.plans.read_plan(&made.path, text)?;
-    let breaches = envelope::breaches(&made.envelope, &run.plan, &plan);
+    let plan = run.session.plans.read_plan(&generated.path, text)?;
+    let breaches = envelope::breaches(&generated.envelope, &run.plan, &plan);
     if !breaches.is_empty() {
         return Err(breaches.into_iter().map(|breach| breach.reason).collect());
     }
-    envelope::bounded(&made.envelope, &run.plan, &plan).map_err(|error| vec![error.to_string()])
+    envelope::bounded(&generated.envelope, &run.plan, &plan).map_err(|error| vec![error.to_string()])
 }
 
 /// Returns the store of the texts of a run.

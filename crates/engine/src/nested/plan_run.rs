@@ -71,14 +71,14 @@ impl<'a> NestedWork<'a> {
 /// approved with the plan of the step: its checks do not count for the step, nor do outputs the step does not declare.
 pub(crate) fn attempt_end(
     task: &AttemptTask,
-    nested: &RunContext,
+    nested_run: &RunContext,
     finished: FinishedRun,
     timed_out: bool,
 ) -> AttemptEnd {
     let place = &task.attempt.place;
     let step = step_of(&task.run, place);
     let is_approved = !matches!(step.work, StepWork::Generated(_));
-    copies::adopt(&task.run, place, nested);
+    copies::adopt(&task.run, place, nested_run);
     let exit = exit_of(&finished, timed_out);
     let standing = is_approved.then_some(finished.standing);
     let inside = (!exit.is_success()).then_some(finished.failures).filter(|inside| !inside.is_empty());
@@ -87,7 +87,7 @@ pub(crate) fn attempt_end(
     let ended = AttemptEnd { standing, findings, ..task.end_without_outputs(exit) };
     let mut ended = AttemptEnd { outputs: finished.outputs, ..ended };
     if ended.standing.is_some_and(Standing::is_checked) {
-        ended.seen = nested.evidence_files();
+        ended.seen = nested_run.evidence_files();
         let known = BTreeMap::new();
         task.with_template_values(&known, |known| {
             declarations::name_releasing(&task.run, place, known, &mut ended.seen);
@@ -96,7 +96,7 @@ pub(crate) fn attempt_end(
     if !is_approved {
         ended.outputs.retain(|name, _| step.outputs.iter().any(|output| output.name.as_str() == name));
     }
-    ended.usage = nested.usage();
+    ended.usage = nested_run.usage();
     task.run.note_evidence(place, &ended.seen);
     ended
 }
@@ -128,7 +128,7 @@ pub(crate) fn params(
 
 /// The place of a nested run in another one.
 pub(crate) struct NestedPlace<'a> {
-    pub(crate) outer: &'a RunContext,
+    pub(crate) outer_run: &'a RunContext,
     pub(crate) task: &'a TaskId,
     /// Its name there, if an agent dispatched it.
     child: Option<&'a Name>,
@@ -146,32 +146,32 @@ pub(crate) struct NestedBeginning<'a> {
     pub(crate) params: JsonObject,
     /// Its texts, if the run it is nested in was started without them.
     pub(crate) sources: Vec<(String, String)>,
-    /// The run that it repeats, as far as its results are unchanged.
-    pub(crate) past: Option<RepeatedRun>,
+    /// The run it repeats, as far as its results are unchanged.
+    pub(crate) repeated_run: Option<RepeatedRun>,
     /// Its events, if it has begun.
     pub(crate) events: Vec<(u64, Event)>,
 }
 
 impl<'a> NestedPlace<'a> {
     /// The place of the run of an attempt whose step runs a plan.
-    pub(crate) fn of_attempt(outer: &'a RunContext, attempt: &'a Attempt) -> Self {
+    pub(crate) fn of_attempt(outer_run: &'a RunContext, attempt: &'a Attempt) -> Self {
         let task = &attempt.place;
-        Self { outer, task, child: None, path: task.to_string(), attempt: attempt.to_string() }
+        Self { outer_run, task, child: None, path: task.to_string(), attempt: attempt.to_string() }
     }
 
     /// The place of a child run of an agent.
-    pub(crate) fn of_child(outer: &'a RunContext, id: &'a ChildId) -> Self {
+    pub(crate) fn of_child(outer_run: &'a RunContext, id: &'a ChildId) -> Self {
         let (task, child) = (&id.attempt.place, Some(&id.child));
-        Self { outer, task, child, path: id.task_path(), attempt: id.attempt_path() }
+        Self { outer_run, task, child, path: id.task_path(), attempt: id.attempt_path() }
     }
 
     fn id(&self) -> RunId {
-        self.outer.run_ref.id.child(&self.attempt)
+        self.outer_run.run_ref.id.child(&self.attempt)
     }
 
     /// Returns the events of the run, if it has begun.
     pub(crate) fn recorded_events(&self) -> Result<Vec<(u64, Event)>, EngineError> {
-        Ok(self.outer.session.store.log_reader()?.events(&self.id(), 0)?)
+        Ok(self.outer_run.session.store.log_reader()?.events(&self.id(), 0)?)
     }
 }
 
@@ -189,8 +189,8 @@ pub(crate) fn open(
     place: NestedPlace<'_>,
     beginning: NestedBeginning<'_>,
 ) -> Result<OpenNestedRun, EngineError> {
-    let NestedBeginning { plan, path: file, params, sources, past, events } = beginning;
-    let outer = place.outer;
+    let NestedBeginning { plan, path: file, params, sources, repeated_run: past, events } = beginning;
+    let outer = place.outer_run;
     let session = Arc::clone(&outer.session);
     let id = place.id();
     // The same in each attempt: an effect that the last one made is recognized in the next.
@@ -225,12 +225,12 @@ pub(crate) fn open(
         plan,
         params,
         session_name: outer.session_name.clone(),
-        past,
+        repeated_run: past,
         view,
-        pins: outer.pins.clone(),
+        pinned_files: outer.pinned_files.clone(),
         approved: outer.approved.clone(),
         evidence: EvidenceRecord::of(events.iter().map(|(_, event)| event)),
-        around: Some(outer.account.clone()),
+        outer_account: Some(outer.account.clone()),
         learns: outer.learns,
     };
     let run = RunContext::new(session, this, errand, tenure)?;
@@ -244,7 +244,7 @@ pub(crate) fn nested_past_run(
     task: &AttemptTask,
     params: &JsonObject,
 ) -> Result<Option<RepeatedRun>, EngineError> {
-    let Some(past) = &task.run.past else {
+    let Some(past) = &task.run.repeated_run else {
         return Ok(None);
     };
     let reader = task.run.session.store.log_reader()?;

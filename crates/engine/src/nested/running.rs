@@ -43,7 +43,7 @@ pub(crate) fn run<'a>(
             Some(past) if !events.is_empty() => Some(past.as_recorded(events.iter().map(|(_, event)| event))),
             past => task.run.session.without_changed(past)?,
         };
-        let begun = NestedBeginning { plan: &plan, path, params, sources, past, events };
+        let begun = NestedBeginning { plan: &plan, path, params, sources, repeated_run: past, events };
         let (dispatcher, spent) = prepare(inside, begun)?;
         let nested = Arc::clone(&dispatcher.run);
         let left = step.timeout.map(|limit| limit.saturating_sub(spent));

@@ -47,15 +47,15 @@ fn path(run: &RunContext, place: &TaskId) -> PathBuf {
     log::path(&run.dir, &task).with_extension("before.json")
 }
 
-/// Runs the checks of an attempt that are to be run before the work, unless they were. Returns the end of the attempt
-/// if it must not begin.
-pub(crate) async fn examine(case: &CheckSubject, stop: &watch::Receiver<StopLevel>) -> Option<InputKind> {
-    let attempt = case.attempt.as_ref()?;
-    let run = &case.run;
+/// Runs the checks of an attempt to be run before the work, unless they were. Returns the end of the attempt if it must
+/// not begin.
+pub(crate) async fn examine(subject: &CheckSubject, stop: &watch::Receiver<StopLevel>) -> Option<InputKind> {
+    let attempt = subject.attempt.as_ref()?;
+    let run = &subject.run;
     if recorded(run, &attempt.place).is_some() {
         return None;
     }
-    let verdicts = case.verdicts_before(stop).await;
+    let verdicts = subject.verdicts_before(stop).await;
     let ended = |exit| Some(InputKind::Ended(AttemptEnd::new(attempt.clone(), exit)));
     if *stop.borrow() != StopLevel::No {
         return ended(WorkExit::Cancelled);

@@ -15,12 +15,12 @@ impl CheckSubject {
         &self,
         check: &Check,
         outcome: CheckOutcome,
-        looking: &ViewedCheck,
-        ground: &CheckEnvironment,
+        viewed_check: &ViewedCheck,
+        environment: &CheckEnvironment,
         stop: &watch::Receiver<StopLevel>,
     ) -> CheckVerdict {
-        if let Some(question) = looking.git_check().filter(|_| outcome.verdict.passed()) {
-            let asked = self.trial(&question, ground).run(stop.clone()).await.verdict;
+        if let Some(question) = viewed_check.git_check().filter(|_| outcome.verdict.passed()) {
+            let asked = self.trial(&question, environment).run(stop.clone()).await.verdict;
             if !asked.passed() {
                 let reason = format!(
                     "git cannot read the commit with which the run began, so what it says here is no answer: {}; \

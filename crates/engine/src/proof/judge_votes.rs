@@ -78,7 +78,7 @@ impl RunContext {
             calls: asker.calls(),
             tokens: used.tokens,
             cost: used.cost,
-            asked: asker.asked.clone(),
+            asked: asker.asked_models.clone(),
         };
         ballot.conclude(verdict, spent)
     }

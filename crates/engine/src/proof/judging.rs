@@ -38,26 +38,26 @@ pub(crate) struct CheckSubject {
 }
 
 /// Runs the checks of an attempt, or the plan's own.
-pub(crate) async fn check(case: CheckSubject, stop: watch::Receiver<StopLevel>) -> UnitResult {
-    let run = &case.run;
-    let mut kept = match &case.attempt {
+pub(crate) async fn check(subject: CheckSubject, stop: watch::Receiver<StopLevel>) -> UnitResult {
+    let run = &subject.run;
+    let mut kept = match &subject.attempt {
         Some(attempt) => run.outputs_of(attempt)?,
         None => Vec::new(),
     };
-    kept.extend(case.earlier_evidence());
-    let (verdicts, mut seen) = judge(&case, &stop, &kept).await;
-    if let Some(attempt) = &case.attempt {
+    kept.extend(subject.earlier_evidence());
+    let (verdicts, mut seen) = judge(&subject, &stop, &kept).await;
+    if let Some(attempt) = &subject.attempt {
         if matches!(step_of(run, &attempt.place).work, StepWork::Uses(_)) {
             // The evidence of the plan that it uses counts, too.
             declarations::add_evidence(&mut seen, run.evidence_of(&attempt.place).unwrap_or_default());
         }
-        case.with_values(|known| declarations::name_releasing(run, &attempt.place, known, &mut seen));
+        subject.with_values(|known| declarations::name_releasing(run, &attempt.place, known, &mut seen));
         run.note_evidence(&attempt.place, &seen);
     }
     run.session.executor.ensure_supervised()?;
     Ok(Some(InputKind::Judged {
-        phase: case.phase.unwrap_or_default(),
-        attempt: case.attempt,
+        phase: subject.phase.unwrap_or_default(),
+        attempt: subject.attempt,
         verdicts,
         seen,
     }))
@@ -66,23 +66,23 @@ pub(crate) async fn check(case: CheckSubject, stop: watch::Receiver<StopLevel>) 
 /// Runs checks, and returns their verdicts and the files they ruled on. `kept` is the output of the work, as it was
 /// stored.
 pub(crate) async fn judge(
-    case: &CheckSubject,
+    subject: &CheckSubject,
     stop: &watch::Receiver<StopLevel>,
-    kept: &[Artifact],
+    artifacts: &[Artifact],
 ) -> (Vec<CheckVerdict>, Vec<Artifact>) {
-    let run = &case.run;
-    let attempt = case.attempt.as_ref();
+    let run = &subject.run;
+    let attempt = subject.attempt.as_ref();
     let step = attempt.map(|attempt| written_step(run, &attempt.place));
-    let wanted = step.map_or_else(|| Ok(EvidenceFiles::default()), |step| case.evidence_files(step));
-    let folder = case.folder();
+    let wanted = step.map_or_else(|| Ok(EvidenceFiles::default()), |step| subject.evidence_files(step));
+    let folder = subject.folder();
     let before = read_evidence(run, folder.clone(), wanted.clone()).await;
     let own = before.as_ref().map(EvidenceSnapshot::files).unwrap_or_default();
     // Nobody else writes a worktree.
-    let own = if case.worktree().is_some() { Vec::new() } else { own };
-    let mut verdicts = case.verdicts(stop, own).await;
+    let own = if subject.worktree().is_some() { Vec::new() } else { own };
+    let mut verdicts = subject.verdicts(stop, own).await;
     let after = read_evidence(run, folder.clone(), wanted).await;
     let mask = run.mask().await;
-    let (seen, mut wrong) = compare(before, after, kept);
+    let (seen, mut wrong) = compare(before, after, artifacts);
     let mut seen = declarations::without_secrets(seen, folder, mask.clone()).await;
     if let Some(telling) = seen.iter().find_map(|file| masked_text(&file.path, &mask)) {
         let reason = format!("the file name `{telling}` contains a secret, but file names are recorded");
@@ -141,11 +141,11 @@ async fn read_evidence(
 fn compare(
     before: Result<EvidenceSnapshot, WorkError>,
     after: Result<EvidenceSnapshot, WorkError>,
-    kept: &[Artifact],
+    artifacts: &[Artifact],
 ) -> (Vec<Artifact>, Option<String>) {
     match (before, after) {
         (Ok(before), Ok(after)) => {
-            let early = before.differs(kept);
+            let early = before.differs(artifacts);
             let early = early.map(|path| format!("{path} changed before it was checked"));
             let late = before.touched(&after);
             let late = late.map(|path| format!("{path} changed while it was checked"));
@@ -198,11 +198,15 @@ impl CheckSubject {
         seen.unwrap_or_default()
     }
 
-    /// Runs the checks; `own` are the files of the result that they judge.
-    async fn verdicts(&self, stop: &watch::Receiver<StopLevel>, own: Vec<Artifact>) -> Vec<CheckVerdict> {
+    /// Runs the checks; `own` are the files of the result they judge.
+    async fn verdicts(
+        &self,
+        stop: &watch::Receiver<StopLevel>,
+        own_artifacts: Vec<Artifact>,
+    ) -> Vec<CheckVerdict> {
         let wanted = |check: &&Check| self.phase.is_none_or(|phase| check.phase == phase);
         let checks: Vec<&Check> = self.checks().iter().filter(wanted).collect();
-        self.verdicts_of(checks, stop, Some(own)).await
+        self.verdicts_of(checks, stop, Some(own_artifacts)).await
     }
 
     /// Runs the checks run before the work, on the workspace as it is.
@@ -216,10 +220,10 @@ impl CheckSubject {
         &self,
         checks: Vec<&Check>,
         stop: &watch::Receiver<StopLevel>,
-        own: Option<Vec<Artifact>>,
+        own_artifacts: Option<Vec<Artifact>>,
     ) -> Vec<CheckVerdict> {
-        let precedes_work = own.is_none();
-        let own = own.unwrap_or_default();
+        let precedes_work = own_artifacts.is_none();
+        let own = own_artifacts.unwrap_or_default();
         let place = self.attempt.as_ref().map(|attempt| attempt.place.clone());
         let ground = match copies::of_checks_of(&self.run, place, own).await {
             Ok(copies) => {
@@ -282,9 +286,9 @@ impl CheckSubject {
         worktree: Option<Arc<ViewedWorktree>>,
         stop: &watch::Receiver<StopLevel>,
     ) -> CheckVerdict {
-        let error = |unable: &WorkError| CheckVerdict {
-            failure_class: Some(unable.failure_class),
-            ..unchecked_verdict(check, &unable.reason)
+        let error = |work_error: &WorkError| CheckVerdict {
+            failure_class: Some(work_error.failure_class),
+            ..unchecked_verdict(check, &work_error.reason)
         };
         let products = match self.products() {
             Ok(products) => Arc::<[String]>::from(products),

@@ -50,7 +50,7 @@ pub struct OutermostRun<'a> {
 pub fn verify(
     session: &Arc<EngineSession>,
     outermost: &OutermostRun<'_>,
-    runs: Vec<Reverification>,
+    reverifications: Vec<Reverification>,
 ) -> Result<Vec<ReverifiedResult>, EngineError> {
     let looked = block_on(async {
         let OutermostRun { run, plan, events } = outermost;
@@ -63,7 +63,7 @@ pub fn verify(
         let (stop, heard) = watch::channel(StopLevel::No);
         let work = async {
             let mut findings = Vec::new();
-            for again in runs {
+            for again in reverifications {
                 let look = ReverifyContext::new(session, again, view.clone())?;
                 findings.extend(look.reverify_all(&heard).await?);
             }
@@ -90,10 +90,10 @@ struct ReverifyContext {
 impl ReverifyContext {
     fn new(
         session: &Arc<EngineSession>,
-        again: Reverification,
+        reverification: Reverification,
         view: Option<Arc<WorkspaceView>>,
     ) -> Result<Self, EngineError> {
-        let Reverification { run, plan, params, events, only } = again;
+        let Reverification { run, plan, params, events, only } = reverification;
         let mut machine = Machine::new(Arc::clone(&plan), run.id.clone(), params.clone());
         for (_, event) in &events {
             machine.replay(event)?;
@@ -105,12 +105,12 @@ impl ReverifyContext {
             plan,
             params,
             session_name: None,
-            past: None,
+            repeated_run: None,
             view,
-            pins: None,
+            pinned_files: None,
             approved: None,
             evidence: files,
-            around: None,
+            outer_account: None,
             learns: false,
         };
         // Nothing is written, so no lease is needed.
@@ -232,11 +232,11 @@ impl ReverifyContext {
     }
 
     fn freshness(&self, place: &TaskId) -> Option<EvidenceFreshness> {
-        let seen: Vec<Artifact> = self.run.evidence_of(place)?;
+        let artifacts: Vec<Artifact> = self.run.evidence_of(place)?;
         let session = &self.run.session;
         Some(EvidenceFreshness {
-            files: seen.len(),
-            stale: first_stale(&session.root, &seen, &session.shared.memo, true),
+            files: artifacts.len(),
+            stale: first_stale(&session.root, &artifacts, &session.shared.memo, true),
         })
     }
 }

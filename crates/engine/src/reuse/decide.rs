@@ -14,8 +14,8 @@ use wf_store::StepRow;
 
 /// The facts that decide.
 pub(super) struct RepeatContext<'a> {
-    pub(super) before: Option<&'a Plan>,
-    pub(super) now: &'a Plan,
+    pub(super) earlier_plan: Option<&'a Plan>,
+    pub(super) current_plan: &'a Plan,
     pub(super) choice: &'a RepeatChoice,
     /// True if the repeated run left something out by choice: a step it skipped is not done.
     pub(super) narrow: bool,
@@ -23,7 +23,7 @@ pub(super) struct RepeatContext<'a> {
     pub(super) partial: &'a BTreeSet<(Name, Option<String>)>,
     /// The parameters whose values changed.
     pub(super) changed: &'a BTreeSet<Name>,
-    pub(super) rows: &'a RecordedSteps,
+    pub(super) steps: &'a RecordedSteps,
     /// The dropped results: steps, or items of them, and the differences.
     pub(super) dropped: &'a BTreeMap<(Name, Option<String>), String>,
     /// True if all went well except perhaps a `finally` step.
@@ -31,15 +31,15 @@ pub(super) struct RepeatContext<'a> {
 }
 
 /// Returns the fate of each step of the plan, in its order.
-pub(super) fn fates(scene: &RepeatContext<'_>) -> Vec<StepFate> {
+pub(super) fn fates(context: &RepeatContext<'_>) -> Vec<StepFate> {
     let mut decision = RepeatDecision {
-        scene,
-        main_good: scene.main_good(),
-        forced: scene.forced_by(),
+        context,
+        main_good: context.main_good(),
+        forced: context.forced_by(),
         dropped_deselected: BTreeSet::new(),
-        fates: vec![StepFate::Settled; scene.now.steps().len()],
+        fates: vec![StepFate::Settled; context.current_plan.steps().len()],
     };
-    for ix in scene.now.order() {
+    for ix in context.current_plan.order() {
         let fate = decision.fate(ix);
         if let Some(slot) = decision.fates.get_mut(ix.index()) {
             *slot = fate;
@@ -52,10 +52,10 @@ pub(super) fn fates(scene: &RepeatContext<'_>) -> Vec<StepFate> {
 impl RepeatContext<'_> {
     /// True if every main step let the others go on.
     fn main_good(&self) -> bool {
-        self.before.is_some_and(|before| {
+        self.earlier_plan.is_some_and(|before| {
             let mut main = before.steps().iter().take(before.parts().main);
             main.all(|step| {
-                let row = self.rows.step(&step.id);
+                let row = self.steps.step(&step.id);
                 row.is_some_and(|row| self.let_run_continue(row))
             })
         })
@@ -83,11 +83,11 @@ impl RepeatContext<'_> {
 
     /// Returns, for each step running again because a dependency was chosen with its dependants, that dependency.
     fn forced_by(&self) -> Vec<Option<StepIx>> {
-        let mut forced = vec![None; self.now.steps().len()];
+        let mut forced = vec![None; self.current_plan.steps().len()];
         let roots = self.choice.downstream_roots();
-        let mut next: Vec<StepIx> = roots.filter_map(|name| self.now.find(name.as_str())).collect();
+        let mut next: Vec<StepIx> = roots.filter_map(|name| self.current_plan.find(name.as_str())).collect();
         while let Some(ix) = next.pop() {
-            for dependent in self.now.dependents(ix) {
+            for dependent in self.current_plan.dependents(ix) {
                 if let Some(slot @ None) = forced.get_mut(dependent.index()) {
                     *slot = Some(ix);
                     next.push(*dependent);
@@ -99,7 +99,7 @@ impl RepeatContext<'_> {
 }
 
 struct RepeatDecision<'a> {
-    scene: &'a RepeatContext<'a>,
+    context: &'a RepeatContext<'a>,
     main_good: bool,
     forced: Vec<Option<StepIx>>,
     /// The steps left out although their results are dropped.
@@ -109,10 +109,10 @@ struct RepeatDecision<'a> {
 
 impl RepeatDecision<'_> {
     fn fate(&mut self, ix: StepIx) -> StepFate {
-        let scene = self.scene;
-        let step = scene.now.step(ix);
+        let scene = self.context;
+        let step = scene.current_plan.step(ix);
         let again = |reason| rerun(reason, false);
-        if self.scene.choice.is_whole_chosen(&step.id) {
+        if self.context.choice.is_whole_chosen(&step.id) {
             return again(RerunReason::Chosen);
         }
         // Its plan belongs to one block: another run has its own, or none.
@@ -122,12 +122,12 @@ impl RepeatDecision<'_> {
         if let Some(Some(needed)) = self.forced.get(ix.index()) {
             return again(RerunReason::DependencyRerun(self.name(*needed)));
         }
-        if self.scene.now.is_finally(ix) && self.main_runs() {
+        if self.context.current_plan.is_finally(ix) && self.main_runs() {
             return again(RerunReason::Finally);
         }
-        let same = self.scene.before.map(|before| compare(before, self.scene.now, step));
+        let same = self.context.earlier_plan.map(|before| compare(before, self.context.current_plan, step));
         let Some(same) = same.flatten() else {
-            return if self.scene.choice.narrow { StepFate::Deselected } else { again(RerunReason::New) };
+            return if self.context.choice.narrow { StepFate::Deselected } else { again(RerunReason::New) };
         };
         match self.reason(ix, step, same) {
             None => self.fate_unselected(step),
@@ -142,10 +142,10 @@ impl RepeatDecision<'_> {
     }
 
     /// Returns the reason why a step runs again, if it does.
-    fn reason(&self, ix: StepIx, step: &Step, same: StepEquality) -> Option<RerunReason> {
-        let choice = self.scene.choice;
+    fn reason(&self, ix: StepIx, step: &Step, equality: StepEquality) -> Option<RerunReason> {
+        let choice = self.context.choice;
         let grounds = if choice.narrow { None } else { self.rerun_dependency(step) };
-        if !same.except_nested_plan {
+        if !equality.except_nested_plan {
             return Some(RerunReason::Changed);
         }
         if let Some(reason) = self.param(step, true) {
@@ -157,16 +157,20 @@ impl RepeatDecision<'_> {
         if !choice.items(&step.id).is_empty() {
             return Some(RerunReason::Chosen);
         }
-        if !same.whole_step || !choice.chosen_items(&step.id).is_empty() {
+        if !equality.whole_step || !choice.chosen_items(&step.id).is_empty() {
             return Some(RerunReason::NestedRerun);
         }
         let asks = step.when.as_deref().is_some_and(depends_on_all_outcomes);
-        let settled = if self.scene.now.is_finally(ix) { self.scene.run_succeeded } else { self.main_good };
-        let row = self.scene.rows.step(&step.id);
+        let settled = if self.context.current_plan.is_finally(ix) {
+            self.context.run_succeeded
+        } else {
+            self.main_good
+        };
+        let row = self.context.steps.step(&step.id);
         match row.map(|row| row.state) {
             Some(StepState::Succeeded) if asks && !settled => Some(RerunReason::OutcomeCondition),
             Some(StepState::Succeeded)
-                if self.scene.partial.iter().any(|(partial, _)| *partial == step.id) =>
+                if self.context.partial.iter().any(|(partial, _)| *partial == step.id) =>
             {
                 Some(RerunReason::NestedRerun)
             }
@@ -179,7 +183,7 @@ impl RepeatDecision<'_> {
     /// Returns how the result of a step that succeeded differs, or that a dependency has a dropped result and
     /// does not run again.
     fn difference_reason(&self, step: &Step) -> Option<RerunReason> {
-        if let Some(reason) = self.scene.result_difference(&step.id) {
+        if let Some(reason) = self.context.result_difference(&step.id) {
             return Some(RerunReason::ResultDiffers(reason));
         }
         let bad = |ix: &&StepIx| {
@@ -194,23 +198,23 @@ impl RepeatDecision<'_> {
     }
 
     fn fate_unselected(&self, step: &Step) -> StepFate {
-        if self.scene.rows.succeeded(&step.id) { StepFate::Reused } else { StepFate::Settled }
+        if self.context.steps.succeeded(&step.id) { StepFate::Reused } else { StepFate::Settled }
     }
 
     /// True if a step that would run again is left out because something else was chosen.
     fn is_deselected(&self, step: &Step) -> bool {
-        let choice = self.scene.choice;
+        let choice = self.context.choice;
         let chosen = !choice.items(&step.id).is_empty() || !choice.chosen_items(&step.id).is_empty();
         choice.narrow && !chosen
     }
 
     /// Returns how a step runs again that may be reused in part.
-    fn partial_rerun(&self, step: &Step, same: StepEquality, reason: RerunReason) -> StepRerun {
-        let grounded = self.scene.choice.narrow || self.rerun_dependency(step).is_none();
+    fn partial_rerun(&self, step: &Step, equality: StepEquality, reason: RerunReason) -> StepRerun {
+        let grounded = self.context.choice.narrow || self.rerun_dependency(step).is_none();
         let uses = matches!(step.work, StepWork::Uses(_));
-        let items = grounded && same.each_item && self.param(step, false).is_none();
+        let items = grounded && equality.each_item && self.param(step, false).is_none();
         StepRerun {
-            reuses_nested: uses && grounded && same.except_nested_plan,
+            reuses_nested: uses && grounded && equality.except_nested_plan,
             reused_items: if items { self.items(step) } else { Vec::new() },
             except_items: self.except_items(step),
             reason,
@@ -219,14 +223,15 @@ impl RepeatDecision<'_> {
 
     /// Returns the items of a step that succeeded and were not chosen.
     fn items(&self, step: &Step) -> Vec<String> {
-        let (whole, through) = (self.scene.choice.items(&step.id), self.scene.choice.chosen_items(&step.id));
-        let rows = self.scene.rows.items(&step.id).iter();
+        let (whole, through) =
+            (self.context.choice.items(&step.id), self.context.choice.chosen_items(&step.id));
+        let rows = self.context.steps.items(&step.id).iter();
         let good = rows.filter(|row| row.state == StepState::Succeeded);
         let keys = good.filter_map(|row| row.item_key.clone());
         keys.filter(|key| {
             let through = through.contains(&None) || through.contains(&Some(key.as_str()));
-            let partial = self.scene.partial.contains(&(step.id.clone(), Some(key.clone())));
-            let dropped = (self.scene.dropped).contains_key(&(step.id.clone(), Some(key.clone())));
+            let partial = self.context.partial.contains(&(step.id.clone(), Some(key.clone())));
+            let dropped = (self.context.dropped).contains_key(&(step.id.clone(), Some(key.clone())));
             !through && !partial && !dropped && !whole.contains(key.as_str())
         })
         .collect()
@@ -234,7 +239,7 @@ impl RepeatDecision<'_> {
 
     /// Returns the only items that run, if only some were chosen.
     fn except_items(&self, step: &Step) -> Option<Vec<String>> {
-        let choice = self.scene.choice;
+        let choice = self.context.choice;
         let through = choice.chosen_items(&step.id);
         let repeated = step.is_repeated();
         if !choice.narrow || !repeated || through.contains(&None) {
@@ -247,9 +252,9 @@ impl RepeatDecision<'_> {
 
     /// Returns the reason why a changed parameter makes a step run again; without `list`, one of its items.
     fn param(&self, step: &Step, list: bool) -> Option<RerunReason> {
-        let reads = ParamReaders::of_step(self.scene.now, step, list);
+        let reads = ParamReaders::of_step(self.context.current_plan, step, list);
         let mut maybe = None;
-        for name in self.scene.changed {
+        for name in self.context.changed {
             match reads.reading(name) {
                 ParamReadAnswer::Yes => return Some(RerunReason::ParamChanged(name.clone())),
                 ParamReadAnswer::Maybe => maybe = Some(name),
@@ -271,13 +276,13 @@ impl RepeatDecision<'_> {
     /// Asks approvers anew where a step runs again that waited for their approval: an approval is for one
     /// run, since the approved content may have changed.
     fn renew_approvals(&mut self) {
-        for ix in self.scene.now.order().into_iter().rev() {
+        for ix in self.context.current_plan.order().into_iter().rev() {
             let kept = matches!(self.fates.get(ix.index()), Some(StepFate::Reused));
-            if !kept || !matches!(self.scene.now.step(ix).work, StepWork::Approve(_)) {
+            if !kept || !matches!(self.context.current_plan.step(ix).work, StepWork::Approve(_)) {
                 continue;
             }
             let runs = |next: &&StepIx| matches!(self.fates.get(next.index()), Some(StepFate::Rerun(_)));
-            let behind = self.scene.now.dependents(ix).iter().find(runs).copied();
+            let behind = self.context.current_plan.dependents(ix).iter().find(runs).copied();
             let reason = behind.map(|next| rerun(RerunReason::ApprovalRenewed(self.name(next)), false));
             if let (Some(fate), Some(reason)) = (self.fates.get_mut(ix.index()), reason) {
                 *fate = reason;
@@ -286,12 +291,12 @@ impl RepeatDecision<'_> {
     }
 
     fn main_runs(&self) -> bool {
-        let mut main = self.fates.iter().take(self.scene.now.parts().main);
+        let mut main = self.fates.iter().take(self.context.current_plan.parts().main);
         main.any(|fate| matches!(fate, StepFate::Rerun(_)))
     }
 
     fn name(&self, ix: StepIx) -> Name {
-        self.scene.now.step(ix).id.clone()
+        self.context.current_plan.step(ix).id.clone()
     }
 }
 
@@ -301,6 +306,6 @@ fn rerun(reason: RerunReason, inside: bool) -> StepFate {
 
 /// True if a condition asks how all steps so far ended.
 fn depends_on_all_outcomes(when: &Expr) -> bool {
-    let asks = |name: &ExprReference| matches!(name, ExprReference::Test(test, None) if *test != StatusFunction::Always);
+    let asks = |reference: &ExprReference| matches!(reference, ExprReference::Test(test, None) if *test != StatusFunction::Always);
     when.refs().iter().any(|read| asks(&read.name))
 }

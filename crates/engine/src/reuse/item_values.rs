@@ -13,18 +13,18 @@ type ItemDigests = BTreeMap<(Name, String), Sha256Digest>;
 /// the same key may have another value now. A result of an item whose value is not known is left out.
 pub(crate) fn add_item_digests(
     reader: &StoreReader,
-    past: &RepeatedRun,
-    kept: &mut Vec<ReusedResult>,
+    repeated_run: &RepeatedRun,
+    reused_results: &mut Vec<ReusedResult>,
 ) -> Result<(), StoreError> {
-    let plan = past.plan();
-    let is_named = |kept: &ReusedResult| {
-        let ix = plan.find(kept.step.as_str());
-        kept.item.is_some() && ix.is_some_and(|ix| plan.step(ix).key.is_some())
+    let plan = repeated_run.plan();
+    let is_named = |reused_results: &ReusedResult| {
+        let ix = plan.find(reused_results.step.as_str());
+        reused_results.item.is_some() && ix.is_some_and(|ix| plan.step(ix).key.is_some())
     };
     let mut runs: BTreeMap<RunId, ItemDigests> = BTreeMap::new();
-    for result in kept.iter_mut().filter(|kept| is_named(kept)) {
+    for result in reused_results.iter_mut().filter(|kept| is_named(kept)) {
         let item = (result.step.clone(), result.item.clone().unwrap_or_default());
-        for run in past.run().into_iter().chain([&result.from]) {
+        for run in repeated_run.run().into_iter().chain([&result.from]) {
             if !runs.contains_key(run) {
                 runs.insert(run.clone(), item_digests(reader, run)?);
             }
@@ -32,7 +32,7 @@ pub(crate) fn add_item_digests(
             result.item_digest = result.item_digest.or(digest);
         }
     }
-    kept.retain(|kept| !is_named(kept) || kept.item_digest.is_some());
+    reused_results.retain(|kept| !is_named(kept) || kept.item_digest.is_some());
     Ok(())
 }
 

@@ -22,12 +22,12 @@ pub struct RepeatedRun {
     choice: RepeatChoice,
     earlier_choice: RepeatChoice,
     changed: BTreeSet<Name>,
-    rows: RecordedSteps,
+    steps: RecordedSteps,
     partial: BTreeSet<(Name, Option<String>)>,
     is_nested: bool,
     run_succeeded: bool,
     succeeded: bool,
-    dropped: Vec<DiscardedResult>,
+    discarded_results: Vec<DiscardedResult>,
     fates: Vec<StepFate>,
 }
 
@@ -52,13 +52,13 @@ enum NestedParams<'a> {
 }
 
 impl RepeatedRun {
-    /// Examines a run that is repeated with these parameters.
-    pub fn of(reader: &StoreReader, ask: RepeatRequest, params: &JsonObject) -> Result<Self, StoreError> {
-        let earlier = match &ask.run {
+    /// Examines a run repeated with these parameters.
+    pub fn of(reader: &StoreReader, request: RepeatRequest, params: &JsonObject) -> Result<Self, StoreError> {
+        let earlier = match &request.run {
             Some(run) => recorded_choice(reader, run)?,
             None => RepeatChoice::default(),
         };
-        Self::examine(reader, ask, earlier, &NestedParams::Values(params))
+        Self::examine(reader, request, earlier, &NestedParams::Values(params))
     }
 
     /// Examines the run nested in a step, or in an item of it, and that is repeated with these parameters; without
@@ -96,24 +96,24 @@ impl RepeatedRun {
 
     fn examine(
         reader: &StoreReader,
-        ask: RepeatRequest,
-        earlier: RepeatChoice,
-        values: &NestedParams<'_>,
+        request: RepeatRequest,
+        earlier_choice: RepeatChoice,
+        nested_params: &NestedParams<'_>,
     ) -> Result<Self, StoreError> {
-        let RepeatRequest { run, earlier_plan: before, current_plan: now, choice } = ask;
+        let RepeatRequest { run, earlier_plan: before, current_plan: now, choice } = request;
         let row = run.as_ref().map(|run| known(reader, run)).transpose()?;
         let row = row.flatten();
         let rows = match &row {
             Some(row) => RecordedSteps::read(reader, &row.id)?,
             None => RecordedSteps::default(),
         };
-        let changed = match (values, &row) {
+        let changed = match (nested_params, &row) {
             (NestedParams::Values(params), Some(row)) => differing_names(&row.params, params),
             (NestedParams::Unknown(names), _) => names.clone(),
             (_, None) => BTreeSet::new(),
         };
         let partial = match &row {
-            Some(row) if earlier.narrow => rows.partial(reader, &row.id, &earlier)?,
+            Some(row) if earlier_choice.narrow => rows.partial(reader, &row.id, &earlier_choice)?,
             _ => BTreeSet::new(),
         };
         let good = row.as_ref().zip(before.as_deref()).is_some_and(|(row, before)| was_good(row, before));
@@ -122,14 +122,14 @@ impl RepeatedRun {
             earlier_plan: before,
             current_plan: now,
             choice,
-            earlier_choice: earlier,
+            earlier_choice,
             changed,
-            rows,
+            steps: rows,
             partial,
             is_nested: row.as_ref().is_some_and(|row| row.parent.is_some()),
             run_succeeded: good,
             succeeded: row.is_some_and(|row| succeeded(&row)),
-            dropped: Vec::new(),
+            discarded_results: Vec::new(),
             fates: Vec::new(),
         };
         Ok(past.with_fates())
@@ -137,17 +137,17 @@ impl RepeatedRun {
 
     /// Decides the fate of each step by all that is known.
     fn with_fates(mut self) -> Self {
-        let dropped = self.dropped.iter();
+        let dropped = self.discarded_results.iter();
         let dropped = dropped.map(|one| ((one.step.clone(), one.item.clone()), one.reason.clone()));
         let dropped: BTreeMap<_, _> = dropped.collect();
         self.fates = decide::fates(&RepeatContext {
-            before: self.earlier_plan.as_deref(),
-            now: &self.current_plan,
+            earlier_plan: self.earlier_plan.as_deref(),
+            current_plan: &self.current_plan,
             choice: &self.choice,
             narrow: self.earlier_choice.narrow,
             partial: &self.partial,
             changed: &self.changed,
-            rows: &self.rows,
+            steps: &self.steps,
             dropped: &dropped,
             run_succeeded: self.run_succeeded,
         });
@@ -156,11 +156,11 @@ impl RepeatedRun {
 
     /// Drops some results, which are not as their run left them, and decides anew.
     #[must_use]
-    pub fn without_results(mut self, dropped: Vec<DiscardedResult>) -> Self {
-        if dropped.is_empty() {
+    pub fn without_results(mut self, discarded_results: Vec<DiscardedResult>) -> Self {
+        if discarded_results.is_empty() {
             return self;
         }
-        self.dropped.extend(dropped);
+        self.discarded_results.extend(discarded_results);
         self.with_fates()
     }
 
@@ -202,7 +202,7 @@ impl RepeatedRun {
     }
 
     pub fn dropped(&self) -> &[DiscardedResult] {
-        &self.dropped
+        &self.discarded_results
     }
 
     pub fn succeeded(&self) -> bool {
@@ -233,7 +233,7 @@ impl RepeatedRun {
     /// True if the run succeeded, and none of it runs again.
     pub fn is_done(&self) -> bool {
         let rests = |fate: &StepFate| matches!(fate, StepFate::Reused | StepFate::Settled);
-        let same = |before: &Arc<Plan>| same_plan_meaning(before, &self.current_plan);
+        let same = |earlier_plan: &Arc<Plan>| same_plan_meaning(earlier_plan, &self.current_plan);
         self.succeeded
             && self.changed.is_empty()
             && self.fates.iter().all(rests)
@@ -248,9 +248,9 @@ impl RepeatedRun {
         let mut kept = Vec::new();
         for (step, fate) in self.fates() {
             match fate {
-                StepFate::Reused => kept.extend(self.rows.step(step).map(|row| reused_result(row, run))),
+                StepFate::Reused => kept.extend(self.steps.step(step).map(|row| reused_result(row, run))),
                 StepFate::Rerun(StepRerun { reused_items: keys, .. }) => {
-                    let items = self.rows.items(step).iter();
+                    let items = self.steps.items(step).iter();
                     let own = items.filter(|row| {
                         let key = row.item_key.as_ref();
                         key.is_some_and(|key| keys.contains(key))
@@ -269,7 +269,7 @@ impl RepeatedRun {
             return Vec::new();
         };
         let whole = self.reused_results().into_iter();
-        let each = whole.flat_map(|kept| match (&kept.item, self.rows.items(&kept.step)) {
+        let each = whole.flat_map(|kept| match (&kept.item, self.steps.items(&kept.step)) {
             (None, items @ [_, ..]) => {
                 let good = items.iter().filter(|row| row.state == StepState::Succeeded);
                 good.map(|row| reused_result(row, run)).collect()
@@ -295,7 +295,7 @@ impl RepeatedRun {
 
     /// Returns the items of a step running again as far as is known: keys, or none if it is not repeated.
     pub fn repeated_items(&self, step: &Name) -> Vec<Option<String>> {
-        let items = self.rows.items(step);
+        let items = self.steps.items(step);
         let Some(StepFate::Rerun(again)) = self.fate(step) else {
             return Vec::new();
         };
@@ -317,13 +317,13 @@ impl RepeatedRun {
         inside && key.is_none_or(|key| !self.choice.items(step).contains(key))
     }
 
-    /// Returns the parameters of a nested plan that read something that changed.
-    fn uncertain_params(&self, uses: &NestedPlan) -> BTreeSet<Name> {
+    /// Returns the parameters of a nested plan reading something that changed.
+    fn uncertain_params(&self, nested_plan: &NestedPlan) -> BTreeSet<Name> {
         let reads = |reads: &ParamReaders<'_>| {
             let mut changed = self.changed.iter();
             changed.any(|name| reads.reading(name) == ParamReadAnswer::Yes)
         };
-        let with = uses.with.iter();
+        let with = nested_plan.with.iter();
         with.filter(|(_, value)| reads(&ParamReaders::of_template(value)))
             .map(|(name, _)| name.clone())
             .collect()
@@ -366,10 +366,10 @@ fn succeeded(row: &RunRow) -> bool {
 }
 
 /// True if all went well except perhaps a `finally` step.
-fn was_good(row: &RunRow, before: &Plan) -> bool {
+fn was_good(row: &RunRow, earlier_plan: &Plan) -> bool {
     let last = |name: &Name| {
-        let ix = before.find(name.as_str());
-        ix.is_some_and(|ix| before.is_finally(ix))
+        let ix = earlier_plan.find(name.as_str());
+        ix.is_some_and(|ix| earlier_plan.is_finally(ix))
     };
     let cancelled = row.state == RunState::Ended(wf_core::machine::RunOutcome::Cancelled);
     succeeded(row) || !cancelled && row.failed_step.as_ref().is_some_and(last)

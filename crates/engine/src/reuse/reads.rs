@@ -25,7 +25,7 @@ pub(super) enum ParamReadAnswer {
 /// The texts and expressions with possible reads of parameters.
 #[derive(Default)]
 pub(super) struct ParamReaders<'a> {
-    refs: Vec<&'a SpannedReference>,
+    references: Vec<&'a SpannedReference>,
     texts: Vec<&'a str>,
 }
 
@@ -34,10 +34,10 @@ impl<'a> ParamReaders<'a> {
     pub(super) fn of_step(plan: &'a Plan, step: &'a Step, list: bool) -> Self {
         let mut reads = Self::default();
         if let Some(when) = &step.when {
-            reads.refs.extend(when.refs());
+            reads.references.extend(when.refs());
         }
         if let (StepRepetition::Each(each), true) = (&step.fan, list) {
-            reads.refs.extend(each.refs());
+            reads.references.extend(each.refs());
         }
         if let StepWork::Run(script) = &step.work {
             reads.texts.push(&script.text);
@@ -68,8 +68,8 @@ impl<'a> ParamReaders<'a> {
 
     /// Returns whether a parameter is read.
     pub(super) fn reading(&self, param: &Name) -> ParamReadAnswer {
-        let read = |found: &&SpannedReference| matches!(&found.name, ExprReference::Param(name) if name == param.as_str());
-        if self.refs.iter().any(read) {
+        let read = |reference: &&SpannedReference| matches!(&reference.name, ExprReference::Param(name) if name == param.as_str());
+        if self.references.iter().any(read) {
             return ParamReadAnswer::Yes;
         }
         let variable = format!("{VARIABLE}_{}", param.as_str().to_uppercase());
@@ -94,7 +94,7 @@ impl<'a> ParamReaders<'a> {
 
     fn templates(&mut self, templates: impl IntoIterator<Item = &'a Template>) {
         for template in templates {
-            self.refs.extend(template.refs());
+            self.references.extend(template.refs());
             self.texts.push(template.source());
         }
     }

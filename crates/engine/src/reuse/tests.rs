@@ -105,8 +105,8 @@ fn only(texts: &[&str]) -> RepeatChoice {
 
 /// The fates in a plan that was changed from one to another, in a word for each step.
 struct Case<'a> {
-    before: &'a Plan,
-    now: &'a Plan,
+    earlier_plan: &'a Plan,
+    current_plan: &'a Plan,
     rows: &'a str,
     choice: RepeatChoice,
     changed: &'a [&'a str],
@@ -118,8 +118,8 @@ struct Case<'a> {
 impl<'a> Case<'a> {
     fn of(plan: &'a Plan, rows: &'a str) -> Self {
         Self {
-            before: plan,
-            now: plan,
+            earlier_plan: plan,
+            current_plan: plan,
             rows,
             choice: RepeatChoice::default(),
             changed: &[],
@@ -134,13 +134,13 @@ impl<'a> Case<'a> {
             ((spot.step, spot.item), "its artifact is gone".to_owned())
         });
         fates(&RepeatContext {
-            before: Some(self.before),
-            now: self.now,
+            earlier_plan: Some(self.earlier_plan),
+            current_plan: self.current_plan,
             choice: &self.choice,
             narrow: false,
             partial: &BTreeSet::new(),
             changed: &self.changed.iter().map(|text| name(text)).collect(),
-            rows: &rows(self.rows),
+            steps: &rows(self.rows),
             dropped: &dropped.collect(),
             run_succeeded: self.good,
         })
@@ -149,7 +149,7 @@ impl<'a> Case<'a> {
     #[track_caller]
     fn is(&self, expected: &str) {
         let fates = self.decided();
-        let words = self.now.steps().iter().zip(&fates).map(|(step, fate)| {
+        let words = self.current_plan.steps().iter().zip(&fates).map(|(step, fate)| {
             let id = &step.id;
             match fate {
                 StepFate::Reused => format!("{id}+"),
@@ -180,7 +180,7 @@ fn what_did_not_succeed_and_what_depends_on_it_runs_again() {
 fn what_was_changed_runs_again() {
     let old = plan(&["a: echo 1", "b < a", "c"], 3, |_| {});
     let new = plan(&["a: echo 2", "b < a", "c", "d"], 4, |_| {});
-    let case = Case { before: &old, ..Case::of(&new, "a+ b+ c+") };
+    let case = Case { earlier_plan: &old, ..Case::of(&new, "a+ b+ c+") };
     case.is("a! b! c+ d!");
 }
 
@@ -199,7 +199,7 @@ fn what_may_reach_something_else_runs_again() {
         steps[1].verify[0].network = true;
         steps[2].verify[0].fixed = vec!["tests/*".into()];
     });
-    let case = Case { before: &old, ..Case::of(&new, "a+ b+ c+ d+") };
+    let case = Case { earlier_plan: &old, ..Case::of(&new, "a+ b+ c+ d+") };
     case.is("a! b! c! d+");
 }
 
@@ -275,7 +275,7 @@ fn items_are_kept_by_their_keys_whatever_the_list_is() {
     };
     let (old, new) = (each(&["x", "y"]), each(&["x", "y", "z"]));
     let rows = "each+ each[x]+ each[y]+ b+";
-    let case = Case { before: &old, ..Case::of(&new, rows) };
+    let case = Case { earlier_plan: &old, ..Case::of(&new, rows) };
     case.is("each!x,y b!");
     Case::of(&old, "each- each[x]+ each[y]- b.").is("each!x b!");
     let chosen = Case { choice: from(&["each[x]"]), ..Case::of(&old, rows) };
@@ -306,7 +306,7 @@ fn a_plan_that_a_step_uses_is_looked_into() {
     Case::of(&old, "a+ u+ b+").is("a+ u+ b+");
     let (inside, around) = (outer("echo 2", "mon"), outer("echo 1", "tue"));
     let case = |now, expected| {
-        let case = Case { before: &old, ..Case::of(now, "a+ u+ b+") };
+        let case = Case { earlier_plan: &old, ..Case::of(now, "a+ u+ b+") };
         case.is(expected);
     };
     case(&inside, "a+ u!/ b!");

@@ -22,7 +22,7 @@ pub(crate) struct RunAccount {
 #[derive(Debug)]
 pub(crate) struct SetAside {
     account: RunAccount,
-    amount: AttemptUsage,
+    usage: AttemptUsage,
 }
 
 impl RunAccount {
@@ -55,7 +55,7 @@ impl RunAccount {
 
     /// Begins to set aside amounts for calls: nothing yet.
     pub(crate) fn nothing_set_aside(&self) -> SetAside {
-        SetAside { account: self.clone(), amount: AttemptUsage::default() }
+        SetAside { account: self.clone(), usage: AttemptUsage::default() }
     }
 
     fn ledgers(&self) -> MutexGuard<'_, RunLedgers> {
@@ -65,32 +65,32 @@ impl RunAccount {
 
 impl SetAside {
     /// Sets an amount aside instead of the one before, if the budgets of the run and of those around it suffice.
-    pub(crate) async fn change(&mut self, wanted: AttemptUsage) -> Result<(), UnpaidCall> {
-        self.claim(wanted, false).await
+    pub(crate) async fn change(&mut self, usage: AttemptUsage) -> Result<(), UnpaidCall> {
+        self.claim(usage, false).await
     }
 
-    /// Does the same for a call that the budget of the run itself allows.
-    pub(crate) async fn change_around(&mut self, wanted: AttemptUsage) -> Result<(), UnpaidCall> {
-        self.claim(wanted, true).await
+    /// Does the same for a call the budget of the run itself allows.
+    pub(crate) async fn change_around(&mut self, usage: AttemptUsage) -> Result<(), UnpaidCall> {
+        self.claim(usage, true).await
     }
 
-    /// Gives back what a call did not use.
-    pub(crate) fn keep(&mut self, used: AttemptUsage) {
-        self.account.ledgers().replace(&self.account.run, self.amount, used);
-        self.amount = used;
+    /// Gives back the rest of a call.
+    pub(crate) fn keep(&mut self, usage: AttemptUsage) {
+        self.account.ledgers().replace(&self.account.run, self.usage, usage);
+        self.usage = usage;
     }
 
-    async fn claim(&mut self, wanted: AttemptUsage, own_allows: bool) -> Result<(), UnpaidCall> {
+    async fn claim(&mut self, usage: AttemptUsage, own_allows: bool) -> Result<(), UnpaidCall> {
         let RunAccount { run, shared, .. } = &self.account;
         let is_limited = self.account.ledgers().limits_calls(run);
         if let Some(shared) = shared.as_ref().filter(|_| is_limited) {
             let refusal =
-                shared.claim(WorkClaim { wanted, own_allows }).await.map_err(UnpaidCall::Unasked)?;
+                shared.claim(WorkClaim { wanted: usage, own_allows }).await.map_err(UnpaidCall::Unasked)?;
             return refusal.map_or(Ok(()), |refusal| Err(UnpaidCall::Budget(refusal)));
         }
-        let claim = CallClaim { run, before: self.amount, wanted, own_allows };
+        let claim = CallClaim { run, before: self.usage, wanted: usage, own_allows };
         self.account.ledgers().claim(&claim).map_err(UnpaidCall::Budget)?;
-        self.amount = wanted;
+        self.usage = usage;
         Ok(())
     }
 }

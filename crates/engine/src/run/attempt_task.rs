@@ -19,7 +19,7 @@ pub(crate) struct AttemptTask {
     /// The time when it began, if the engine died since.
     pub(crate) since: Option<Moment>,
     /// The feedback on the attempt before, if there was one.
-    pub(crate) correction: Option<Box<AttemptFeedback>>,
+    pub(crate) feedback: Option<Box<AttemptFeedback>>,
     /// The arguments as rewritten by gates.
     pub(crate) tool_args: Option<Box<serde_json::Value>>,
     /// The digest of the text of the plan it runs, if the run made that plan and it may begin.
@@ -42,7 +42,7 @@ impl AttemptTask {
             item,
             reads,
             since: None,
-            correction: None,
+            feedback: None,
             tool_args: None,
             generated: None,
             breakers: BreakerNotes::default(),
@@ -54,11 +54,11 @@ impl AttemptTask {
         match effect {
             Effect::Start { attempt, item_value, reads, correction, tool_args } => {
                 let task = Self::new(run, attempt, item_value, reads);
-                Some(Self { correction, tool_args, ..task })
+                Some(Self { feedback: correction, tool_args, ..task })
             }
             Effect::Watch { attempt, since, item_value, reads, correction, tool_args, generated, .. } => {
                 let task = Self::new(run, attempt, item_value, reads);
-                Some(Self { since: Some(since), correction, tool_args, generated, ..task })
+                Some(Self { since: Some(since), feedback: correction, tool_args, generated, ..task })
             }
             _ => None,
         }

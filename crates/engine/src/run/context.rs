@@ -46,19 +46,19 @@ pub(crate) struct RunInputs {
     pub(crate) params: JsonObject,
     /// The session of the workspace it belongs to.
     pub(crate) session_name: Option<SessionName>,
-    /// The run that it repeats, and the results reused from it.
-    pub(crate) past: Option<RepeatedRun>,
+    /// The run it repeats, and the results reused from it.
+    pub(crate) repeated_run: Option<RepeatedRun>,
     /// The workspace as checks see it; `None`: nothing of the outermost run's plan is checked.
     pub(crate) view: Option<Arc<WorkspaceView>>,
     /// The approved files, if the outermost run has an approval.
-    pub(crate) pins: Option<Arc<PinnedFiles>>,
+    pub(crate) pinned_files: Option<Arc<PinnedFiles>>,
     /// The approval of the run, if it is the outermost.
     pub(crate) approved: Option<Arc<RunApproval>>,
     /// The recorded evidence of its tasks.
     pub(crate) evidence: EvidenceRecord,
-    /// The account of the run that it is nested in.
-    pub(crate) around: Option<RunAccount>,
-    /// True if a run that it is nested in has rounds.
+    /// The account of the run it is nested in.
+    pub(crate) outer_account: Option<RunAccount>,
+    /// True if a run it is nested in has rounds.
     pub(crate) learns: bool,
 }
 
@@ -79,8 +79,8 @@ pub(crate) struct RunContext {
     pub(crate) session_name: Option<SessionName>,
     /// The right it is worked on under.
     pub(crate) ownership: RunOwnership,
-    /// The run that it repeats, and the results reused from it.
-    pub(crate) past: Option<RepeatedRun>,
+    /// The run it repeats, and the results reused from it.
+    pub(crate) repeated_run: Option<RepeatedRun>,
     /// The run's folder: logs and output files.
     pub(crate) dir: PathBuf,
     pub(crate) secrets: PlanSecrets,
@@ -90,7 +90,7 @@ pub(crate) struct RunContext {
     /// The workspace as checks see it; `None`: nothing of the outermost run's plan is checked.
     pub(crate) view: Option<Arc<WorkspaceView>>,
     /// The approved files, if the outermost run has an approval.
-    pub(crate) pins: Option<Arc<PinnedFiles>>,
+    pub(crate) pinned_files: Option<Arc<PinnedFiles>>,
     /// The approval of the outermost run.
     pub(crate) approved: Option<Arc<RunApproval>>,
     pub(super) files: Mutex<ResultFiles>,
@@ -103,7 +103,7 @@ pub(crate) struct RunContext {
     /// Its agents at work.
     pub(crate) agents: LiveAgents,
     /// The recorded exchanges with models of the outermost run.
-    pub(crate) exchanges: Arc<Cassette>,
+    pub(crate) cassette: Arc<Cassette>,
 }
 
 /// The key the result of a task was looked for.
@@ -119,61 +119,61 @@ pub(crate) struct KnownKey {
 impl RunContext {
     pub(crate) fn new(
         session: Arc<EngineSession>,
-        this: RunRef,
-        errand: RunInputs,
-        tenure: RunOwnership,
+        run_ref: RunRef,
+        inputs: RunInputs,
+        ownership: RunOwnership,
     ) -> Result<Arc<Self>, StoreError> {
         let RunInputs {
             key_scope,
             plan,
             params,
             session_name,
-            past,
+            repeated_run: past,
             view,
-            pins,
+            pinned_files: pins,
             approved,
             evidence,
-            around,
+            outer_account: around,
             learns,
-        } = errand;
-        let dir = session.store.folder().create_run(&this.id)?;
+        } = inputs;
+        let dir = session.store.folder().create_run(&run_ref.id)?;
         let declared = plan.parts().secrets.clone();
         let host = Arc::clone(&session.host);
         let (state, executor) = (session.store.folder().path(), session.executor.clone());
         let secrets = PlanSecrets::new(declared, host, &session.root, state, executor);
-        let secrets = secrets.with(session.shared.secrets.clone());
+        let secrets = secrets.with(session.shared.redactions.clone());
         let secrets = secrets.pinned(pins.clone()).recorded_in(&dir);
         let mask = Mutex::new((0, SecretMask::default()));
         let keys = Mutex::default();
-        let exchanges = session.store.folder().exchanges(&tenure.token.run);
+        let exchanges = session.store.folder().exchanges(&ownership.token.run);
         let exchanges = Arc::new(Cassette::of_run(exchanges));
         let files = Mutex::new(ResultFiles { evidence, ..ResultFiles::default() });
-        let account = RunAccount::open(&this.id, around.as_ref(), session.shared.ledgers.get());
+        let account = RunAccount::open(&run_ref.id, around.as_ref(), session.shared.ledgers.get());
         let learns = learns || plan.parts().replan.is_some();
         Ok(Arc::new(Self {
             session,
             learns,
             account,
-            run_ref: this,
+            run_ref,
             key_scope,
             current: Mutex::new(Arc::clone(&plan)),
             plan,
             params,
             rewritten: OnceLock::new(),
             session_name,
-            ownership: tenure,
-            past,
+            ownership,
+            repeated_run: past,
             dir,
             secrets,
             mask,
             keys,
             view,
-            pins,
+            pinned_files: pins,
             approved,
             files,
             merging: tokio::sync::Mutex::default(),
             agents: LiveAgents::default(),
-            exchanges,
+            cassette: exchanges,
         }))
     }
 
@@ -253,7 +253,7 @@ impl RunContext {
             clock: Arc::clone(&session.clock),
             grace: self.plan.parts().policy.grace,
             sandboxes,
-            pins: self.pins.clone(),
+            pinned_files: self.pinned_files.clone(),
             whiteouts: Vec::new(),
             copies: Vec::new(),
             reports: session.store.folder().reports(),
@@ -264,9 +264,9 @@ impl RunContext {
     }
 
     /// Notes the cache key of a task, for when its result is known.
-    pub(crate) fn remember_key(&self, known: KnownKey) {
+    pub(crate) fn remember_key(&self, key: KnownKey) {
         let mut keys = self.keys.lock().unwrap_or_else(PoisonError::into_inner);
-        keys.insert(known.lookup.place.clone(), known);
+        keys.insert(key.lookup.place.clone(), key);
     }
 
     /// Forgets the keys of reopened steps: they use other alternatives or other inputs, and their

@@ -32,7 +32,7 @@ pub(crate) struct Declarations {
 impl Declarations {
     /// Collects those of a plan.
     pub(crate) fn of(plan: &Arc<Plan>, params: &JsonObject) -> Self {
-        let test = |way: &Step| -> PathTest { Box::new(view::declared_by(way, params)) };
+        let test = |step_way: &Step| -> PathTest { Box::new(view::declared_by(step_way, params)) };
         let steps = plan.steps().iter();
         let steps = steps.map(|step| (step.id.clone(), step.ways().map(test).collect())).collect();
         Self { plan: Arc::clone(plan), steps }
@@ -50,8 +50,8 @@ impl Declarations {
 
     /// Names the other steps releasing the products among the files of a result. Where items of its own step do, all of
     /// them are meant: another run may have other items.
-    pub(crate) fn name_releasing(&self, own: &Name, files: &mut [Artifact]) {
-        for file in files {
+    pub(crate) fn name_releasing(&self, own: &Name, artifacts: &mut [Artifact]) {
+        for file in artifacts {
             let Some(tasks) = &mut file.released_by else { continue };
             let by_own = tasks.iter().any(|task| task.step == *own);
             let own_step = by_own.then(|| TaskId::of_step(own));
@@ -89,9 +89,9 @@ impl RunContext {
     }
 }
 
-/// Returns the files that a step lists in `writes` by their names; a folder or a pattern does not say which.
-pub(crate) fn literal_products(step: &Step, known: &TemplateValues<'_>) -> Vec<String> {
-    let rendered = step.writes.iter().filter_map(|path| path.render(known).ok());
+/// Returns the files a step lists in `writes` by their names; a folder or a pattern does not say which.
+pub(crate) fn literal_products(step: &Step, values: &TemplateValues<'_>) -> Vec<String> {
+    let rendered = step.writes.iter().filter_map(|path| path.render(values).ok());
     let literal = rendered.filter(|path| !path.ends_with('/') && files::plain(path).is_ok());
     literal.filter_map(|path| claimed_path(&path)).collect()
 }
@@ -101,16 +101,16 @@ pub(crate) fn literal_products(step: &Step, known: &TemplateValues<'_>) -> Vec<S
 pub(crate) fn name_releasing(
     run: &RunContext,
     place: &TaskId,
-    known: &TemplateValues<'_>,
-    seen: &mut [Artifact],
+    values: &TemplateValues<'_>,
+    artifacts: &mut [Artifact],
 ) {
-    if !seen.iter().any(Artifact::is_product) {
+    if !artifacts.iter().any(Artifact::is_product) {
         return;
     }
     let declarations = run.declarations();
     let step = written_step(run, place);
     let uses_plans = step.ways().any(|way| !way.work.plans_used().is_empty());
-    for file in seen {
+    for file in artifacts {
         let Some(tasks) = &mut file.released_by else { continue };
         let own = TaskId::of_step(&step.id);
         *tasks = match place.item {
@@ -119,9 +119,9 @@ pub(crate) fn name_releasing(
                 let declaring = declarations.declaring(&file.path).filter(|step| **step == own.step);
                 declaring.map(TaskId::of_step).collect()
             }
-            Some(_) if is_common(step, known, &file.path) => vec![own],
+            Some(_) if is_common(step, values, &file.path) => vec![own],
             Some(_) => {
-                let shared = run.shared_products(&step.id, |items| shared_files(step, known, items));
+                let shared = run.shared_products(&step.id, |items| shared_files(step, values, items));
                 let items = shared.get(&file.path).into_iter().flatten();
                 let items = items.map(|item| TaskId { item: Some(*item), ..own.clone() });
                 items.filter(|item| item != place).collect()
@@ -134,46 +134,47 @@ pub(crate) fn name_releasing(
 /// Leaves out the products showing a secret in a folder: the content of a file with a short one could be guessed from
 /// its digest.
 pub(crate) async fn without_secrets(
-    mut seen: Vec<Artifact>,
+    mut artifacts: Vec<Artifact>,
     folder: PathBuf,
     mask: SecretMask,
 ) -> Vec<Artifact> {
-    if mask.is_empty() || !seen.iter().any(Artifact::is_product) {
-        return seen;
+    if mask.is_empty() || !artifacts.iter().any(Artifact::is_product) {
+        return artifacts;
     }
-    let is_safe = move |file: &Artifact| {
-        !file.is_product() || files::refuse_secret(&file.path, Some(&folder.join(&file.path)), &mask).is_ok()
+    let is_safe = move |artifact: &Artifact| {
+        !artifact.is_product()
+            || files::refuse_secret(&artifact.path, Some(&folder.join(&artifact.path)), &mask).is_ok()
     };
     let look = move || {
-        seen.retain(is_safe);
-        seen
+        artifacts.retain(is_safe);
+        artifacts
     };
     tokio::task::spawn_blocking(look).await.unwrap_or_default()
 }
 
-/// Adds the evidence of a plan that a step uses to its own. A file that one of them stores is stored.
-pub(crate) fn add_evidence(own: &mut Vec<Artifact>, inside: Vec<Artifact>) {
+/// Adds the evidence of a plan a step uses to its own. A file that one of them stores is stored.
+pub(crate) fn add_evidence(own_artifacts: &mut Vec<Artifact>, inside: Vec<Artifact>) {
     for file in inside {
-        match own.iter_mut().find(|own| own.path == file.path) {
+        match own_artifacts.iter_mut().find(|own| own.path == file.path) {
             Some(own) if !file.is_product() => own.released_by = None,
             Some(_) => {}
-            None => own.push(file),
+            None => own_artifacts.push(file),
         }
     }
 }
 
 /// True if all items of a step declare a file.
-fn is_common(step: &Step, known: &TemplateValues<'_>, path: &str) -> bool {
+fn is_common(step: &Step, values: &TemplateValues<'_>, path: &str) -> bool {
     let common = products(step).filter(|product| !reads_item(product));
-    files::matches_any(common.filter_map(|product| files::glob(product, known).ok()), Path::new(path))
+    files::matches_any(common.filter_map(|product| files::glob(product, values).ok()), Path::new(path))
 }
 
-/// Returns the files that several items of a step name, with these items.
-fn shared_files(step: &Step, known: &TemplateValues<'_>, items: &[StepItem]) -> SharedFiles {
+/// Returns the files several items of a step name, with these items.
+fn shared_files(step: &Step, values: &TemplateValues<'_>, items: &[StepItem]) -> SharedFiles {
     let mut named = SharedFiles::new();
     let of_item: Vec<&Template> = products(step).filter(|product| reads_item(product)).collect();
     for (number, item) in (0..).zip(items).filter(|_| !of_item.is_empty()) {
-        let known = TemplateValues { item: Some(item), index: Some(number), ..*known };
+        let known = TemplateValues { item: Some(item), index: Some(number), ..*values };
         let rendered = of_item.iter().filter_map(|product| product.render(&known).ok());
         for path in rendered.filter_map(|path| claimed_path(&path)) {
             named.entry(path).or_default().insert(number);

@@ -30,8 +30,8 @@ impl EvidenceRecord {
         record
     }
 
-    pub(crate) fn apply(&mut self, fact: &EventKind) {
-        match fact {
+    pub(crate) fn apply(&mut self, kind: &EventKind) {
+        match kind {
             EventKind::AttemptStarted(attempt) => self.begin(&attempt.place),
             EventKind::CacheHit { place, .. } => self.begin(place),
             EventKind::StepEnded { place, .. } => self.turns.end(place),
@@ -66,7 +66,7 @@ impl EvidenceRecord {
     fn begin(&mut self, by: &TaskId) {
         self.turns.begin(by);
         self.tasks.remove(by);
-        let is_kept = |file: &Artifact| !file.is_released_by(by);
+        let is_kept = |artifact: &Artifact| !artifact.is_released_by(by);
         let released =
             [TaskId::of_step(&by.step), by.clone()].map(|declaring| self.releasable.remove(&declaring));
         for place in released.into_iter().flatten().flatten() {
@@ -82,25 +82,25 @@ impl EvidenceRecord {
         }
     }
 
-    /// Sets the files that a task was checked with, except those that another task may have changed meanwhile.
-    pub(crate) fn take(&mut self, place: &TaskId, files: &[Artifact]) {
-        let is_alone = |file: &&Artifact| {
-            let mut declaring = file.released_by.iter().flatten();
+    /// Sets the files a task was checked with, except those another task may have changed meanwhile.
+    pub(crate) fn take(&mut self, place: &TaskId, artifacts: &[Artifact]) {
+        let is_alone = |artifact: &&Artifact| {
+            let mut declaring = artifact.released_by.iter().flatten();
             !declaring.any(|other| self.turns.has_met(place, other))
         };
-        let files = files.iter().filter(is_alone).cloned().collect();
+        let files = artifacts.iter().filter(is_alone).cloned().collect();
         self.set(place, files);
     }
 
     /// Sets the files of a task; without any, nothing is known of it.
-    fn set(&mut self, place: &TaskId, files: Vec<Artifact>) {
-        for declaring in files.iter().filter_map(|file| file.released_by.as_ref()).flatten() {
+    fn set(&mut self, place: &TaskId, artifacts: Vec<Artifact>) {
+        for declaring in artifacts.iter().filter_map(|file| file.released_by.as_ref()).flatten() {
             self.releasable.entry(declaring.clone()).or_default().insert(place.clone());
         }
-        if files.is_empty() {
+        if artifacts.is_empty() {
             self.tasks.remove(place);
         } else {
-            self.tasks.insert(place.clone(), files);
+            self.tasks.insert(place.clone(), artifacts);
         }
     }
 
@@ -189,9 +189,9 @@ mod tests {
         }
     }
 
-    fn taken(place: &TaskId, files: &[Artifact]) -> EventKind {
+    fn taken(place: &TaskId, artifacts: &[Artifact]) -> EventKind {
         let attempt = Attempt { place: place.clone(), attempt: 1 };
-        EventKind::EvidenceTaken { attempt, files: files.to_vec() }
+        EventKind::EvidenceTaken { attempt, files: artifacts.to_vec() }
     }
 
     fn paths<'a>(record: &'a EvidenceRecord, place: &TaskId) -> Vec<&'a str> {

@@ -28,8 +28,8 @@ pub(crate) struct ResultFiles {
     /// The changed files of verified results, still to be reported.
     pub(super) stale: Vec<StaleFile>,
     /// The verified files of what a nested run's step depends on.
-    pub(super) inherited: Vec<KeptFile>,
-    /// The copies that are not shown any more.
+    pub(super) inherited_files: Vec<KeptFile>,
+    /// The copies not shown any more.
     pub(super) released: BTreeSet<PathBuf>,
     /// The products the steps declare.
     pub(crate) declarations: Option<Arc<Declarations>>,
@@ -63,9 +63,9 @@ impl RunContext {
         self.files.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Notes the files that an attempt left, for when it is checked.
-    pub(crate) fn note_outputs(&self, attempt: &Attempt, left: &[Artifact]) {
-        self.files().outputs.insert(attempt.clone(), left.to_vec());
+    /// Notes the files an attempt left, for when it is checked.
+    pub(crate) fn note_outputs(&self, attempt: &Attempt, artifacts: &[Artifact]) {
+        self.files().outputs.insert(attempt.clone(), artifacts.to_vec());
     }
 
     /// Returns the stored files an attempt left. A result from the cache left none.
@@ -96,22 +96,22 @@ impl RunContext {
         std::mem::take(&mut self.files().stale)
     }
 
-    /// Notes the files that a task was checked with.
-    pub(crate) fn note_evidence(&self, place: &TaskId, seen: &[Artifact]) {
+    /// Notes the files a task was checked with.
+    pub(crate) fn note_evidence(&self, place: &TaskId, artifacts: &[Artifact]) {
         let mut files = self.files();
         let copies = folder(self, place);
         files.released.retain(|copy| !copy.starts_with(&copies));
-        files.evidence.take(place, seen);
+        files.evidence.take(place, artifacts);
     }
 
     /// Returns the files that all its tasks were checked with, and that are there: those that
     /// `finally` steps cleaned up mean nothing any more.
     pub(crate) fn evidence_files(&self) -> Vec<Artifact> {
         let files = self.files();
-        let mut all: Vec<&Artifact> = files.evidence.tasks().values().flatten().collect();
+        let mut artifacts: Vec<&Artifact> = files.evidence.tasks().values().flatten().collect();
         // Of two that have a file, the one that nobody releases counts.
-        all.sort_by_key(|file| !file.is_product());
-        let there = all.into_iter().filter(|file| self.session.root.join(&file.path).exists());
+        artifacts.sort_by_key(|file| !file.is_product());
+        let there = artifacts.into_iter().filter(|file| self.session.root.join(&file.path).exists());
         let by_path = there.map(|file| (file.path.clone(), file.clone()));
         let by_path: BTreeMap<String, Artifact> = by_path.collect();
         by_path.into_values().collect()
@@ -129,12 +129,12 @@ impl RunContext {
 
     /// Notes the verified files of what the step of this nested run depends on.
     pub(crate) fn inherit(&self, files: Vec<KeptFile>) {
-        self.files().inherited = files;
+        self.files().inherited_files = files;
     }
 
     /// Returns the verified files of what the step of this nested run depends on.
     pub(crate) fn inherited_files(&self) -> Vec<KeptFile> {
-        self.files().inherited.clone()
+        self.files().inherited_files.clone()
     }
 
     /// Notes the end of the use of a copy.

@@ -23,8 +23,8 @@ pub(crate) struct TemplateValues<'a> {
 }
 
 impl ExprScope for TemplateValues<'_> {
-    fn value(&self, name: &ExprReference) -> Option<Value> {
-        match name {
+    fn value(&self, reference: &ExprReference) -> Option<Value> {
+        match reference {
             ExprReference::Param(param) => self.params.get(param).cloned(),
             ExprReference::Secret(secret) => {
                 self.secrets.get(secret).map(|value| Value::from(value.as_str()))
@@ -38,12 +38,12 @@ impl ExprScope for TemplateValues<'_> {
             ExprReference::Output { .. }
             | ExprReference::StepStatus(_)
             | ExprReference::Block(_)
-            | ExprReference::Test(..) => self.reads.get(&name.to_string()).cloned(),
+            | ExprReference::Test(..) => self.reads.get(&reference.to_string()).cloned(),
         }
     }
 
-    fn test(&self, test: StatusFunction, step: Option<&str>) -> bool {
-        let name = ExprReference::Test(test, step.map(str::to_owned)).to_string();
+    fn test(&self, function: StatusFunction, step: Option<&str>) -> bool {
+        let name = ExprReference::Test(function, step.map(str::to_owned)).to_string();
         self.reads.get(&name).is_some_and(|value| *value == Value::Bool(true))
     }
 }

@@ -28,7 +28,7 @@ pub struct FinishedRun {
     pub stale: Vec<StaleFile>,
     pub outputs: JsonObject,
     /// The number of criteria that pass, if the result was accepted with less than all.
-    pub accepted: Option<CriteriaCount>,
+    pub accepted_criteria: Option<CriteriaCount>,
 }
 
 /// Returns the end of a run, if the event is one; the machine has applied it.
@@ -59,7 +59,7 @@ pub(crate) fn finished_run_of(run: &RunId, event: &Event, machine: &Machine) -> 
         findings: machine.findings(),
         stale: stale.clone(),
         outputs: outputs.clone(),
-        accepted: *accepted,
+        accepted_criteria: *accepted,
     })
 }
 

@@ -81,12 +81,12 @@ pub struct SharedState {
     /// The part of the engine's own environment every step sees.
     pub(crate) passed_env: HostEnv,
     pub(crate) client: http::HttpClient,
-    pub(crate) secrets: SharedRedactions,
+    pub(crate) redactions: SharedRedactions,
     pub(crate) locks: LockWakeups,
     pub(crate) permits: PermitWakeups,
     pub(crate) left: LeftRunning,
     pub(crate) memo: DigestMemo,
-    pub(crate) parking: SuspendedRuns,
+    pub(crate) suspended_runs: SuspendedRuns,
     /// True once its runs are to begin no further work, since their session of the workspace was suspended.
     pub(crate) drain: watch::Sender<bool>,
     /// The reason why the state cannot take what its runs need to go on, once there is one: they stop where they are.
@@ -120,12 +120,12 @@ impl SharedState {
         let passed_env = wf_exec::environment::passed_variables(host, pass);
         Self {
             client: http::HttpClient::new(&passed_env),
-            secrets: SharedRedactions::default(),
+            redactions: SharedRedactions::default(),
             locks: LockWakeups::default(),
             permits: PermitWakeups::default(),
             left: LeftRunning::default(),
             memo: DigestMemo::default(),
-            parking: SuspendedRuns::default(),
+            suspended_runs: SuspendedRuns::default(),
             drain: watch::Sender::new(false),
             fault: OnceLock::new(),
             gateway: OnceLock::new(),
@@ -162,9 +162,9 @@ pub struct RunRequest {
     pub params: JsonObject,
     /// The session of the workspace it belongs to.
     pub session: Option<SessionName>,
-    /// The run that it repeats, and the results reused from it.
-    pub past: Option<RepeatedRun>,
-    /// Its approval, if that was verified.
+    /// The run it repeats, and the results reused from it.
+    pub repeated_run: Option<RepeatedRun>,
+    /// Its approval, if verified.
     pub approved: Option<RunApproval>,
     /// The configuration it runs under, for the record and for a resume.
     pub config: serde_json::Value,
@@ -207,7 +207,7 @@ pub enum EngineError {
     Parked {
         run: RunId,
         /// The pending approvals of the run and of those nested in it.
-        questions: Vec<SuspendedRequest>,
+        requests: Vec<SuspendedRequest>,
     },
     /// The session the run belongs to was suspended: the run goes no further until it is resumed.
     #[error("session `{session}` was suspended")]

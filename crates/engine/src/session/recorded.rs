@@ -12,7 +12,7 @@ use wf_core::observe::RunRef;
 pub trait RecordedAnswers: Send + Sync {
     /// Returns the answer to a request; `None`: the recorded run has none to exactly this request. The same request of the
     /// same run always has the same answer.
-    fn answer(&self, run: &RunRef, ask: &ApprovalRequest) -> Option<ApprovalOutcome>;
+    fn answer(&self, run: &RunRef, request: &ApprovalRequest) -> Option<ApprovalOutcome>;
 }
 
 /// The conversations the agents of a recorded run continued, by the tasks above its run and the attempt.

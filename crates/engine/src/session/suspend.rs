@@ -12,7 +12,7 @@ use wf_core::observe::RunRef;
 #[derive(Clone, Debug, PartialEq)]
 pub struct SuspendedRequest {
     pub run: RunRef,
-    pub ask: ApprovalRequest,
+    pub request: ApprovalRequest,
 }
 
 /// The suspended runs of a session, which only wait for approvals. When all are, the session can
@@ -28,10 +28,10 @@ impl SuspendedRuns {
         self.runs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Notes the approvals that a run waits for; `None`: it has something to do.
-    pub(crate) fn note(&self, run: &RunRef, waits: Option<Vec<SuspendedRequest>>) {
-        let idle = waits.is_some();
-        let before = self.runs().insert(run.id.to_string(), waits);
+    /// Notes the approvals a run waits for; `None`: it has something to do.
+    pub(crate) fn note(&self, run: &RunRef, requests: Option<Vec<SuspendedRequest>>) {
+        let idle = requests.is_some();
+        let before = self.runs().insert(run.id.to_string(), requests);
         if idle && before.flatten().is_none() {
             self.changed.notify_one();
         }
@@ -45,8 +45,8 @@ impl SuspendedRuns {
     /// Returns the pending approvals of all runs, if none has anything to do.
     pub(crate) fn questions(&self) -> Option<Vec<SuspendedRequest>> {
         let runs = self.runs();
-        let all: Option<Vec<&Vec<SuspendedRequest>>> = runs.values().map(Option::as_ref).collect();
-        Some(all?.into_iter().flatten().cloned().collect())
+        let requests: Option<Vec<&Vec<SuspendedRequest>>> = runs.values().map(Option::as_ref).collect();
+        Some(requests?.into_iter().flatten().cloned().collect())
     }
 
     /// Waits until one more run has nothing to do.

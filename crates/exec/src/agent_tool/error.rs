@@ -44,9 +44,9 @@ pub(super) enum FileToolError {
 
 impl FileToolError {
     /// Explains a failed lookup.
-    pub(super) fn lookup(path: &str, missed: PathLookupError) -> Self {
+    pub(super) fn lookup(path: &str, lookup_error: PathLookupError) -> Self {
         let shown = quoted(path);
-        match missed {
+        match lookup_error {
             PathLookupError::Absent => Self::Absent { path: shown },
             PathLookupError::Outside => Self::Outside { path: shown },
             PathLookupError::Failed(error) => Self::failed(path, "found", error.into()),

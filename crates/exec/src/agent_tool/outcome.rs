@@ -67,26 +67,26 @@ pub struct ToolOutcome {
 /// Carries out a request of an agent. Nothing it started lives on, not even if the future is dropped.
 pub async fn run_tool(
     executor: &ProcessExecutor,
-    site: &ToolEnvironment,
+    environment: &ToolEnvironment,
     request: &ToolRequest,
     stop: watch::Receiver<StopLevel>,
 ) -> ToolOutcome {
     let began = Instant::now();
     let answer = match request {
-        _ if site.time_left.is_some_and(|left| left.is_zero()) => {
+        _ if environment.time_left.is_some_and(|left| left.is_zero()) => {
             FileToolAnswer::failed("no time of the attempt is left".to_owned())
         }
         ToolRequest::Run { script, timeout_seconds } => {
             let timeout = timeout_seconds.map_or(SCRIPT_TIMEOUT, Duration::from_secs);
-            let timeout = site.within(timeout);
+            let timeout = environment.within(timeout);
             let argv = ["sh", "-c", BOTH_OUTPUTS, "sh", script].map(str::to_owned).into();
-            let command = ProcessCommand { argv, input: None, ..site.command.clone() };
-            let job = site.script_job(command, timeout);
-            site.script_answer(&executor.probe(job, stop).await, timeout)
+            let command = ProcessCommand { argv, input: None, ..environment.command.clone() };
+            let job = environment.script_job(command, timeout);
+            environment.script_answer(&executor.probe(job, stop).await, timeout)
         }
         request => {
-            let job = site.file_job(request);
-            site.file_answer(&executor.probe(job, stop).await)
+            let job = environment.file_job(request);
+            environment.file_answer(&executor.probe(job, stop).await)
         }
     };
     ToolOutcome::of(answer, began)
@@ -95,17 +95,17 @@ pub async fn run_tool(
 /// Runs the command of the environment as a script: one that is no text of a model. `timeout` is the script's.
 pub async fn run_program(
     executor: &ProcessExecutor,
-    site: &ToolEnvironment,
+    environment: &ToolEnvironment,
     timeout: Option<Duration>,
     stop: watch::Receiver<StopLevel>,
 ) -> ToolOutcome {
     let began = Instant::now();
-    if site.time_left.is_some_and(|left| left.is_zero()) {
+    if environment.time_left.is_some_and(|left| left.is_zero()) {
         return ToolOutcome::of(FileToolAnswer::failed("no time of the attempt is left".to_owned()), began);
     }
-    let timeout = site.within(timeout.unwrap_or(SCRIPT_TIMEOUT));
-    let job = site.script_job(site.command.clone(), timeout);
-    ToolOutcome::of(site.script_answer(&executor.probe(job, stop).await, timeout), began)
+    let timeout = environment.within(timeout.unwrap_or(SCRIPT_TIMEOUT));
+    let job = environment.script_job(environment.command.clone(), timeout);
+    ToolOutcome::of(environment.script_answer(&executor.probe(job, stop).await, timeout), began)
 }
 
 impl ToolOutcome {

@@ -48,8 +48,8 @@ impl ToolWorkspace {
     }
 
     /// Notes that the answer tells of the content of a file.
-    pub(super) fn note_read(&self, found: &FoundFile) {
-        if found.is_untrusted {
+    pub(super) fn note_read(&self, found_file: &FoundFile) {
+        if found_file.is_untrusted {
             self.saw_untrusted.set(true);
         }
     }

@@ -110,13 +110,13 @@ impl WriteTarget {
 fn place_of_new(
     workspace: &ToolWorkspace,
     path: &str,
-    wanted: &Path,
+    wanted_path: &Path,
     writable: Option<&[String]>,
 ) -> Result<PathBuf, FileToolError> {
-    let Some(name) = wanted.file_name() else {
+    let Some(name) = wanted_path.file_name() else {
         return Err(FileToolError::OtherKind { path: quoted(path), found: "a folder", expected: "a file" });
     };
-    let parent = wanted.parent().unwrap_or(Path::new(""));
+    let parent = wanted_path.parent().unwrap_or(Path::new(""));
     // A link may lead to a folder in which none may be created.
     for above in parent.ancestors() {
         match workspace.trace(above) {

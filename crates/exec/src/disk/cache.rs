@@ -57,30 +57,33 @@ pub struct CacheInputs<'a> {
 /// Returns the key of a result and its parts, for [`differences`]. Reads every match of `inputs`. Secrets are masked in
 /// the parts, so a key does not depend on their values.
 pub fn key(
-    basis: &CacheInputs<'_>,
+    key_inputs: &CacheInputs<'_>,
     root: &Path,
     inputs: &[String],
     mask: &SecretMask,
 ) -> Result<(Sha256Digest, Value), WorkError> {
     let (digests, empty) = self::inputs(root, inputs)?;
-    let env: JsonObject = basis.env.iter().map(|(name, value)| (name.clone(), json!(value))).collect();
-    let outputs: JsonObject =
-        basis.outputs.iter().map(|output| (output.name.to_string(), output.schema.text().clone())).collect();
+    let env: JsonObject = key_inputs.env.iter().map(|(name, value)| (name.clone(), json!(value))).collect();
+    let outputs: JsonObject = key_inputs
+        .outputs
+        .iter()
+        .map(|output| (output.name.to_string(), output.schema.text().clone()))
+        .collect();
     let mut parts = json!({
-        "work": basis.work,
-        "values": basis.values,
-        "cwd": basis.cwd,
+        "work": key_inputs.work,
+        "values": key_inputs.values,
+        "cwd": key_inputs.cwd,
         "env": env,
-        "params": basis.params,
-        "item": basis.item,
+        "params": key_inputs.params,
+        "item": key_inputs.item,
         "outputs": outputs,
-        "files": basis.files,
+        "files": key_inputs.files,
         "inputs": digests,
         "globs": inputs,
         "empty": empty,
         "platform": format!("{}-{}", std::env::consts::OS, std::env::consts::ARCH),
     });
-    if let (Some(sandbox), Value::Object(parts)) = (basis.sandbox, &mut parts) {
+    if let (Some(sandbox), Value::Object(parts)) = (key_inputs.sandbox, &mut parts) {
         parts.insert("sandbox".into(), json!(sandbox));
     }
     mask.value(&mut parts);

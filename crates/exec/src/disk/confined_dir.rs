@@ -183,8 +183,8 @@ impl PathWalk<'_> {
     }
 }
 
-fn kind(found: &OwnedFd) -> Result<FileType, Errno> {
-    Ok(FileType::from_raw_mode(fs::fstat(found)?.st_mode))
+fn kind(file: &OwnedFd) -> Result<FileType, Errno> {
+    Ok(FileType::from_raw_mode(fs::fstat(file)?.st_mode))
 }
 
 impl PathLookupError {

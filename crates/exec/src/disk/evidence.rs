@@ -131,13 +131,13 @@ impl EvidenceSnapshot {
         touched.map(|(path, _)| path.as_str())
     }
 
-    /// Returns the first file that differs from the stored one.
-    pub fn differs<'a>(&self, kept: &'a [Artifact]) -> Option<&'a str> {
-        let same = |file: &&Artifact| {
-            let seen = self.files.get(&file.path);
-            seen.is_none_or(|(digest, _)| *digest != file.digest)
+    /// Returns the first file differing from the stored one.
+    pub fn differs<'a>(&self, artifacts: &'a [Artifact]) -> Option<&'a str> {
+        let same = |artifact: &&Artifact| {
+            let seen = self.files.get(&artifact.path);
+            seen.is_none_or(|(digest, _)| *digest != artifact.digest)
         };
-        kept.iter().find(same).map(|file| file.path.as_str())
+        artifacts.iter().find(same).map(|file| file.path.as_str())
     }
 }
 
@@ -178,13 +178,13 @@ pub enum EvidenceDifference {
 }
 
 /// Returns the first stale file. A missing file counts as stale if `gone` is set.
-pub fn first_stale(root: &Path, seen: &[Artifact], memo: &DigestMemo, gone: bool) -> Option<String> {
-    let is_stale = |file: &&Artifact| match difference(root, &file.path, file.digest, memo) {
+pub fn first_stale(root: &Path, artifacts: &[Artifact], memo: &DigestMemo, gone: bool) -> Option<String> {
+    let is_stale = |artifact: &&Artifact| match difference(root, &artifact.path, artifact.digest, memo) {
         Some(EvidenceDifference::Changed) => true,
         Some(EvidenceDifference::Gone) => gone,
         None => false,
     };
-    seen.iter().find(is_stale).map(|file| file.path.clone())
+    artifacts.iter().find(is_stale).map(|file| file.path.clone())
 }
 
 /// Compares a file, given by its path in the workspace, with its recorded digest.

@@ -105,8 +105,8 @@ mod tests {
     }
 
     fn kept(host: &str, found: &[&str]) -> Result<Vec<String>, String> {
-        let found: Vec<SocketAddr> = found.iter().map(|address| address.parse().unwrap()).collect();
-        let kept = reachable(&FetchHost::parse(host).unwrap(), &found)?;
+        let addresses: Vec<SocketAddr> = found.iter().map(|address| address.parse().unwrap()).collect();
+        let kept = reachable(&FetchHost::parse(host).unwrap(), &addresses)?;
         Ok(kept.iter().map(SocketAddr::to_string).collect())
     }
 

@@ -27,14 +27,14 @@ pub struct GateEnvironment {
 pub async fn ask(
     gate: &Gate,
     context: &GateContext,
-    site: &GateEnvironment,
+    environment: &GateEnvironment,
     stop: watch::Receiver<StopLevel>,
 ) -> Result<GateAnswer, String> {
-    if let Some(answer) = computed_answer(gate, context, &WorkspaceFiles(&site.environment.root)) {
+    if let Some(answer) = computed_answer(gate, context, &WorkspaceFiles(&environment.environment.root)) {
         return Ok(answer);
     }
     match &gate.provider {
-        GateProvider::Script(script) => script::run(gate, script, context, site, stop).await,
+        GateProvider::Script(script) => script::run(gate, script, context, environment, stop).await,
         other => Err(no_provider(other)),
     }
 }

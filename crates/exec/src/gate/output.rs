@@ -64,8 +64,8 @@ fn is_name(name: &str) -> bool {
     !name.is_empty() && name.chars().all(in_word)
 }
 
-fn action(said: Option<&Value>) -> Result<GateAction, String> {
-    let Some(said) = said else {
+fn action(field: Option<&Value>) -> Result<GateAction, String> {
+    let Some(said) = field else {
         return Ok(GateAction::Continue);
     };
     serde_json::from_value(said.clone()).map_err(|_| {
@@ -74,8 +74,8 @@ fn action(said: Option<&Value>) -> Result<GateAction, String> {
     })
 }
 
-fn reason(said: Option<&Value>) -> Result<String, String> {
-    match said {
+fn reason(field: Option<&Value>) -> Result<String, String> {
+    match field {
         None => Ok(String::new()),
         Some(Value::String(text)) => Ok(short(text)),
         Some(_) => Err("`reason` is not a string".into()),
@@ -83,8 +83,8 @@ fn reason(said: Option<&Value>) -> Result<String, String> {
 }
 
 /// Parses a score, which is text if it was printed as a line.
-fn score(said: Option<&Value>) -> Result<Option<f64>, String> {
-    let number = match said {
+fn score(field: Option<&Value>) -> Result<Option<f64>, String> {
+    let number = match field {
         None => return Ok(None),
         Some(Value::String(text)) => text.parse().ok(),
         Some(value) => value.as_f64(),
@@ -96,9 +96,9 @@ fn score(said: Option<&Value>) -> Result<Option<f64>, String> {
 }
 
 /// Parses flags, which are separated by commas if they were printed as a line.
-fn flags(said: Option<&Value>) -> Result<Vec<String>, String> {
+fn flags(field: Option<&Value>) -> Result<Vec<String>, String> {
     let wrong = || "`flags` is not a list of strings".to_owned();
-    match said {
+    match field {
         None => Ok(Vec::new()),
         Some(Value::String(text)) => {
             let parts = text.split(',').map(str::trim);
@@ -112,8 +112,8 @@ fn flags(said: Option<&Value>) -> Result<Vec<String>, String> {
     }
 }
 
-fn modified_context(said: Option<&Value>) -> Result<JsonObject, String> {
-    let object = match said {
+fn modified_context(field: Option<&Value>) -> Result<JsonObject, String> {
+    let object = match field {
         None => return Ok(JsonObject::new()),
         Some(Value::String(text)) => exact_json::read(text).ok(),
         Some(Value::Object(members)) => Some(members.clone()),

@@ -32,15 +32,15 @@ fn name() -> Name {
 pub async fn ask(
     program: &Check,
     request: &PlanRequest,
-    site: &GateEnvironment,
+    environment: &GateEnvironment,
     stop: watch::Receiver<StopLevel>,
 ) -> Result<String, String> {
     let mut request = serde_json::to_value(request).map_err(|error| error.to_string())?;
-    site.environment.mask.value(&mut request);
+    environment.environment.mask.value(&mut request);
     let input = ScriptInput { variables: Vec::new(), input: Some(request.to_string()) };
-    let probed = run_viewed(program, "planner", input, site, stop).await?;
+    let probed = run_viewed(program, "planner", input, environment, stop).await?;
     if !probed.exit.is_success() {
-        let said = masked(&probed.err, &site.environment.mask);
+        let said = masked(&probed.err, &environment.environment.mask);
         let said = String::from_utf8_lossy(&said);
         let line = said.lines().find(|line| !line.trim().is_empty());
         return Err(match line {
@@ -51,6 +51,6 @@ pub async fn ask(
     if probed.truncated {
         return Err("its output exceeds the limit".into());
     }
-    let text = masked(&probed.out, &site.environment.mask);
+    let text = masked(&probed.out, &environment.environment.mask);
     String::from_utf8(text).map_err(|_| "its output is not valid UTF-8".into())
 }

@@ -26,14 +26,14 @@ pub(super) async fn run(
     gate: &Gate,
     script: &GateScript,
     context: &GateContext,
-    site: &GateEnvironment,
+    environment: &GateEnvironment,
     stop: watch::Receiver<StopLevel>,
 ) -> Result<GateAnswer, String> {
     let check = of_script(gate, script);
-    let variables = variables(gate, context, &site.environment.mask)?;
+    let variables = variables(gate, context, &environment.environment.mask)?;
     let input = ScriptInput { variables, input: None };
-    let probed = run_viewed(&check, "gate", input, site, stop).await?;
-    answer(gate, script, &probed, site)
+    let probed = run_viewed(&check, "gate", input, environment, stop).await?;
+    answer(gate, script, &probed, environment)
 }
 
 /// The input of a program beyond that of every check.
@@ -50,19 +50,19 @@ pub(crate) async fn run_viewed(
     check: &Check,
     who: &str,
     input: ScriptInput,
-    site: &GateEnvironment,
+    environment: &GateEnvironment,
     stop: watch::Receiver<StopLevel>,
 ) -> Result<ProbeOutcome, String> {
-    let Some(view) = site.view.clone() else {
-        return probe(check, &input, &site.environment, stop).await;
+    let Some(view) = environment.view.clone() else {
+        return probe(check, &input, &environment.environment, stop).await;
     };
-    let params = &site.environment.params;
+    let params = &environment.environment.params;
     let looking = ViewedCheck::new(view, Arc::default(), check, params, None);
-    let explain = |unable: WorkError| format!("the {who} failed: {}", unable.reason);
+    let explain = |error: WorkError| format!("the {who} failed: {}", error.reason);
     let mut look = 1;
     loop {
         let is_disturbed = look > 1;
-        let seen = looking.inspect_workspace(&site.environment, is_disturbed).await;
+        let seen = looking.inspect_workspace(&environment.environment, is_disturbed).await;
         let (sight, ground) = seen.map_err(explain)?;
         let probed = probe(check, &input, &ground, stop.clone()).await?;
         match looking.recheck(sight.as_ref()).await {
@@ -76,15 +76,15 @@ pub(crate) async fn run_viewed(
 async fn probe(
     check: &Check,
     input: &ScriptInput,
-    ground: &CheckEnvironment,
+    environment: &CheckEnvironment,
     stop: watch::Receiver<StopLevel>,
 ) -> Result<ProbeOutcome, String> {
-    let scope = KnownValues::of_params(Some(&ground.params));
-    let command = command(check, ground, &scope).map_err(|unable| unable.reason)?;
+    let scope = KnownValues::of_params(Some(&environment.params));
+    let command = command(check, environment, &scope).map_err(|unable| unable.reason)?;
     let mut command = command.ok_or("it has nothing to run")?;
     command.env.extend(input.variables.iter().cloned());
     command.input.clone_from(&input.input);
-    Ok(ground.probe(check, command, stop).await)
+    Ok(environment.probe(check, command, stop).await)
 }
 
 /// Derives the answer from a program's result. A failed expectation blocks regardless of the
@@ -94,11 +94,11 @@ fn answer(
     gate: &Gate,
     script: &GateScript,
     probed: &ProbeOutcome,
-    site: &GateEnvironment,
+    environment: &GateEnvironment,
 ) -> Result<GateAnswer, String> {
-    let ground = &site.environment;
+    let ground = &environment.environment;
     let looked = ground.find_files(&script.expect.file_exists);
-    let rule = |found: &ProbeFindings<'_>| judge(&script.expect, found, &[]);
+    let rule = |findings: &ProbeFindings<'_>| judge(&script.expect, findings, &[]);
     let judged = discreet(rule, &judgeable_findings(Some(probed), &looked), &ground.mask);
     if judged.ruling == CheckRuling::Error {
         return Err(judged.found);
@@ -137,9 +137,9 @@ fn failure_text(judged: &CriterionJudgement) -> String {
 }
 
 /// Returns the stricter of the program's answer and the rule's; on a tie, the program's.
-fn stricter(said: GateAnswer, ruled: GateAnswer) -> GateAnswer {
-    if ruled.action <= said.action {
-        return said;
+fn stricter(script_answer: GateAnswer, rule_answer: GateAnswer) -> GateAnswer {
+    if rule_answer.action <= script_answer.action {
+        return script_answer;
     }
-    GateAnswer { action: ruled.action, reason: ruled.reason, ..said }
+    GateAnswer { action: rule_answer.action, reason: rule_answer.reason, ..script_answer }
 }

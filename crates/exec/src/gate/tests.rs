@@ -74,7 +74,7 @@ fn site(root: &Path) -> GateEnvironment {
             grace: Duration::from_millis(100),
             params: object(json!({ "day": "monday" })),
             sandboxes: None,
-            pins: None,
+            pinned_files: None,
             whiteouts: Vec::new(),
             copies: Vec::new(),
             reports: root.join(".wf/reports"),

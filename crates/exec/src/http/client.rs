@@ -69,7 +69,7 @@ impl HttpClient {
         };
         let (exit, outputs, retry_after) = match ended {
             Ok(body) => {
-                let outputs = job::read_outputs(&job.ask.outputs, &job.outputs, &body, &mask);
+                let outputs = job::read_outputs(&job.request.outputs, &job.outputs, &body, &mask);
                 (WorkExit::Completed, outputs, None)
             }
             Err((retry_after, exit)) => (exit, Ok(JsonObject::new()), retry_after),
@@ -80,21 +80,21 @@ impl HttpClient {
 
     /// Sends the request; returns the response body if outputs are to be read from it.
     async fn exchange(&self, job: &HttpJob, writer: &mut LogWriter) -> Result<Vec<u8>, WorkError> {
-        let (method, url, headers) = job.ask.parts()?;
+        let (method, url, headers) = job.request.parts()?;
         let shown = format!("{method} {}", bare(&url));
-        let client = self.client(job.ask.carries_secret(&job.log.mask))?;
+        let client = self.client(job.request.carries_secret(&job.log.mask))?;
         let mut request = client.request(method, url).headers(headers);
-        if let Some(body) = &job.ask.body {
+        if let Some(body) = &job.request.body {
             request = request.body(body.clone());
         }
         let sent = request.send().await;
         let mut answer = sent.map_err(|error| request_error(&shown, &error))?;
         let status = answer.status();
-        let kept = receive(&shown, &mut answer, !job.ask.outputs.is_empty(), writer).await;
-        if job.ask.expects(status.as_u16()) {
+        let kept = receive(&shown, &mut answer, !job.request.outputs.is_empty(), writer).await;
+        if job.request.expects(status.as_u16()) {
             return kept;
         }
-        Err(unexpected_status(&job.ask, &shown, &answer, job.log.clock.now()))
+        Err(unexpected_status(&job.request, &shown, &answer, job.log.clock.now()))
     }
 
     fn client(&self, careful: bool) -> Result<&reqwest::Client, WorkError> {
@@ -170,13 +170,13 @@ fn redirect(attempt: Attempt<'_>, careful: bool) -> reqwest::redirect::Action {
 async fn receive(
     shown: &str,
     answer: &mut Response,
-    wanted: bool,
+    is_wanted: bool,
     writer: &mut LogWriter,
 ) -> Result<Vec<u8>, WorkError> {
     let mut body = Vec::new();
     while let Some(bytes) = answer.chunk().await.map_err(|error| request_error(shown, &error))? {
         writer.on_bytes(LogStream::Out, &bytes);
-        if wanted {
+        if is_wanted {
             body.extend_from_slice(&bytes);
         }
         if body.len() > MAX_BODY_BYTES {
@@ -192,8 +192,8 @@ async fn receive(
 }
 
 /// Returns the error of a response whose status is not an accepted one.
-fn unexpected_status(ask: &HttpRequest, shown: &str, answer: &Response, now: Moment) -> WorkError {
-    let expected = match ask.expect.as_slice() {
+fn unexpected_status(request: &HttpRequest, shown: &str, answer: &Response, now: Moment) -> WorkError {
+    let expected = match request.expect.as_slice() {
         [] => "200 to 299".to_owned(),
         codes => codes.iter().map(u16::to_string).collect::<Vec<_>>().join(" or "),
     };

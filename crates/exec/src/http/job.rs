@@ -15,7 +15,7 @@ use wf_model::{BoundedJsonPath, JsonObject, RequiredOutput};
 /// A request and its limits.
 #[derive(Debug)]
 pub struct HttpJob {
-    pub ask: HttpRequest,
+    pub request: HttpRequest,
     /// The timeout for the request and its response.
     pub timeout: Option<Duration>,
     /// The log for the response body.
@@ -37,7 +37,7 @@ pub struct HttpOutcome {
 /// Reads the outputs of a request from the response body.
 pub(super) fn read_outputs(
     paths: &[(Name, String)],
-    declared: &[RequiredOutput],
+    required_outputs: &[RequiredOutput],
     body: &[u8],
     mask: &SecretMask,
 ) -> Result<JsonObject, WorkError> {
@@ -49,8 +49,8 @@ pub(super) fn read_outputs(
             found.insert(name.to_string(), select(name.as_str(), path, &value)?);
         }
     }
-    let found =
-        outputs::check(found, declared).map_err(|problems| WorkError::logical(problems.join("; ")))?;
+    let found = outputs::check(found, required_outputs)
+        .map_err(|problems| WorkError::logical(problems.join("; ")))?;
     let value = Value::Object(found.clone());
     let mut masked = value.clone();
     mask.value(&mut masked);

@@ -51,16 +51,16 @@ impl HttpNotification {
 }
 
 impl HttpClient {
-    /// Sends a notification. A redirect is a failure: following it would turn the notification into a request
-    /// to another server. The error quotes the origin of the address and none of the content sent.
-    /// The time `now` is that to which a date in `retry-after` is compared.
-    pub async fn post(&self, post: HttpNotification, now: Moment) -> Result<(), WorkError> {
-        let url = post.url()?;
+    /// Sends a notification. A redirect is a failure: following it would turn the notification into a request to
+    /// another server. The error quotes the origin of the address and none of the content sent. A date in `retry-after`
+    /// is compared to `now`.
+    pub async fn post(&self, notification: HttpNotification, now: Moment) -> Result<(), WorkError> {
+        let url = notification.url()?;
         let shown = format!("POST {}", origin(&url));
-        let request = self.poster()?.post(url).headers(post.headers()?);
-        let sent = tokio::time::timeout(post.timeout, request.body(post.body).send()).await;
+        let request = self.poster()?.post(url).headers(notification.headers()?);
+        let sent = tokio::time::timeout(notification.timeout, request.body(notification.body).send()).await;
         let answer = sent.map_err(|_| {
-            let limit = format_duration(post.timeout);
+            let limit = format_duration(notification.timeout);
             WorkError::environmental(format!("{shown}: no response within {limit}"))
         })?;
         let answer = answer.map_err(|error| request_error(&shown, &error))?;

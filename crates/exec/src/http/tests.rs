@@ -43,7 +43,7 @@ fn reply(status: &str, more: &str, body: &str) -> String {
 
 fn job(dir: &Path, url: &str) -> HttpJob {
     HttpJob {
-        ask: HttpRequest {
+        request: HttpRequest {
             method: "GET".into(),
             url: url.into(),
             headers: Vec::new(),
@@ -86,7 +86,7 @@ fn rows() -> RequiredOutput {
 }
 
 fn wants_rows(job: &mut HttpJob) {
-    job.ask.outputs = vec![(Name::parse("rows").unwrap(), "$.data.rows".into())];
+    job.request.outputs = vec![(Name::parse("rows").unwrap(), "$.data.rows".into())];
     job.outputs = vec![rows()];
 }
 
@@ -95,9 +95,9 @@ async fn an_answer_is_kept_and_read() {
     let (port, asked) = serve(|_| reply("201 Created", "", r#"{"data":{"rows":3},"t":"hunter22"}"#));
     let dir = tempfile::tempdir().unwrap();
     let mut job = job(dir.path(), &format!("http://127.0.0.1:{port}/x?y=1"));
-    job.ask.method = "POST".into();
-    job.ask.headers = vec![("X-Token".into(), "hunter22".into())];
-    job.ask.body = Some("hello".into());
+    job.request.method = "POST".into();
+    job.request.headers = vec![("X-Token".into(), "hunter22".into())];
+    job.request.body = Some("hello".into());
     wants_rows(&mut job);
     let finished = send(job).await;
     assert_eq!(finished.exit, WorkExit::Completed);
@@ -123,7 +123,7 @@ async fn a_status_that_was_not_asked_for_fails() {
         assert_eq!(found, failure_class);
         let dir = tempfile::tempdir().unwrap();
         let mut job = job(dir.path(), &url);
-        job.ask.expect = vec![status[..3].parse().unwrap()];
+        job.request.expect = vec![status[..3].parse().unwrap()];
         assert_eq!(send(job).await.exit, WorkExit::Completed);
     }
 }
@@ -162,7 +162,7 @@ async fn what_cannot_be_sent_says_why() {
         let (failure_class, reason) = fails(none, url).await;
         assert!(failure_class == Logical && reason.contains(part), "{reason}");
     }
-    let header = |job: &mut HttpJob| job.ask.headers = vec![("A".into(), "x\ny hunter22".into())];
+    let header = |job: &mut HttpJob| job.request.headers = vec![("A".into(), "x\ny hunter22".into())];
     let (failure_class, reason) = fails(header, "http://127.0.0.1:1/").await;
     assert!(
         failure_class == Logical && reason.contains("header `A`") && !reason.contains("hunter22"),
@@ -240,7 +240,7 @@ async fn redirections_are_followed_with_care() {
     let (_, reason) = fails(|_| {}, &format!("{url}loop")).await;
     assert!(reason.contains("more than 10 redirects"), "{reason}");
     let before = asked.lock().unwrap().len();
-    let secret = |job: &mut HttpJob| job.ask.headers = vec![("X-Token".into(), "hunter22".into())];
+    let secret = |job: &mut HttpJob| job.request.headers = vec![("X-Token".into(), "hunter22".into())];
     let (_, reason) = fails(secret, &url).await;
     assert!(reason.contains("would send a secret there"), "{reason}");
     assert_eq!(asked.lock().unwrap().len(), before);

@@ -15,7 +15,7 @@ const MAX_READ_BYTES: u64 = 64 * 1024;
 pub(super) struct LogCursor {
     identity: (FileIdentity, u64),
     log: LogFile,
-    index: Option<LogFile>,
+    index_file: Option<LogFile>,
     position: u64,
     record: u64,
     used: u32,
@@ -24,9 +24,9 @@ pub(super) struct LogCursor {
 
 impl LogCursor {
     /// Takes a log and its index, at their start.
-    pub(super) fn new(log: LogFile, index: Option<LogFile>) -> io::Result<Self> {
+    pub(super) fn new(log: LogFile, index_file: Option<LogFile>) -> io::Result<Self> {
         let last = (LogStream::Out, Moment::from_millis(0));
-        Ok(Self { identity: log.identity()?, log, index, position: 0, record: 0, used: 0, last })
+        Ok(Self { identity: log.identity()?, log, index_file, position: 0, record: 0, used: 0, last })
     }
 
     /// Opens a log being written; `None` if there is none.
@@ -89,7 +89,7 @@ impl LogCursor {
     }
 
     fn at_record(&self) -> io::Result<Option<LogIndexRecord>> {
-        let Some(index) = &self.index else {
+        let Some(index) = &self.index_file else {
             return Ok(None);
         };
         let mut bytes = [0; LogIndexRecord::SIZE];

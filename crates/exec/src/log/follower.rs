@@ -17,7 +17,7 @@ const SEARCH_RANGE_BYTES: u64 = 1024 * 1024;
 pub struct LogFollower {
     logs: Arc<RunLogs>,
     path: PathBuf,
-    place: FollowerPosition,
+    position: FollowerPosition,
     /// The time of the last part read.
     at: Moment,
 }
@@ -43,7 +43,7 @@ enum FollowerPosition {
 impl LogFollower {
     /// Starts at the beginning of a log, which may not exist yet.
     pub(super) fn new(logs: Arc<RunLogs>, path: PathBuf) -> Self {
-        Self { logs, path, place: FollowerPosition::Nowhere, at: Moment::from_millis(0) }
+        Self { logs, path, position: FollowerPosition::Nowhere, at: Moment::from_millis(0) }
     }
 
     /// Returns the next part of an ended log; `None` behind its end. Bytes without an index, left by a killed engine, are
@@ -52,7 +52,7 @@ impl LogFollower {
         if let Some(chunk) = self.next_chunk()? {
             return Ok(Some(chunk));
         }
-        match &mut self.place {
+        match &mut self.position {
             FollowerPosition::Head { cursor, .. } | FollowerPosition::End(cursor) => cursor.any(),
             FollowerPosition::Nowhere | FollowerPosition::Rest(_) => Ok(None),
         }
@@ -80,17 +80,17 @@ impl LogFollower {
     /// True if the last part was behind the first half of a log of which only both ends are kept: its position in the
     /// complete log is unknown yet.
     pub fn is_behind_head(&self) -> bool {
-        matches!(self.place, FollowerPosition::End(_) | FollowerPosition::Rest(_))
+        matches!(self.position, FollowerPosition::End(_) | FollowerPosition::Rest(_))
     }
 
     fn next(&mut self) -> io::Result<Option<LogChunk>> {
-        match &mut self.place {
+        match &mut self.position {
             FollowerPosition::Nowhere => {
                 let Some(cursor) = self.logs.cursor(&self.path)? else {
                     return Ok(None);
                 };
                 let whole = false;
-                self.place = FollowerPosition::Head { cursor, whole };
+                self.position = FollowerPosition::Head { cursor, whole };
                 self.next()
             }
             FollowerPosition::Head { cursor, whole } => {
@@ -125,7 +125,7 @@ impl LogFollower {
                 }
                 let Some(newer) = newer else {
                     let rest = remaining_chunks(&self.logs, &self.path, cursor)?;
-                    self.place = FollowerPosition::Rest(rest);
+                    self.position = FollowerPosition::Rest(rest);
                     return self.next();
                 };
                 let older = older.filter(|older| !older.is_same(cursor));
@@ -139,7 +139,7 @@ impl LogFollower {
     fn enter(&mut self, older: Option<LogCursor>, newer: LogCursor) -> io::Result<Option<LogChunk>> {
         let older = older.filter(|older| !older.is_same(&newer));
         let skipped = older.is_some();
-        self.place = FollowerPosition::End(older.unwrap_or(newer));
+        self.position = FollowerPosition::End(older.unwrap_or(newer));
         if skipped {
             return Ok(Some(LogChunk::omission(self.at)));
         }
@@ -147,12 +147,12 @@ impl LogFollower {
     }
 }
 
-/// Returns the parts of a complete log behind a part that was read to its end: usually none.
-fn remaining_chunks(logs: &RunLogs, path: &Path, seen: &LogCursor) -> io::Result<VecDeque<LogChunk>> {
+/// Returns the parts of a complete log behind a part read to its end: usually none.
+fn remaining_chunks(logs: &RunLogs, path: &Path, cursor: &LogCursor) -> io::Result<VecDeque<LogChunk>> {
     let Some(mut whole) = logs.cursor(path)? else {
         return Ok(VecDeque::new());
     };
-    let (length, last) = (whole.length()?, seen.last_bytes(4096)?);
+    let (length, last) = (whole.length()?, cursor.last_bytes(4096)?);
     let tail = whole.last_bytes(SEARCH_RANGE_BYTES.min(length))?;
     let found = memchr::memmem::rfind(&tail, &last).map(|at| at + last.len());
     let unseen = tail.len() - found.unwrap_or(0);

@@ -31,18 +31,18 @@ impl RuntimeMasks {
     }
 
     /// Looks for new values. `all`: the last line counts also if it has no end.
-    pub(super) fn look(&mut self, all: bool) -> Option<NewMasks> {
+    pub(super) fn look(&mut self, takes_all: bool) -> Option<NewMasks> {
         let about = self.output.symlink_metadata().ok()?;
         let stamp = about.modified().ok().map(|changed| (about.len(), changed));
         // Most output comes while nothing is written to the file.
-        if stamp == self.stamp && !all {
+        if stamp == self.stamp && !takes_all {
             return None;
         }
         self.stamp = stamp;
         let file = open_regular(&self.output, OFlags::RDONLY).ok()?;
         let bytes = read_bounded(file, MAX_OUTPUT_FILE_BYTES).ok()?;
         let end = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
-        let lines = if all { bytes.as_slice() } else { bytes.get(..end).unwrap_or_default() };
+        let lines = if takes_all { bytes.as_slice() } else { bytes.get(..end).unwrap_or_default() };
         let found = masks(&String::from_utf8_lossy(lines)).into_iter();
         let new: Vec<String> = found.filter(|value| !self.values.contains(value)).collect();
         if new.is_empty() {

@@ -18,7 +18,7 @@ pub(super) struct LogSegment {
     records: u64,
     /// The maximum number of index records, so a trickle of single bytes stays small.
     most_records: u64,
-    last: Option<LogIndexRecord>,
+    last_record: Option<LogIndexRecord>,
     unsettled: bool,
 }
 
@@ -33,7 +33,7 @@ impl LogSegment {
             length: 0,
             records: 0,
             most_records: 4096 + limit / 64,
-            last: None,
+            last_record: None,
             unsettled: false,
         })
     }
@@ -49,14 +49,14 @@ impl LogSegment {
         let length = u32::try_from(bytes.len()).unwrap_or(LogIndexRecord::MAX);
         self.log.write_all_at(bytes, self.length)?;
         self.length += bytes.len() as u64;
-        match &mut self.last {
+        match &mut self.last_record {
             Some(last) if continues(*last, stream, at, length, self.records >= self.most_records) => {
                 last.length = last.length.saturating_add(length).min(LogIndexRecord::MAX);
             }
             _ => {
                 self.flush_index()?;
                 self.records += 1;
-                self.last = Some(LogIndexRecord { at, stream, length });
+                self.last_record = Some(LogIndexRecord { at, stream, length });
             }
         }
         self.unsettled = true;
@@ -70,7 +70,7 @@ impl LogSegment {
 
     /// Brings the index up to date.
     pub(super) fn flush_index(&mut self) -> io::Result<()> {
-        if let (true, Some(last)) = (self.unsettled, self.last) {
+        if let (true, Some(last)) = (self.unsettled, self.last_record) {
             let place = (self.records - 1) * LogIndexRecord::SIZE as u64;
             self.index.write_all_at(&last.to_bytes(), place)?;
         }
@@ -80,9 +80,9 @@ impl LogSegment {
 }
 
 /// True if bytes belong to the last run: same stream, same time; or the index is full.
-fn continues(last: LogIndexRecord, stream: LogStream, at: Moment, length: u32, full: bool) -> bool {
-    let fits = last.length.saturating_add(length) <= LogIndexRecord::MAX;
-    let same = last.stream == stream && at.millis() - last.at.millis() < RECORD_MERGE_MILLIS;
+fn continues(last_record: LogIndexRecord, stream: LogStream, at: Moment, length: u32, full: bool) -> bool {
+    let fits = last_record.length.saturating_add(length) <= LogIndexRecord::MAX;
+    let same = last_record.stream == stream && at.millis() - last_record.at.millis() < RECORD_MERGE_MILLIS;
     (same && fits) || full
 }
 

@@ -17,12 +17,12 @@ use wf_model::EngineFailure;
 
 /// Writes the log of one attempt and passes its output to an observer.
 pub struct LogWriter {
-    streams: [LogChannel; 2],
-    disk: LogFiles,
+    channels: [LogChannel; 2],
+    files: LogFiles,
     on_output: Option<OnOutput>,
-    last: TailCollector,
-    /// The values that the attempt wants to be masked, if it can say so.
-    wanted: Option<RuntimeMasks>,
+    tail: TailCollector,
+    /// The values the attempt wants to be masked, if it can say so.
+    masks: Option<RuntimeMasks>,
 }
 
 /// The summary of a log.
@@ -31,7 +31,7 @@ pub struct LogSummary {
     /// The number of bytes, if they could be written.
     pub logged: Result<u64, WorkError>,
     /// The tails of both streams, masked.
-    pub ends: StreamTails,
+    pub tails: StreamTails,
 }
 
 /// One stream on its way: masked, then split into lines.
@@ -45,8 +45,8 @@ struct LogChannel {
 /// full.
 struct LogFiles {
     target: LogTarget,
-    head: Option<LogSegment>,
-    newer: Option<LogSegment>,
+    head_segment: Option<LogSegment>,
+    newer_segment: Option<LogSegment>,
     older: u64,
     dropped: u64,
     broken: Option<io::Error>,
@@ -58,31 +58,32 @@ impl LogWriter {
         let channel =
             |stream| LogChannel { stream, mask: MaskChain::new(&target.mask), lines: LineBuffer::default() };
         Self {
-            streams: [channel(LogStream::Out), channel(LogStream::Err)],
-            disk: LogFiles::new(target),
+            channels: [channel(LogStream::Out), channel(LogStream::Err)],
+            files: LogFiles::new(target),
             on_output,
-            last: TailCollector::default(),
-            wanted: None,
+            tail: TailCollector::default(),
+            masks: None,
         }
     }
 
     /// Masks, too, the values the attempt writes to its output file to be masked, from then on.
     #[must_use]
     pub fn with_masks_of(self, output: PathBuf) -> Self {
-        Self { wanted: Some(RuntimeMasks::new(output)), ..self }
+        Self { masks: Some(RuntimeMasks::new(output)), ..self }
     }
 
     /// Returns the mask of the values the attempt wrote to be masked, once it has ended.
     pub fn runtime_mask(&mut self) -> SecretMask {
         self.look_for_masks(true);
-        self.wanted.as_ref().map(RuntimeMasks::mask).unwrap_or_default()
+        self.masks.as_ref().map(RuntimeMasks::mask).unwrap_or_default()
     }
 
-    fn look_for_masks(&mut self, all: bool) {
-        let Some(NewMasks { mask, weak }) = self.wanted.as_mut().and_then(|wanted| wanted.look(all)) else {
+    fn look_for_masks(&mut self, takes_all: bool) {
+        let Some(NewMasks { mask, weak }) = self.masks.as_mut().and_then(|wanted| wanted.look(takes_all))
+        else {
             return;
         };
-        for channel in &mut self.streams {
+        for channel in &mut self.channels {
             channel.mask.extend(&mask);
         }
         if weak > 0 {
@@ -94,8 +95,8 @@ impl LogWriter {
     /// Returns the streams and the destinations of their output.
     fn split(&mut self) -> (&mut [LogChannel; 2], LogDestinations<'_>) {
         let takers =
-            LogDestinations { disk: &mut self.disk, on_output: &mut self.on_output, last: &mut self.last };
-        (&mut self.streams, takers)
+            LogDestinations { files: &mut self.files, on_output: &mut self.on_output, tail: &mut self.tail };
+        (&mut self.channels, takers)
     }
 
     /// Writes bytes that did not come from a process, and lets readers see them.
@@ -112,21 +113,21 @@ impl LogWriter {
             lines.push(&mask.finish(), &mut give);
             lines.flush(&mut give);
         }
-        LogSummary { logged: self.disk.close(), ends: self.last.ends() }
+        LogSummary { logged: self.files.close(), tails: self.tail.ends() }
     }
 }
 
 /// The destinations of masked bytes.
 struct LogDestinations<'w> {
-    disk: &'w mut LogFiles,
+    files: &'w mut LogFiles,
     on_output: &'w mut Option<OnOutput>,
-    last: &'w mut TailCollector,
+    tail: &'w mut TailCollector,
 }
 
 impl LogDestinations<'_> {
     fn write_masked(&mut self, stream: LogStream, bytes: &[u8]) {
-        self.disk.write(stream, bytes);
-        self.last.take(stream, bytes);
+        self.files.write(stream, bytes);
+        self.tail.take(stream, bytes);
         if let Some(show) = self.on_output {
             show(stream, bytes);
         }
@@ -146,7 +147,7 @@ impl OutputSink for LogWriter {
     }
 
     fn has_pending(&self) -> bool {
-        self.disk.is_unsettled() || self.streams.iter().any(|channel| channel.lines.holds())
+        self.files.is_unsettled() || self.channels.iter().any(|channel| channel.lines.holds())
     }
 
     fn on_idle(&mut self) {
@@ -154,13 +155,13 @@ impl OutputSink for LogWriter {
         for LogChannel { stream, lines, .. } in streams {
             lines.flush(&mut |bytes| to.write_masked(*stream, bytes));
         }
-        self.disk.settle();
+        self.files.settle();
     }
 }
 
 impl LogFiles {
     fn new(target: LogTarget) -> Self {
-        Self { target, head: None, newer: None, older: 0, dropped: 0, broken: None }
+        Self { target, head_segment: None, newer_segment: None, older: 0, dropped: 0, broken: None }
     }
 
     /// Stops writing after the first failure, which is reported at the end.
@@ -171,11 +172,12 @@ impl LogFiles {
     }
 
     fn segments(&mut self) -> impl Iterator<Item = &mut LogSegment> {
-        self.head.iter_mut().chain(&mut self.newer)
+        self.head_segment.iter_mut().chain(&mut self.newer_segment)
     }
 
     fn is_unsettled(&self) -> bool {
-        self.broken.is_none() && self.head.iter().chain(&self.newer).any(LogSegment::is_index_behind)
+        self.broken.is_none()
+            && self.head_segment.iter().chain(&self.newer_segment).any(LogSegment::is_index_behind)
     }
 
     fn settle(&mut self) {
@@ -188,7 +190,7 @@ impl LogFiles {
     fn try_write(&mut self, stream: LogStream, bytes: &[u8]) -> io::Result<()> {
         let at = self.target.clock.now();
         let half = self.target.limit / 2;
-        let head = open(&mut self.head, &self.target.path, half)?;
+        let head = open(&mut self.head_segment, &self.target.path, half)?;
         let room = half.saturating_sub(head.length());
         let (first, mut rest) = bytes.split_at(bytes.len().min(to_usize(room)));
         if !first.is_empty() {
@@ -201,12 +203,12 @@ impl LogFiles {
         let skipped = rest.len().saturating_sub(to_usize(2 * quarter));
         self.dropped += skipped as u64;
         rest = rest.split_at(skipped).1;
-        if !rest.is_empty() && self.newer.is_none() {
+        if !rest.is_empty() && self.newer_segment.is_none() {
             // The head is full, and its followers must see all of it.
             head.flush_index()?;
         }
         while !rest.is_empty() {
-            let end = open(&mut self.newer, &newer, quarter)?;
+            let end = open(&mut self.newer_segment, &newer, quarter)?;
             let room = quarter.saturating_sub(end.length());
             let (now, later) = rest.split_at(rest.len().min(to_usize(room)));
             end.append(stream, at, now)?;
@@ -214,7 +216,7 @@ impl LogFiles {
             if !rest.is_empty() {
                 end.flush_index()?;
                 self.dropped += std::mem::replace(&mut self.older, end.length());
-                self.newer = None;
+                self.newer_segment = None;
                 fs::rename(&newer, &older)?;
                 fs::rename(target::index(&newer), target::index(&older))?;
             }
@@ -236,10 +238,10 @@ impl LogFiles {
 
     /// Appends the end to the head.
     fn join(&mut self) -> io::Result<u64> {
-        let Some(head) = &mut self.head else {
+        let Some(head) = &mut self.head_segment else {
             return Ok(0);
         };
-        if self.newer.take().is_none() {
+        if self.newer_segment.take().is_none() {
             return Ok(head.length());
         }
         if self.dropped > 0 {
@@ -266,10 +268,10 @@ pub(super) fn omission_note(part: &str) -> String {
     format!("\n… {part} omitted …\n")
 }
 
-fn open<'a>(slot: &'a mut Option<LogSegment>, path: &Path, limit: u64) -> io::Result<&'a mut LogSegment> {
-    match slot {
+fn open<'a>(segment: &'a mut Option<LogSegment>, path: &Path, limit: u64) -> io::Result<&'a mut LogSegment> {
+    match segment {
         Some(open) => Ok(open),
-        None => Ok(slot.insert(LogSegment::create(path, limit)?)),
+        None => Ok(segment.insert(LogSegment::create(path, limit)?)),
     }
 }
 

@@ -28,15 +28,15 @@ impl ManifestDifference {
         after: &WorkspaceManifest,
         rules: &dyn DifferenceRules,
     ) -> Self {
-        let mut comparison = ManifestComparison { rules, at: PathBuf::new(), found: Self::default() };
-        comparison.folders(&before.top, &after.top);
-        comparison.found
+        let mut comparison = ManifestComparison { rules, at: PathBuf::new(), difference: Self::default() };
+        comparison.folders(&before.top_folder, &after.top_folder);
+        comparison.difference
     }
 
     /// Returns a folder moved between two manifests, even if it is back: its change time then differs while its
     /// modification time does not (as after any change to the folder itself).
     pub fn moved(before: &WorkspaceManifest, after: &WorkspaceManifest) -> Option<PathBuf> {
-        moved(&before.top, &after.top, &mut PathBuf::new())
+        moved(&before.top_folder, &after.top_folder, &mut PathBuf::new())
     }
 }
 
@@ -60,7 +60,7 @@ pub trait DifferenceRules {
 struct ManifestComparison<'a> {
     rules: &'a dyn DifferenceRules,
     at: PathBuf,
-    found: ManifestDifference,
+    difference: ManifestDifference,
 }
 
 /// True if a part of a new file may be seen.
@@ -102,11 +102,11 @@ impl ManifestComparison<'_> {
     fn change(&mut self) {
         let path = self.at.clone();
         if self.rules.may_change(&path) {
-            self.found.permitted.push(path);
+            self.difference.permitted.push(path);
         } else if self.rules.is_cache(&path) {
-            self.found.caches.push(path);
+            self.difference.caches.push(path);
         } else {
-            self.found.changed.push(path);
+            self.difference.changed.push(path);
         }
     }
 
@@ -129,7 +129,7 @@ impl ManifestComparison<'_> {
 
     /// Tests each part of a new folder separately.
     fn appear(&mut self, node: &ManifestNode, named: bool) -> PartVisible {
-        let (first, permitted) = (self.found.new.len(), self.found.permitted.len());
+        let (first, permitted) = (self.difference.new.len(), self.difference.permitted.len());
         let named = named || self.rules.is_named(&self.at);
         let mut visible = self.rules.may_appear(&self.at, named);
         if let ManifestNode::Folder(folder) = node {
@@ -140,11 +140,11 @@ impl ManifestComparison<'_> {
             }
         }
         if !visible {
-            self.found.new.truncate(first);
-            self.found.permitted.truncate(permitted);
-            self.found.new.push(self.at.clone());
+            self.difference.new.truncate(first);
+            self.difference.permitted.truncate(permitted);
+            self.difference.new.push(self.at.clone());
         } else if matches!(node, ManifestNode::File(_)) {
-            self.found.permitted.push(self.at.clone());
+            self.difference.permitted.push(self.at.clone());
         }
         visible
     }

@@ -18,20 +18,20 @@ impl WorkspaceManifest {
     /// Replaces the leftovers of an earlier run by the files before it. Returns the paths.
     pub fn undo_leftovers(&mut self, before: &Self, rule: &LeftoverRule<'_>) -> BTreeSet<PathBuf> {
         let mut found = BTreeSet::new();
-        undo(&mut self.top, Some(&before.top), &mut PathBuf::new(), rule, &mut found);
+        undo(&mut self.top_folder, Some(&before.top_folder), &mut PathBuf::new(), rule, &mut found);
         found
     }
 }
 
 fn undo(
-    now: &mut ManifestFolder,
+    folder_now: &mut ManifestFolder,
     before: Option<&ManifestFolder>,
     at: &mut PathBuf,
     rule: &LeftoverRule<'_>,
     found: &mut BTreeSet<PathBuf>,
 ) {
-    let removed = removed(now, before, at, rule);
-    now.entries.retain_mut(|(name, node)| {
+    let removed = removed(folder_now, before, at, rule);
+    folder_now.entries.retain_mut(|(name, node)| {
         at.push(&*name);
         let old = before.and_then(|before| before.entries.iter().find(|(known, _)| known == name));
         let is_kept = match (node, old.map(|(_, node)| node)) {
@@ -59,20 +59,20 @@ fn undo(
     });
     for (name, node) in removed {
         found.insert(at.join(&name));
-        now.entries.push((name, node));
+        folder_now.entries.push((name, node));
     }
-    now.entries.sort_by(|one, other| one.0.cmp(&other.0));
+    folder_now.entries.sort_by(|one, other| one.0.cmp(&other.0));
 }
 
 /// Returns the entries the earlier run removed from a folder: nothing in it has changed since.
 fn removed(
-    now: &ManifestFolder,
+    folder: &ManifestFolder,
     before: Option<&ManifestFolder>,
     at: &Path,
     rule: &LeftoverRule<'_>,
 ) -> Vec<(std::ffi::OsString, ManifestNode)> {
-    let Some(before) = before.filter(|_| now.stamp.changed <= rule.ended) else { return Vec::new() };
-    let is_gone = |name: &std::ffi::OsString| now.entries.iter().all(|(known, _)| known != name);
+    let Some(before) = before.filter(|_| folder.stamp.changed <= rule.ended) else { return Vec::new() };
+    let is_gone = |name: &std::ffi::OsString| folder.entries.iter().all(|(known, _)| known != name);
     let gone = before.entries.iter().filter(|(name, _)| is_gone(name) && !(rule.is_product)(&at.join(name)));
     gone.cloned().collect()
 }

@@ -6,7 +6,7 @@ use crate::disk::stamp::FileStamp;
 /// The files of a workspace at one instant.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WorkspaceManifest {
-    pub(super) top: ManifestFolder,
+    pub(super) top_folder: ManifestFolder,
 }
 
 /// A folder and its content.
@@ -28,7 +28,7 @@ impl WorkspaceManifest {
     /// Returns the number of files and folders.
     pub fn count(&self) -> u64 {
         let mut count = 0;
-        self.top.visit(&mut PathBuf::new(), &mut |_, _| {
+        self.top_folder.visit(&mut PathBuf::new(), &mut |_, _| {
             count += 1;
             true
         });
@@ -38,7 +38,7 @@ impl WorkspaceManifest {
     /// Returns the paths of everything except folders, in order.
     pub fn files(&self) -> Vec<PathBuf> {
         let mut found = Vec::new();
-        self.top.visit(&mut PathBuf::new(), &mut |path, node| {
+        self.top_folder.visit(&mut PathBuf::new(), &mut |path, node| {
             if matches!(node, ManifestNode::File(_)) {
                 found.push(path.to_path_buf());
             }
@@ -51,7 +51,7 @@ impl WorkspaceManifest {
     /// whether it is a folder, which stands for all that is in it.
     pub(crate) fn files_but(&self, is_left_out: &dyn Fn(&Path, bool) -> bool) -> Vec<PathBuf> {
         let mut found = Vec::new();
-        self.top.visit(&mut PathBuf::new(), &mut |path, node| {
+        self.top_folder.visit(&mut PathBuf::new(), &mut |path, node| {
             let is_folder = matches!(node, ManifestNode::Folder(_));
             let is_listed = !is_left_out(path, is_folder);
             if is_listed && !is_folder {
@@ -65,7 +65,7 @@ impl WorkspaceManifest {
     /// Returns the paths of all files and folders with a name, in order; none inside another.
     pub fn named(&self, name: &OsStr) -> Vec<PathBuf> {
         let mut found = Vec::new();
-        self.top.visit(&mut PathBuf::new(), &mut |path, _| {
+        self.top_folder.visit(&mut PathBuf::new(), &mut |path, _| {
             let is_named = path.file_name() == Some(name);
             if is_named {
                 found.push(path.to_path_buf());
@@ -89,7 +89,7 @@ impl WorkspaceManifest {
 
     fn node(&self, path: &Path) -> Option<&ManifestNode> {
         let mut node = None;
-        let mut folder = Some(&self.top);
+        let mut folder = Some(&self.top_folder);
         for part in path {
             let entries = &folder?.entries;
             let at = entries.binary_search_by(|(name, _)| name.as_os_str().cmp(part));
@@ -109,7 +109,7 @@ impl WorkspaceManifest {
 
     /// Removes files, and the folders containing no others.
     pub fn retain(&mut self, keep: &dyn Fn(&Path) -> bool) {
-        self.top.retain(&mut PathBuf::new(), keep);
+        self.top_folder.retain(&mut PathBuf::new(), keep);
     }
 }
 

@@ -18,7 +18,7 @@ impl WorkspaceManifest {
     /// that. Each has mode (octal), inode, size, times and name.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
-        write(OsStr::new("/"), &self.top, &mut bytes);
+        write(OsStr::new("/"), &self.top_folder, &mut bytes);
         bytes
     }
 
@@ -33,7 +33,7 @@ impl WorkspaceManifest {
                 let (name, folder) = open.pop().ok_or(ManifestError)?;
                 if open.is_empty() {
                     let is_last = lines.next().is_none();
-                    return is_last.then_some(Self { top: folder }).ok_or(ManifestError);
+                    return is_last.then_some(Self { top_folder: folder }).ok_or(ManifestError);
                 }
                 (name, ManifestNode::Folder(folder))
             } else {

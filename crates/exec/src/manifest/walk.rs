@@ -21,8 +21,8 @@ const MAX_ENTRIES: u64 = 5_000_000;
 /// this program.
 #[derive(Clone, Debug, Default)]
 pub struct ExcludedFiles {
-    known: Vec<FileIdentity>,
-    /// The folders that do not exist yet: another process may create them during a walk.
+    known_files: Vec<FileIdentity>,
+    /// The missing folders: another process may create them during a walk.
     absent: Vec<PathBuf>,
 }
 
@@ -32,11 +32,13 @@ impl ExcludedFiles {
     pub fn new<'a>(folders: impl IntoIterator<Item = &'a Path>) -> Self {
         let (out, err) = (io::stdout(), io::stderr());
         let own = [out.as_fd(), err.as_fd()].map(rustix::fs::fstat);
-        let mut excluded =
-            Self { known: own.into_iter().flatten().map(FileIdentity::from).collect(), absent: Vec::new() };
+        let mut excluded = Self {
+            known_files: own.into_iter().flatten().map(FileIdentity::from).collect(),
+            absent: Vec::new(),
+        };
         for path in folders {
             match rustix::fs::stat(path) {
-                Ok(found) => excluded.known.push(found.into()),
+                Ok(found) => excluded.known_files.push(found.into()),
                 Err(_) => excluded.absent.push(path.to_owned()),
             }
         }
@@ -45,7 +47,8 @@ impl ExcludedFiles {
 
     /// True if a file or folder is excluded. `path` is its path relative to a root.
     fn has(&self, file: FileIdentity, root: &Path, path: &Path) -> bool {
-        self.known.contains(&file) || self.absent.iter().any(|absent| absent.strip_prefix(root) == Ok(path))
+        self.known_files.contains(&file)
+            || self.absent.iter().any(|absent| absent.strip_prefix(root) == Ok(path))
     }
 }
 
@@ -58,7 +61,7 @@ impl WorkspaceManifest {
         let folder = opened.map_err(|error| walk.unable(error))?;
         let stat = rustix::fs::fstat(&folder).map_err(|error| walk.unable(error))?;
         let top = walk.folder(folder.as_fd(), stat.into(), 0)?;
-        Ok(Self { top })
+        Ok(Self { top_folder: top })
     }
 }
 

@@ -39,14 +39,17 @@ pub struct McpLink {
     lines: LineReceiver,
     /// The process: it is followed while a reply is waited for.
     process: Pin<Box<dyn Future<Output = DialogueEnd> + Send>>,
-    end: Option<McpFailure>,
+    failure: Option<McpFailure>,
     last: u64,
     stateless: bool,
 }
 
 impl fmt::Debug for McpLink {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("McpLink").field("last", &self.last).field("end", &self.end).finish_non_exhaustive()
+        f.debug_struct("McpLink")
+            .field("last", &self.last)
+            .field("end", &self.failure)
+            .finish_non_exhaustive()
     }
 }
 
@@ -63,7 +66,7 @@ impl McpLink {
             .await
             .map_err(|unable| McpFailure::NotStarted(unable.reason))?;
         let process = Box::pin(process);
-        let mut link = Self { sender, lines, process, end: None, last: 0, stateless: false };
+        let mut link = Self { sender, lines, process, failure: None, last: 0, stateless: false };
         match link.ask("initialize", handshake(), START_TIMEOUT).await {
             Ok(result) => {
                 let version = result.get("protocolVersion").and_then(Value::as_str).unwrap_or_default();
@@ -84,7 +87,7 @@ impl McpLink {
 
     /// Returns the failure since which it cannot be called.
     pub fn end(&self) -> Option<&McpFailure> {
-        self.end.as_ref()
+        self.failure.as_ref()
     }
 
     /// Returns the tools the server lists.
@@ -120,7 +123,7 @@ impl McpLink {
         params: Map<String, Value>,
         timeout: Duration,
     ) -> Result<Value, McpFailure> {
-        if let Some(end) = &self.end {
+        if let Some(end) = &self.failure {
             return Err(end.clone());
         }
         self.last += 1;
@@ -129,7 +132,7 @@ impl McpLink {
         let asked = asked.unwrap_or(Err(McpFailure::TimedOut(timeout)));
         if let Err(failure) = &asked {
             // A line may be half written or half read: nothing that follows can be relied on.
-            self.end.get_or_insert_with(|| failure.clone());
+            self.failure.get_or_insert_with(|| failure.clone());
         }
         match asked? {
             Ok(result) => Ok(result),
@@ -145,13 +148,13 @@ impl McpLink {
                 // A server that is busy writing does not read, so its output is taken meanwhile.
                 tokio::select! {
                     () = self.sender.send_line(&line) => {}
-                    end = &mut self.process, if self.end.is_none() => self.note_end(end),
+                    end = &mut self.process, if self.failure.is_none() => self.note_end(end),
                 }
             }
             let next = tokio::select! {
                 biased;
                 next = self.lines.recv() => next,
-                end = &mut self.process, if self.end.is_none() => {
+                end = &mut self.process, if self.failure.is_none() => {
                     self.note_end(end);
                     self.lines.recv().await
                 }
@@ -172,15 +175,15 @@ impl McpLink {
     }
 
     fn note_end(&mut self, end: DialogueEnd) {
-        self.end = Some(McpFailure::Ended { exit: end.exit, said: end.ends.err });
+        self.failure = Some(McpFailure::Ended { exit: end.exit, said: end.tails.err });
     }
 
     /// Returns the end of the process, whose output has ended.
     async fn ended(&mut self) -> McpFailure {
-        if self.end.is_none() {
+        if self.failure.is_none() {
             let end = self.process.as_mut().await;
             self.note_end(end);
         }
-        self.end.clone().unwrap_or_else(|| McpFailure::NotAMessage(String::new()))
+        self.failure.clone().unwrap_or_else(|| McpFailure::NotAMessage(String::new()))
     }
 }

@@ -80,7 +80,7 @@ impl Originals {
     /// `is_left_out` is true for files and folders no check relies on: ignored files, products of steps.
     pub fn take(
         root: &Path,
-        start: &WorkspaceManifest,
+        start_manifest: &WorkspaceManifest,
         repository: Option<Arc<dyn WorkspaceRepository>>,
         is_left_out: &dyn Fn(&Path, bool) -> bool,
     ) -> Option<Self> {
@@ -91,8 +91,8 @@ impl Originals {
             Some(GitPart::Setting) | None => !is_folder,
         };
         let mut state = BTreeMap::new();
-        for path in start.files_but(&is_other) {
-            match read(root, start, &path, MAX_STATE_BYTES) {
+        for path in start_manifest.files_but(&is_other) {
+            match read(root, start_manifest, &path, MAX_STATE_BYTES) {
                 Some(bytes) => drop(state.insert(path, bytes)),
                 None => is_torn = true,
             }
@@ -114,7 +114,7 @@ impl Originals {
             }
         }
         originals.state = Arc::new(state);
-        originals.copies = Arc::new(originals.uncommitted(start, is_left_out));
+        originals.copies = Arc::new(originals.uncommitted(start_manifest, is_left_out));
         (!is_torn).then_some(originals)
     }
 
@@ -243,24 +243,24 @@ impl Originals {
     /// Reads the files that git does not have as they are, as far as they are few and small.
     fn uncommitted(
         &self,
-        start: &WorkspaceManifest,
+        start_manifest: &WorkspaceManifest,
         is_left_out: &dyn Fn(&Path, bool) -> bool,
     ) -> BTreeMap<PathBuf, Vec<u8>> {
         let mut copies = BTreeMap::new();
         if self.repository.is_none() {
             return copies;
         }
-        let objects = self.objects(start);
+        let objects = self.objects(start_manifest);
         let is_known = |path: &Path, is_folder: bool| match GitPart::of(path) {
             // Branches and remotes are among the settings.
             Some(GitPart::Working | GitPart::Trace) => true,
             Some(_) => !is_folder && !path.ends_with("config"),
             None => objects.contains_key(path) || is_left_out(path, is_folder),
         };
-        let others = start.files_but(&is_known);
+        let others = start_manifest.files_but(&is_known);
         let mut room = MAX_COPIED_BYTES;
         for path in others.into_iter().take(MAX_COPIES) {
-            if let Some(bytes) = read(&self.root, start, &path, MAX_COPY_BYTES.min(room)) {
+            if let Some(bytes) = read(&self.root, start_manifest, &path, MAX_COPY_BYTES.min(room)) {
                 room -= bytes.len() as u64;
                 copies.insert(path, bytes);
             }
@@ -269,19 +269,20 @@ impl Originals {
     }
 
     /// Returns the names of the objects of the files that git had as they were at the start.
-    fn objects(&self, start: &WorkspaceManifest) -> &BTreeMap<PathBuf, String> {
+    fn objects(&self, start_manifest: &WorkspaceManifest) -> &BTreeMap<PathBuf, String> {
         self.objects.get_or_init(|| {
             let index_path = self.index_path().unwrap_or_else(|name| name);
             let (Some(repository), Some(bytes)) = (&self.repository, self.state.get(&index_path)) else {
                 return BTreeMap::new();
             };
             let recorded = || str::from_utf8(self.state.get(Path::new(INDEX_TIME))?).ok()?.parse().ok();
-            let written = start.stamp(&index_path).map(|stamp| stamp.modified).or_else(recorded);
+            let written = start_manifest.stamp(&index_path).map(|stamp| stamp.modified).or_else(recorded);
             let prefix = repository.prefix();
             let entries = index::entries(bytes).into_iter().filter_map(|entry| {
                 let path = entry.path.strip_prefix(&prefix).ok()?.to_path_buf();
-                let is_same =
-                    start.stamp(&path).is_some_and(|file| entry.has(file, written.unwrap_or_default()));
+                let is_same = start_manifest
+                    .stamp(&path)
+                    .is_some_and(|file| entry.has(file, written.unwrap_or_default()));
                 is_same.then_some((path, entry.object))
             });
             entries.collect()
@@ -291,7 +292,7 @@ impl Originals {
     /// Returns what files had in them when the run began, as far as that is known.
     pub(crate) fn contents(
         &self,
-        start: &WorkspaceManifest,
+        start_manifest: &WorkspaceManifest,
         paths: &BTreeSet<PathBuf>,
     ) -> BTreeMap<PathBuf, Vec<u8>> {
         let mut contents = BTreeMap::new();
@@ -299,7 +300,7 @@ impl Originals {
         for path in paths {
             if let Some(bytes) = self.copies.get(path).or_else(|| self.state_of(path)) {
                 contents.insert(path.clone(), bytes.clone());
-            } else if let Some(object) = self.objects(start).get(path) {
+            } else if let Some(object) = self.objects(start_manifest).get(path) {
                 wanted.push((path, object.clone()));
             }
         }
@@ -308,7 +309,7 @@ impl Originals {
         };
         let names: Vec<String> = wanted.iter().map(|(_, name)| name.clone()).collect();
         for ((path, name), bytes) in wanted.into_iter().zip(repository.blobs(&names)) {
-            let size = start.stamp(path).map(|stamp| stamp.size);
+            let size = start_manifest.stamp(path).map(|stamp| stamp.size);
             // A filter makes another file of the object than the one that was there, and an object can be forged.
             let is_it =
                 |bytes: &Vec<u8>| Some(bytes.len() as u64) == size && index::object_name(bytes) == name;
@@ -327,21 +328,22 @@ impl Originals {
     }
 
     /// Returns the files that can be shown as they were; none if they are too many.
-    pub(crate) fn all(&self, start: &WorkspaceManifest) -> BTreeSet<PathBuf> {
+    pub(crate) fn all(&self, start_manifest: &WorkspaceManifest) -> BTreeSet<PathBuf> {
         let files: BTreeSet<PathBuf> =
-            self.objects(start).keys().chain(self.copies.keys()).cloned().collect();
-        let bytes: u64 = files.iter().filter_map(|path| start.stamp(path)).map(|stamp| stamp.size).sum();
+            self.objects(start_manifest).keys().chain(self.copies.keys()).cloned().collect();
+        let bytes: u64 =
+            files.iter().filter_map(|path| start_manifest.stamp(path)).map(|stamp| stamp.size).sum();
         if files.len() > MAX_SHOWN || bytes > MAX_SHOWN_BYTES { BTreeSet::new() } else { files }
     }
 
     /// Writes contents into a folder, for a sandbox showing them in place of the present files.
     pub(crate) fn copies(
         folder: &Path,
-        start: &WorkspaceManifest,
+        start_manifest: &WorkspaceManifest,
         contents: &BTreeMap<PathBuf, Vec<u8>>,
     ) -> Result<Vec<KeptCopy>, WorkError> {
         let write = |(path, bytes): (&PathBuf, &Vec<u8>)| {
-            let stamp = start.stamp(path).unwrap_or_default();
+            let stamp = start_manifest.stamp(path).unwrap_or_default();
             let name = Sha256Digest::of_bytes(path.as_os_str().as_encoded_bytes()).to_string();
             let copy = folder.join(name.replace(':', "-"));
             store(&copy, bytes, stamp).map(|()| KeptCopy { path: path.clone(), copy, is_original: true })
@@ -355,8 +357,8 @@ impl Originals {
 }
 
 /// Reads a file of a workspace if it is still as listed; `None`: it is not, is no regular file, too large, or cannot be read.
-fn read(root: &Path, start: &WorkspaceManifest, path: &Path, limit: u64) -> Option<Vec<u8>> {
-    let listed = start.stamp(path)?;
+fn read(root: &Path, start_manifest: &WorkspaceManifest, path: &Path, limit: u64) -> Option<Vec<u8>> {
+    let listed = start_manifest.stamp(path)?;
     let is_file = ConfinedDir::open(root).and_then(|root| root.is_file(path));
     is_file.ok().filter(|is_file| *is_file && listed.size <= limit)?;
     let mut file = open_regular(&root.join(path), OFlags::RDONLY | OFlags::NOFOLLOW).ok()?;

@@ -108,20 +108,20 @@ pub(super) fn skill_files(root: &Path, folder: &str) -> Result<Vec<String>, Work
 /// run.
 fn texts(plan: &Plan, root: &Path, params: Option<&JsonObject>) -> Vec<Check> {
     let ways = plan.steps().iter().flat_map(Step::ways);
-    let mut all: Vec<Check> = ways.flat_map(|step| of_step(step, root, params)).collect();
-    all.extend(checks(plan).cloned());
-    all.extend(plan.parts().planner.as_ref().and_then(planner::as_check));
+    let mut commands: Vec<Check> = ways.flat_map(|step| of_step(step, root, params)).collect();
+    commands.extend(checks(plan).cloned());
+    commands.extend(plan.parts().planner.as_ref().and_then(planner::as_check));
     let gates = plan.steps().iter().flat_map(|step| &step.gates);
-    all.extend(gates.chain(&plan.parts().gates).filter_map(|gate| of_gate(gate)));
+    commands.extend(gates.chain(&plan.parts().gates).filter_map(|gate| of_gate(gate)));
     let secrets = plan.parts().secrets.iter();
-    all.extend(secrets.filter_map(|secret| match &secret.source {
+    commands.extend(secrets.filter_map(|secret| match &secret.source {
         SecretSource::Command(argv) => {
             let words = argv.iter().map(|word| Template::literal(word));
             Some(text(CheckProbe::Exec(words.collect()), None))
         }
         _ => None,
     }));
-    for check in &mut all {
+    for check in &mut commands {
         if let Some(CheckProbe::Exec(words)) = &mut check.probe {
             let known = environment::KnownValues::of_params(params);
             let known = words.iter().filter_map(|word| word.render(&known).ok());
@@ -131,7 +131,7 @@ fn texts(plan: &Plan, root: &Path, params: Option<&JsonObject>) -> Vec<Check> {
             check.probe = check.probe.take().map(|probe| relative(probe, root));
         }
     }
-    all
+    commands
 }
 
 /// Returns a command naming the files of the workspace by their relative paths where it had the absolute ones.

@@ -7,33 +7,33 @@ use crate::work_error::WorkError;
 #[derive(Debug)]
 pub struct SkillFileGuard {
     root: PathBuf,
-    seen: Vec<(String, Vec<PathEntry>)>,
+    seen_entries: Vec<(String, Vec<PathEntry>)>,
 }
 
 impl SkillFileGuard {
     pub(super) fn new(root: &Path) -> Self {
-        Self { root: root.to_path_buf(), seen: Vec::new() }
+        Self { root: root.to_path_buf(), seen_entries: Vec::new() }
     }
 
     /// Records a file as it was when the process started, and the links that led to it.
-    pub(super) fn see(&mut self, path: &str, posts: Vec<PathEntry>) {
-        self.seen.push((path.to_owned(), posts));
+    pub(super) fn see(&mut self, path: &str, entries: Vec<PathEntry>) {
+        self.seen_entries.push((path.to_owned(), entries));
     }
 
     /// Returns the reason for a failure if a file was touched since, even if it is unchanged.
     pub fn change_reason(&self) -> Option<WorkError> {
-        let mut seen = self.seen.iter();
+        let mut seen = self.seen_entries.iter();
         let (path, _) = seen.find(|(path, posts)| self.is_touched(path, posts))?;
         let said = format!("approved file changed while the step ran: {path}");
         Some(WorkError::logical(said))
     }
 
-    fn is_touched(&self, path: &str, posts: &[PathEntry]) -> bool {
+    fn is_touched(&self, path: &str, entries: &[PathEntry]) -> bool {
         let Ok((now, _)) = resolve_path(&self.root, path, false) else {
             return true;
         };
         let same =
             |(before, now): (&PathEntry, &PathEntry)| before.path == now.path && before.stamp == now.stamp;
-        now.len() != posts.len() || !posts.iter().zip(&now).all(same)
+        now.len() != entries.len() || !entries.iter().zip(&now).all(same)
     }
 }

@@ -106,6 +106,6 @@ impl PinnedFiles {
     }
 }
 
-fn refusal(said: &str, path: &str) -> WorkError {
-    WorkError::logical(format!("{said}: {path}; {REMEDY}"))
+fn refusal(message: &str, path: &str) -> WorkError {
+    WorkError::logical(format!("{message}: {path}; {REMEDY}"))
 }

@@ -56,8 +56,8 @@ impl Workspace {
     }
 
     /// Returns the reason why a command is refused at its start.
-    fn refusal(&self, pins: &PinnedFiles, argv: &[&str]) -> Option<String> {
-        let refused = pins.guard_command(&self.command(argv)).err()?;
+    fn refusal(&self, pinned_files: &PinnedFiles, argv: &[&str]) -> Option<String> {
+        let refused = pinned_files.guard_command(&self.command(argv)).err()?;
         Some(refused.reason.split(';').next().unwrap_or_default().to_owned())
     }
 }

@@ -53,30 +53,30 @@ pub fn find_engine(path: Option<&str>) -> Option<PathBuf> {
 }
 
 impl AttemptContainer<'_> {
-    /// Returns the command of a client that executes a command in the container. No value of a
-    /// variable is in its arguments, which every user of the machine can read.
-    pub fn wrap(&self, inner: ProcessCommand) -> Result<ProcessCommand, WorkError> {
+    /// Returns the command of a client executing a command in the container. No value of a variable is in its
+    /// arguments, which every user of the machine can read.
+    pub fn wrap(&self, command: ProcessCommand) -> Result<ProcessCommand, WorkError> {
         let engine = self.engine()?;
         let (own, passed): (ProcessEnv, ProcessEnv) =
-            inner.env.iter().cloned().partition(|(name, _)| is_read_by_client(name));
+            command.env.iter().cloned().partition(|(name, _)| is_read_by_client(name));
         let mut argv = vec![engine.display().to_string()];
         argv.extend(
             ["run", "--rm", "--init", "--log-driver", "none", "--stop-timeout", "0"].map(String::from),
         );
         argv.extend(["--security-opt".into(), "label=disable".into(), "--name".into(), self.name.into()]);
         argv.extend(user(&engine));
-        argv.extend(self.mounts(&inner.env));
-        argv.extend(["--workdir".into(), inner.cwd.display().to_string()]);
+        argv.extend(self.mounts(&command.env));
+        argv.extend(["--workdir".into(), command.cwd.display().to_string()]);
         let input = (!own.is_empty()).then(|| env_file(&own)).transpose()?;
         if input.is_some() {
             argv.extend(["--env-file", "/dev/stdin"].map(String::from));
         }
         argv.extend(passed.iter().flat_map(|(name, _)| ["--env".into(), name.clone()]));
-        let mut words = inner.argv.into_iter();
+        let mut words = command.argv.into_iter();
         let program = words.next().ok_or_else(|| WorkError::logical("no program to execute"))?;
         argv.extend(["--entrypoint".into(), program, self.image.to_owned()]);
         argv.extend(words);
-        Ok(ProcessCommand { argv, env: self.client_env(passed), input, ..inner })
+        Ok(ProcessCommand { argv, env: self.client_env(passed), input, ..command })
     }
 
     /// Returns the command removing the container, if it is still there.

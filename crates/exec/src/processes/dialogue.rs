@@ -45,13 +45,13 @@ pub type LineReceiver = mpsc::UnboundedReceiver<Vec<u8>>;
 pub struct DialogueEnd {
     pub exit: WorkExit,
     /// The tails of both streams, not masked.
-    pub ends: StreamTails,
+    pub tails: StreamTails,
 }
 
 /// Starts a process for a dialogue. It runs while the future is polled; dropping the future kills it.
 pub async fn begin(
     command: &ProcessCommand,
-    bounds: DialogueLimits,
+    dialogue_limits: DialogueLimits,
     stop: watch::Receiver<StopLevel>,
 ) -> Result<(LineSender, LineReceiver, impl Future<Output = DialogueEnd> + use<>), WorkError> {
     let unable = |error: io::Error| WorkError::environmental(format!("cannot create a pipe: {error}"));
@@ -62,22 +62,22 @@ pub async fn begin(
     drop(read);
     let (tell, ears) = mpsc::unbounded_channel();
     let limits = ProcessLimits {
-        timeout: Some(bounds.timeout),
-        grace: bounds.grace,
-        output: Some(bounds.output),
+        timeout: Some(dialogue_limits.timeout),
+        grace: dialogue_limits.grace,
+        output: Some(dialogue_limits.output),
         leaves_none: false,
     };
     let mut lines = LineSplitter {
         line_sender: Some(tell),
         line: Vec::new(),
-        max_length: bounds.line,
+        max_length: dialogue_limits.line,
         is_cut: false,
-        last: TailCollector::default(),
+        tail: TailCollector::default(),
     };
     let follow = async move {
         let end = supervise(process, limits, stop, &mut lines).await;
         lines.finish();
-        DialogueEnd { exit: end.exit, ends: lines.last.ends() }
+        DialogueEnd { exit: end.exit, tails: lines.tail.ends() }
     };
     Ok((LineSender(Some(mouth)), ears, follow))
 }
@@ -115,7 +115,7 @@ struct LineSplitter {
     max_length: usize,
     /// True while the rest of an overlong line is skipped.
     is_cut: bool,
-    last: TailCollector,
+    tail: TailCollector,
 }
 
 impl LineSplitter {
@@ -148,7 +148,7 @@ impl LineSplitter {
 
 impl OutputSink for LineSplitter {
     fn on_bytes(&mut self, stream: LogStream, bytes: &[u8]) {
-        self.last.take(stream, bytes);
+        self.tail.take(stream, bytes);
         if stream != LogStream::Out {
             return;
         }
@@ -177,7 +177,7 @@ mod tests {
             line: Vec::new(),
             max_length: most,
             is_cut: false,
-            last: TailCollector::default(),
+            tail: TailCollector::default(),
         };
         for chunk in chunks {
             lines.on_bytes(LogStream::Out, chunk);

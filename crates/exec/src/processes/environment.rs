@@ -34,11 +34,11 @@ pub struct EnvironmentSources<'a> {
     /// The part visible to every step: [`passed_variables`].
     pub passed: &'a HostEnv,
     /// The grants, if the step runs in a sandbox: then it sees only the names granted there.
-    pub allow: Option<&'a SandboxPermissions>,
+    pub permissions: Option<&'a SandboxPermissions>,
     /// The plan's variables.
-    pub plan: &'a [EnvVar],
+    pub plan_env: &'a [EnvVar],
     /// The step's variables.
-    pub step: &'a [EnvVar],
+    pub step_env: &'a [EnvVar],
     /// The plan's resolved parameters.
     pub params: &'a JsonObject,
     pub run: &'a RunId,
@@ -48,7 +48,7 @@ pub struct EnvironmentSources<'a> {
     /// The item, where the step is repeated.
     pub item: Option<&'a StepItem>,
     /// The fan-out of a repeated step.
-    pub fan: &'a StepRepetition,
+    pub repetition: &'a StepRepetition,
     /// The output file.
     pub output: &'a Path,
     /// The variables passing the correction to the attempt; empty for the first attempt.
@@ -57,17 +57,17 @@ pub struct EnvironmentSources<'a> {
     pub workspace: &'a Path,
 }
 
-pub fn of_step(parts: &EnvironmentSources<'_>, scope: &dyn ExprScope) -> Result<ProcessEnv, EvalError> {
-    let mut env = match parts.allow {
-        None => parts.passed.clone(),
-        Some(allow) => allowed_variables(parts.host, allow),
+pub fn of_step(sources: &EnvironmentSources<'_>, scope: &dyn ExprScope) -> Result<ProcessEnv, EvalError> {
+    let mut env = match sources.permissions {
+        None => sources.passed.clone(),
+        Some(allow) => allowed_variables(sources.host, allow),
     };
-    for (name, value) in declared_variables(parts.plan, parts.step, scope)? {
+    for (name, value) in declared_variables(sources.plan_env, sources.step_env, scope)? {
         env.insert(name, value);
     }
     // Only the engine sets corrections.
     env.retain(|name, _| !CORRECTION.contains(&name.as_str()));
-    for (name, value) in engine_variables(parts) {
+    for (name, value) in engine_variables(sources) {
         env.insert(name, value);
     }
     Ok(env.into_iter().collect())
@@ -84,12 +84,12 @@ pub fn passed_variables(host: &HostEnv, pass: &[String]) -> HostEnv {
         .collect()
 }
 
-/// Returns the part of the engine's own environment that a step in a sandbox sees. `TMPDIR` is
-/// dropped: it names a folder outside.
-fn allowed_variables(host: &HostEnv, allow: &SandboxPermissions) -> HostEnv {
+/// Returns the part of the engine's own environment a step in a sandbox sees. `TMPDIR` is dropped: it names a folder
+/// outside.
+fn allowed_variables(host: &HostEnv, permissions: &SandboxPermissions) -> HostEnv {
     let mut env = passed_variables(host, &[]);
     env.remove("TMPDIR");
-    for name in &allow.env {
+    for name in &permissions.env {
         if let Some(value) = host.get(name) {
             env.insert(name.clone(), value.clone());
         }
@@ -99,12 +99,12 @@ fn allowed_variables(host: &HostEnv, allow: &SandboxPermissions) -> HostEnv {
 
 /// Renders the variables a plan and a step declare, each name once.
 pub fn declared_variables(
-    plan: &[EnvVar],
-    step: &[EnvVar],
+    plan_env: &[EnvVar],
+    step_env: &[EnvVar],
     scope: &dyn ExprScope,
 ) -> Result<ProcessEnv, EvalError> {
     let mut env = HostEnv::new();
-    for EnvVar { name, value } in plan.iter().chain(step) {
+    for EnvVar { name, value } in plan_env.iter().chain(step_env) {
         env.insert(name.to_string(), value.render(scope)?);
     }
     Ok(env.into_iter().collect())
@@ -115,7 +115,7 @@ pub fn of_check(
     host: &HostEnv,
     workspace: &Path,
     params: &JsonObject,
-    own: &[EnvVar],
+    own_env: &[EnvVar],
     scope: &dyn ExprScope,
 ) -> Result<ProcessEnv, EvalError> {
     let mut env: HostEnv = CHECK_VARIABLES
@@ -123,7 +123,7 @@ pub fn of_check(
         .filter_map(|name| Some(((*name).to_owned(), host.get(*name)?.clone())))
         .collect();
     env.extend(prefixed_variables("WF_PARAM_", params));
-    env.extend(declared_variables(&[], own, scope)?);
+    env.extend(declared_variables(&[], own_env, scope)?);
     env.insert("WF_WORKSPACE".into(), workspace.display().to_string());
     Ok(env.into_iter().collect())
 }
@@ -143,8 +143,8 @@ impl<'a> KnownValues<'a> {
 }
 
 impl ExprScope for KnownValues<'_> {
-    fn value(&self, name: &ExprReference) -> Option<Value> {
-        match name {
+    fn value(&self, reference: &ExprReference) -> Option<Value> {
+        match reference {
             ExprReference::Param(param) => self.params?.get(param).cloned(),
             ExprReference::Item => self.item.cloned(),
             ExprReference::Matrix(axis) => self.item?.get(axis).cloned(),
@@ -196,23 +196,23 @@ pub fn idempotency_key(scope: &str, step: &str, item_key: Option<&str>) -> Strin
 }
 
 /// Returns the engine's own variables.
-fn engine_variables(parts: &EnvironmentSources<'_>) -> ProcessEnv {
-    let Attempt { place, attempt } = parts.attempt;
-    let key = parts.item.map(|item| item.key.as_str());
+fn engine_variables(sources: &EnvironmentSources<'_>) -> ProcessEnv {
+    let Attempt { place, attempt } = sources.attempt;
+    let key = sources.item.map(|item| item.key.as_str());
     let mut env = vec![
-        ("WF_RUN".into(), parts.run.to_string()),
+        ("WF_RUN".into(), sources.run.to_string()),
         ("WF_STEP".into(), place.step.to_string()),
         ("WF_ATTEMPT".into(), attempt.to_string()),
-        ("WF_OUTPUT".into(), parts.output.display().to_string()),
-        ("WF_WORKSPACE".into(), parts.workspace.display().to_string()),
-        ("WF_IDEMPOTENCY_KEY".into(), idempotency_key(parts.key_scope, place.step.as_str(), key)),
+        ("WF_OUTPUT".into(), sources.output.display().to_string()),
+        ("WF_WORKSPACE".into(), sources.workspace.display().to_string()),
+        ("WF_IDEMPOTENCY_KEY".into(), idempotency_key(sources.key_scope, place.step.as_str(), key)),
     ];
-    env.extend(prefixed_variables("WF_PARAM_", parts.params));
-    env.extend(parts.correction.iter().cloned());
-    if let (Some(item), Some(index)) = (parts.item, place.item) {
+    env.extend(prefixed_variables("WF_PARAM_", sources.params));
+    env.extend(sources.correction.iter().cloned());
+    if let (Some(item), Some(index)) = (sources.item, place.item) {
         env.push(("WF_ITEM_KEY".into(), item.key.clone()));
         env.push(("WF_ITEM_INDEX".into(), index.to_string()));
-        match (&item.value, parts.fan) {
+        match (&item.value, sources.repetition) {
             (Value::Object(axes), StepRepetition::Matrix(_)) => {
                 env.extend(prefixed_variables("WF_MATRIX_", axes));
             }

@@ -10,7 +10,7 @@ pub(super) struct OutputHead {
     pub(super) truncated: bool,
     /// The number of bytes of standard output.
     pub(super) printed: u64,
-    pub(super) last: TailCollector,
+    pub(super) tail: TailCollector,
     limit: usize,
 }
 
@@ -18,18 +18,18 @@ impl OutputHead {
     /// Keeps this many bytes of the beginning of each stream.
     pub(super) fn new(limit: usize) -> Self {
         let last = TailCollector::default();
-        Self { out: Vec::new(), err: Vec::new(), truncated: false, printed: 0, last, limit }
+        Self { out: Vec::new(), err: Vec::new(), truncated: false, printed: 0, tail: last, limit }
     }
 
     /// Keeps as many bytes of the very end, too.
     pub(super) fn with_end(limit: usize) -> Self {
-        Self { last: TailCollector::new(limit), ..Self::new(limit) }
+        Self { tail: TailCollector::new(limit), ..Self::new(limit) }
     }
 }
 
 impl OutputSink for OutputHead {
     fn on_bytes(&mut self, stream: LogStream, bytes: &[u8]) {
-        self.last.take(stream, bytes);
+        self.tail.take(stream, bytes);
         let kept = match stream {
             LogStream::Out => &mut self.out,
             LogStream::Err => &mut self.err,

@@ -112,6 +112,6 @@ pub async fn run(probe: ProbeJob, mark: &str, stop: watch::Receiver<StopLevel>) 
         err: head.err,
         truncated: head.truncated,
         printed: head.printed,
-        ends: head.last.ends(),
+        ends: head.tail.ends(),
     }
 }

@@ -72,7 +72,7 @@ pub struct ChildProcess {
     exit_fd: AsyncFd<OwnedFd>,
     status: Option<ExitStatus>,
     ended: bool,
-    confined: Option<SandboxHandle>,
+    sandbox: Option<SandboxHandle>,
     skill_guard: Option<SkillFileGuard>,
     control: Option<Box<ControlFiles>>,
 }
@@ -132,7 +132,7 @@ pub(super) fn spawn_fed(
         exit_fd: ends,
         status: None,
         ended: false,
-        confined,
+        sandbox: confined,
         skill_guard: guard,
         control,
     };
@@ -291,7 +291,7 @@ impl ChildProcess {
     }
 
     pub(super) fn report(&mut self) -> Option<SandboxReport> {
-        self.confined.as_mut().map(SandboxHandle::report)
+        self.sandbox.as_mut().map(SandboxHandle::report)
     }
 
     /// Returns the reason why its result does not count: a file it executed was touched meanwhile and may not be the

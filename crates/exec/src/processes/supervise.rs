@@ -89,7 +89,7 @@ pub(crate) async fn supervise(
     watched.process.set_ended();
     let mut end = ProcessEnd::new(exit, report);
     if end.exit.is_success() {
-        end.left = left;
+        end.left_processes = left;
     }
     if matches!(end.exit, WorkExit::Code { .. } | WorkExit::Signal { .. })
         && let Some(disturbed) = watched.process.file_change_reason()
@@ -108,20 +108,20 @@ pub(crate) struct ProcessEnd {
     pub(crate) exit: WorkExit,
     /// The guards its sandbox enforced; `None`: it had none.
     pub(super) isolation: Option<Vec<IsolationKind>>,
-    /// The descendants that live on.
-    pub(crate) left: Vec<LivingProcess>,
+    /// The descendants living on.
+    pub(crate) left_processes: Vec<LivingProcess>,
 }
 
 impl ProcessEnd {
-    /// The outcome of work that could not begin.
-    pub(super) fn without(unable: WorkError) -> Self {
-        Self { exit: unable.into(), isolation: None, left: Vec::new() }
+    /// The outcome of work without a beginning.
+    pub(super) fn without(error: WorkError) -> Self {
+        Self { exit: error.into(), isolation: None, left_processes: Vec::new() }
     }
 
     /// Combines exit and report: the sandbox's report decides unless the process was terminated here.
     fn new(exit: WorkExit, report: Option<SandboxReport>) -> Self {
         let Some(SandboxReport { isolation, exit: inner }) = report else {
-            return Self { exit, isolation: None, left: Vec::new() };
+            return Self { exit, isolation: None, left_processes: Vec::new() };
         };
         let exit = match (exit, inner) {
             (WorkExit::Code { .. }, Some(inner)) => inner,
@@ -130,7 +130,7 @@ impl ProcessEnd {
             }
             (exit, _) => exit,
         };
-        Self { exit, isolation: Some(isolation), left: Vec::new() }
+        Self { exit, isolation: Some(isolation), left_processes: Vec::new() }
     }
 }
 
@@ -145,7 +145,7 @@ struct WatchedProcess {
     /// True if all holders of the output were killed.
     holders_killed: bool,
     /// The reason for terminating it, if it was terminated here.
-    reason: Option<WorkExit>,
+    exit: Option<WorkExit>,
 }
 
 impl WatchedProcess {
@@ -158,7 +158,7 @@ impl WatchedProcess {
             status: None,
             printed: 0,
             holders_killed: false,
-            reason: None,
+            exit: None,
         }
     }
 
@@ -227,7 +227,7 @@ impl WatchedProcess {
     fn on_exit(&mut self, status: io::Result<ExitStatus>) {
         if let Err(error) = &status {
             let reason = format!("cannot get the exit status of the process: {error}");
-            self.reason = Some(WorkError::environmental(reason).into());
+            self.exit = Some(WorkError::environmental(reason).into());
         }
         self.status = Some(status.unwrap_or_default());
         match self.phase {
@@ -245,7 +245,7 @@ impl WatchedProcess {
             (StopLevel::Gently, ProcessPhase::Running) => self.ask(WorkExit::Cancelled),
             (StopLevel::Gently | StopLevel::AtOnce, _) => {
                 if self.status.is_none() {
-                    self.reason.get_or_insert(WorkExit::Cancelled);
+                    self.exit.get_or_insert(WorkExit::Cancelled);
                 }
                 self.kill();
             }
@@ -290,16 +290,16 @@ impl WatchedProcess {
         self.printed += bytes as u64;
         if let Some(most) = self.limits.output
             && self.printed > most
-            && self.reason.is_none()
+            && self.exit.is_none()
         {
             let reason = format!("output exceeds {most} bytes");
-            self.reason = Some(WorkError::logical(reason).into());
+            self.exit = Some(WorkError::logical(reason).into());
             self.kill();
         }
     }
 
-    fn ask(&mut self, reason: WorkExit) {
-        self.reason = Some(reason);
+    fn ask(&mut self, exit: WorkExit) {
+        self.exit = Some(exit);
         self.process.ask_to_end();
         self.enter(ProcessPhase::Terminating, self.limits.grace);
     }
@@ -315,7 +315,7 @@ impl WatchedProcess {
     }
 
     fn ending(&mut self) -> WorkExit {
-        match (self.reason.take(), self.status) {
+        match (self.exit.take(), self.status) {
             (Some(reason), _) => reason,
             (None, Some(status)) => of_status(status),
             (None, None) => WorkExit::Cancelled,

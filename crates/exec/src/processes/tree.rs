@@ -113,13 +113,13 @@ impl ProcessRoot {
         }
     }
 
-    fn among(&self, all: &[LivingProcess]) -> Vec<LivingProcess> {
+    fn among(&self, processes: &[LivingProcess]) -> Vec<LivingProcess> {
         let mut others = roots(|roots| roots.clone());
         others.remove(&self.pid);
         let me = rustix::process::getpid().as_raw_nonzero().get();
-        reap(all, me, &others, self.pid);
+        reap(processes, me, &others, self.pid);
         let view = TreeMembership {
-            all,
+            processes,
             root: self,
             others: &others,
             me,
@@ -145,10 +145,10 @@ pub(crate) fn own_mark() -> String {
 }
 
 /// Kills every process whose mark matches, except for some, and what they started.
-pub fn kill_marked(wanted: impl Fn(&str) -> bool, spared: &[LeftProcess]) {
-    let wanted = |one: &LivingProcess| mark_of(one.pid).is_some_and(|mark| wanted(&mark));
+pub fn kill_marked(wanted: impl Fn(&str) -> bool, spared_processes: &[LeftProcess]) {
+    let wanted = |process: &LivingProcess| mark_of(process.pid).is_some_and(|mark| wanted(&mark));
     let is_spared = |one: &LivingProcess| {
-        spared.iter().any(|other| (other.pid, other.start_ticks) == (one.pid, one.start))
+        spared_processes.iter().any(|other| (other.pid, other.start_ticks) == (one.pid, one.start))
     };
     kill_all(|| left::without_trees(processes_where(&wanted), &is_spared));
 }
@@ -183,13 +183,13 @@ fn descendants() -> Vec<LivingProcess> {
 
 /// Returns the smallest set of processes closed under a membership rule.
 fn closure_of(
-    all: &[LivingProcess],
+    processes: &[LivingProcess],
     belongs: impl Fn(&LivingProcess, &BTreeSet<i32>) -> bool,
 ) -> BTreeSet<i32> {
     let mut inside = BTreeSet::new();
     loop {
         let before = inside.len();
-        for one in all {
+        for one in processes {
             if !inside.contains(&one.pid) && belongs(one, &inside) {
                 inside.insert(one.pid);
             }
@@ -204,7 +204,7 @@ fn closure_of(
 pub fn kill_session(leader: i32, start: u64) {
     // The number may belong to another process and its session by now.
     if process_by_id(leader).is_none_or(|now| now.start == start) {
-        let wanted = |one: &LivingProcess| one.session == leader && one.start >= start;
+        let wanted = |process: &LivingProcess| process.session == leader && process.start >= start;
         kill_all(|| processes_where(&wanted));
     }
 }
@@ -231,7 +231,7 @@ pub(super) fn kill_all(find: impl Fn() -> Vec<LivingProcess>) {
 
 /// The facts deciding membership.
 struct TreeMembership<'a> {
-    all: &'a [LivingProcess],
+    processes: &'a [LivingProcess],
     root: &'a ProcessRoot,
     others: &'a BTreeMap<i32, ProcessRoot>,
     me: i32,
@@ -241,8 +241,8 @@ struct TreeMembership<'a> {
 
 impl TreeMembership<'_> {
     fn members(&self, mark: &dyn Fn(i32) -> Option<String>) -> Vec<LivingProcess> {
-        let inside = closure_of(self.all, |process, inside| self.belongs(process, inside, mark));
-        let living = self.all.iter().filter(|process| !process.zombie);
+        let inside = closure_of(self.processes, |process, inside| self.belongs(process, inside, mark));
+        let living = self.processes.iter().filter(|process| !process.zombie);
         living.filter(|process| inside.contains(&process.pid)).cloned().collect()
     }
 
@@ -277,9 +277,9 @@ impl TreeMembership<'_> {
     }
 }
 
-/// Reaps adopted processes that no other code waits for.
-fn reap(all: &[LivingProcess], me: i32, others: &BTreeMap<i32, ProcessRoot>, root: i32) {
-    for dead in all.iter().filter(|process| process.zombie && process.parent == me) {
+/// Reaps adopted processes no other code waits for.
+fn reap(processes: &[LivingProcess], me: i32, others: &BTreeMap<i32, ProcessRoot>, root: i32) {
+    for dead in processes.iter().filter(|process| process.zombie && process.parent == me) {
         if dead.pid != root && !others.contains_key(&dead.pid) {
             let _ = rustix::process::waitpid(Pid::from_raw(dead.pid), WaitOptions::NOHANG);
         }

@@ -46,7 +46,7 @@ impl RepositoryGuard {
 
     /// Returns those that exist and are not named: they are to be read-only.
     pub(crate) fn unnamed(&self) -> Result<Vec<String>, WorkError> {
-        let unnamed = self.before.found.iter().map(FoundRepository::control);
+        let unnamed = self.before.repositories.iter().map(FoundRepository::control);
         let unnamed = unnamed.filter(|control| !control.as_os_str().is_empty() && !self.is_named(control));
         let text = |path: PathBuf| {
             path.into_os_string().into_string().map_err(|path| {
@@ -63,21 +63,23 @@ impl RepositoryGuard {
     /// Returns the reason why the work does not count, if there are others now. They are put aside.
     pub(crate) fn violation(&self) -> Option<String> {
         let is_new = |found: &FoundRepository| {
-            let is_same = |known: &FoundRepository| {
-                known.is_bare == found.is_bare
-                    && (known.folder == found.folder || known.identity == found.identity)
+            let is_same = |other_repository: &FoundRepository| {
+                other_repository.is_bare == found.is_bare
+                    && (other_repository.folder == found.folder
+                        || other_repository.identity == found.identity)
             };
-            !self.before.found.iter().any(is_same) && !self.is_named(&found.mark())
+            !self.before.repositories.iter().any(is_same) && !self.is_named(&found.mark())
         };
         let walk = RepositoryWalk { root: &self.root, excluded: &self.excluded, enters: &is_new };
         let after = walk.find(&self.folders);
-        let new: Vec<&FoundRepository> = after.found.iter().filter(|found| is_new(found)).collect();
+        let new_repositories: Vec<&FoundRepository> =
+            after.repositories.iter().filter(|found| is_new(found)).collect();
         // One inside of another has a path only until that is moved.
         let moved: Vec<Option<PathBuf>> =
-            new.iter().rev().map(|found| put_aside(&self.root, &found.mark())).collect();
-        if let (Some(found), Some(aside)) = (new.first(), moved.last()) {
-            let is_inner = |one: &FoundRepository| new.iter().any(|other| other.contains(one));
-            let more = new.iter().filter(|one| !is_inner(one)).count() - 1;
+            new_repositories.iter().rev().map(|found| put_aside(&self.root, &found.mark())).collect();
+        if let (Some(found), Some(aside)) = (new_repositories.first(), moved.last()) {
+            let is_inner = |one: &FoundRepository| new_repositories.iter().any(|other| other.contains(one));
+            let more = new_repositories.iter().filter(|one| !is_inner(one)).count() - 1;
             return Some(told(found, aside.as_deref(), more));
         }
         let mut closed = after.closed.iter().filter(|folder| !self.before.closed.contains(folder));

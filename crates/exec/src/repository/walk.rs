@@ -11,8 +11,8 @@ use super::layout::{FolderNames, FoundRepository, GIT, identity};
 /// The repositories in some folders, each before those inside of it.
 #[derive(Debug, Default)]
 pub(super) struct Repositories {
-    pub(super) found: Vec<FoundRepository>,
-    /// The folders that could not be listed.
+    pub(super) repositories: Vec<FoundRepository>,
+    /// The unlistable folders.
     pub(super) closed: Vec<PathBuf>,
 }
 
@@ -47,10 +47,10 @@ impl RepositoryWalk<'_> {
         root: &OwnedFd,
         open: OwnedFd,
         folder: PathBuf,
-        all: &mut Repositories,
+        repositories: &mut Repositories,
         rest: &mut Vec<PathBuf>,
     ) {
-        let Ok(entries) = Dir::new(open) else { return all.closed.push(folder) };
+        let Ok(entries) = Dir::new(open) else { return repositories.closed.push(folder) };
         let (mut names, mut inside) = (FolderNames::default(), Vec::new());
         for entry in entries.flatten() {
             let name = entry.file_name().to_bytes();
@@ -69,7 +69,7 @@ impl RepositoryWalk<'_> {
             let Some((identity, _)) = identity(root, &folder.join(name)) else { return true };
             let found = FoundRepository { folder: folder.clone(), is_bare, identity };
             let enters = (self.enters)(&found);
-            all.found.push(found);
+            repositories.repositories.push(found);
             enters
         };
         // The workspace itself may look like a repository.

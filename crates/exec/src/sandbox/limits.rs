@@ -23,7 +23,7 @@ pub(super) struct LimitGroup {
 /// A limit and its files: of version 2, and of version 1.
 struct CgroupLimit {
     controller: &'static str,
-    guard: IsolationKind,
+    isolation: IsolationKind,
     files: [&'static str; 2],
     most: String,
 }
@@ -33,7 +33,7 @@ impl LimitGroup {
     pub(super) fn make(name: &str, limits: &ResourceLimits) -> Self {
         let memory = limits.memory.map(|most| CgroupLimit {
             controller: "memory",
-            guard: IsolationKind::Memory,
+            isolation: IsolationKind::Memory,
             files: ["memory.max", "memory.limit_in_bytes"],
             most: most.to_string(),
         });
@@ -42,7 +42,7 @@ impl LimitGroup {
         let processes = limits.processes.or((!counts).then_some(DEFAULT_PROCESS_LIMIT));
         let processes = processes.map(|most| CgroupLimit {
             controller: "pids",
-            guard: IsolationKind::Count,
+            isolation: IsolationKind::Count,
             files: ["pids.max", "pids.max"],
             most: most.to_string(),
         });
@@ -51,7 +51,7 @@ impl LimitGroup {
         for knob in memory.into_iter().chain(processes) {
             let made = newer(&membership_list, name, &knob).or_else(|| older(&membership_list, name, &knob));
             if let Some(folder) = made {
-                group.isolation.push(knob.guard);
+                group.isolation.push(knob.isolation);
                 if !group.folders.contains(&folder) {
                     group.folders.push(folder);
                 }
@@ -96,7 +96,7 @@ impl Drop for LimitGroup {
 
 /// Creates a group of version 2, beside the one of this process: a group with processes cannot
 /// delegate.
-fn newer(list: &str, name: &str, knob: &CgroupLimit) -> Option<PathBuf> {
+fn newer(list: &str, name: &str, limit: &CgroupLimit) -> Option<PathBuf> {
     let own = membership(list, "")?;
     let mount = ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"]
         .into_iter()
@@ -105,21 +105,21 @@ fn newer(list: &str, name: &str, knob: &CgroupLimit) -> Option<PathBuf> {
     let parent = mount.join(own.trim_start_matches('/'));
     let parent = if parent == mount { mount } else { parent.parent()? };
     let handed = || fs::read_to_string(parent.join("cgroup.subtree_control")).unwrap_or_default();
-    let hands = |list: String| list.split_whitespace().any(|one| one == knob.controller);
+    let hands = |list: String| list.split_whitespace().any(|one| one == limit.controller);
     if !hands(handed()) {
-        let _ = fs::write(parent.join("cgroup.subtree_control"), format!("+{}", knob.controller));
+        let _ = fs::write(parent.join("cgroup.subtree_control"), format!("+{}", limit.controller));
     }
     if !hands(handed()) {
         return None;
     }
-    create_group(parent.join(format!("wf-{name}")), knob.files[0], &knob.most)
+    create_group(parent.join(format!("wf-{name}")), limit.files[0], &limit.most)
 }
 
 /// Creates a group of version 1, below the one of this process.
-fn older(list: &str, name: &str, knob: &CgroupLimit) -> Option<PathBuf> {
-    let own = membership(list, knob.controller)?;
-    let parent = Path::new("/sys/fs/cgroup").join(knob.controller).join(own.trim_start_matches('/'));
-    create_group(parent.join(format!("wf-{name}")), knob.files[1], &knob.most)
+fn older(list: &str, name: &str, limit: &CgroupLimit) -> Option<PathBuf> {
+    let own = membership(list, limit.controller)?;
+    let parent = Path::new("/sys/fs/cgroup").join(limit.controller).join(own.trim_start_matches('/'));
+    create_group(parent.join(format!("wf-{name}")), limit.files[1], &limit.most)
 }
 
 fn create_group(folder: PathBuf, file: &str, most: &str) -> Option<PathBuf> {

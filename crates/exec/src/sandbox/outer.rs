@@ -157,8 +157,8 @@ impl SupervisorSocket {
     }
 
     /// Sends a message to the supervisor.
-    pub(super) fn send_message(&mut self, word: &StageMessage) -> io::Result<()> {
-        let mut line = serde_json::to_vec(word)?;
+    pub(super) fn send_message(&mut self, message: &StageMessage) -> io::Result<()> {
+        let mut line = serde_json::to_vec(message)?;
         line.push(b'\n');
         self.0.write_all(&line)
     }

@@ -226,12 +226,12 @@ impl KeyFolder {
         }
     }
 
-    fn text(&self, name: &str, kind: &str, kept: u32) -> Result<String, KeyFolderError> {
+    fn text(&self, name: &str, kind: &str, permissions: u32) -> Result<String, KeyFolderError> {
         if !is_name(name) {
             return Err(KeyFolderError::Name(name.into()));
         }
         let path = self.path(name, kind);
-        match guarded_text(&path, kept) {
+        match guarded_text(&path, permissions) {
             Err(KeyFolderError::System { cause, .. }) if cause.kind() == io::ErrorKind::NotFound => {
                 Err(KeyFolderError::Missing { name: name.into(), dir: self.dir.clone() })
             }
@@ -245,8 +245,8 @@ pub fn private_text(path: &Path) -> Result<String, KeyFolderError> {
     guarded_text(path, FORBIDDEN_ON_PRIVATE)
 }
 
-/// Reads a small file of this user that denies other users the given permissions.
-fn guarded_text(path: &Path, kept: u32) -> Result<String, KeyFolderError> {
+/// Reads a small file of this user denying other users the given permissions.
+fn guarded_text(path: &Path, permissions: u32) -> Result<String, KeyFolderError> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let opened = rustix::fs::open(path, flags, Mode::empty());
     let mut file = match opened {
@@ -258,17 +258,17 @@ fn guarded_text(path: &Path, kept: u32) -> Result<String, KeyFolderError> {
     if !found.is_file() || found.len() > MAX_KEY_FILE_BYTES {
         return Err(KeyFolderError::Odd(path.into()));
     }
-    ensure_owned(path, &found, kept)?;
+    ensure_owned(path, &found, permissions)?;
     let mut text = String::new();
     file.read_to_string(&mut text).map_err(system("read", path))?;
     Ok(text)
 }
 
-fn ensure_owned(path: &Path, found: &fs::Metadata, kept: u32) -> Result<(), KeyFolderError> {
-    if found.uid() != rustix::process::geteuid().as_raw() {
+fn ensure_owned(path: &Path, metadata: &fs::Metadata, permissions: u32) -> Result<(), KeyFolderError> {
+    if metadata.uid() != rustix::process::geteuid().as_raw() {
         return Err(KeyFolderError::Foreign(path.into()));
     }
-    if found.mode() & kept != 0 {
+    if metadata.mode() & permissions != 0 {
         return Err(KeyFolderError::Open(path.into()));
     }
     Ok(())

@@ -92,17 +92,17 @@ pub struct PlanSecrets {
     shared_redactions: SharedRedactions,
     /// The values read so far; locked during a read, so that none is read twice.
     known: Mutex<KnownSecrets>,
-    /// The pins for programs that print secrets.
-    pins: Option<Arc<PinnedFiles>>,
-    /// The folder of the run in which it is recorded who was given what.
+    /// The pins for programs printing secrets.
+    pinned_files: Option<Arc<PinnedFiles>>,
+    /// The folder of the run with the record of given secrets.
     run: Option<PathBuf>,
 }
 
 #[derive(Default)]
 struct KnownSecrets {
     values: BTreeMap<EnvName, SecretText>,
-    /// The values of variables and files when a mask was first built; `None` before that.
-    early: Option<Vec<SecretText>>,
+    /// The values of variables and files when a mask was first built; `None` before.
+    early_secrets: Option<Vec<SecretText>>,
 }
 
 impl From<&str> for SecretText {
@@ -165,15 +165,15 @@ impl PlanSecrets {
             executor,
             shared_redactions: SharedRedactions::default(),
             known: Mutex::default(),
-            pins: None,
+            pinned_files: None,
             run: None,
         }
     }
 
     /// Restricts programs to the approved ones.
     #[must_use]
-    pub fn pinned(self, pins: Option<Arc<PinnedFiles>>) -> Self {
-        Self { pins, ..self }
+    pub fn pinned(self, pinned_files: Option<Arc<PinnedFiles>>) -> Self {
+        Self { pinned_files, ..self }
     }
 
     /// Records in the folder of a run what its steps are given.
@@ -184,8 +184,8 @@ impl PlanSecrets {
 
     /// Shares the known values with other runs.
     #[must_use]
-    pub fn with(self, everybodys: SharedRedactions) -> Self {
-        Self { shared_redactions: everybodys, ..self }
+    pub fn with(self, redactions: SharedRedactions) -> Self {
+        Self { shared_redactions: redactions, ..self }
     }
 
     /// Returns a secret's value, which is read once.
@@ -212,7 +212,7 @@ impl PlanSecrets {
     /// could disturb the user.
     pub async fn known(&self) -> Vec<SecretText> {
         let mut known = self.known.lock().await;
-        let early = known.early.get_or_insert_with(|| self.early()).clone();
+        let early = known.early_secrets.get_or_insert_with(|| self.early()).clone();
         let masked = self.declared.iter().filter(|secret| secret.masked);
         let read = masked.filter_map(|secret| known.values.get(&secret.name).cloned());
         let mut all = crate::mutex::lock(&self.shared_redactions.0);
@@ -272,7 +272,7 @@ impl PlanSecrets {
     async fn of_command(&self, argv: &[String]) -> Result<Vec<u8>, String> {
         let env = (*self.host).clone().into_iter().collect();
         let command = ProcessCommand {
-            pins: self.pins.clone(),
+            pins: self.pinned_files.clone(),
             ..ProcessCommand::new(argv.to_vec(), env, self.root.clone())
         };
         let probe = ProbeJob {

@@ -19,14 +19,13 @@ pub fn path(log: &Path) -> PathBuf {
     log.with_extension("correction.json")
 }
 
-/// Writes a correction atomically, readable by its owner alone, and returns the variables that name
-/// it. Idempotent.
-pub fn write_feedback(correction: &AttemptFeedback, log: &Path) -> Result<ProcessEnv, WorkError> {
+/// Writes a correction atomically, readable by its owner alone, and returns the variables naming it. Idempotent.
+pub fn write_feedback(feedback: &AttemptFeedback, log: &Path) -> Result<ProcessEnv, WorkError> {
     let file = path(log);
     let failed = |error: &dyn std::fmt::Display| {
         WorkError::environmental(format!("cannot write the correction: {error}"))
     };
-    let json = serde_json::to_string(correction).map_err(|error| failed(&error))?;
+    let json = serde_json::to_string(feedback).map_err(|error| failed(&error))?;
     write(&file, &json).map_err(|error| failed(&error))?;
     let mut env = vec![("WF_CORRECTION_FILE".to_owned(), file.display().to_string())];
     if json.len() <= MAX_INLINE_BYTES {

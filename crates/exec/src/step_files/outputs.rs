@@ -20,15 +20,15 @@ const SEVERAL_LINES: &str = " (a value of several lines is written as `key<<END`
 /// A line is `key=value`, or a JSON object of keys and values; `key<<END` begins a value of several lines, up to the line
 /// `END`. A value after a key is parsed as its declaration asks; empty lines are ignored. A key may be repeated only
 /// with the same value. [Usage](super::usage) is not an output.
-pub fn parse(text: &str, declared: &[RequiredOutput]) -> Result<JsonObject, Vec<String>> {
+pub fn parse(text: &str, outputs: &[RequiredOutput]) -> Result<JsonObject, Vec<String>> {
     let mut values = JsonObject::new();
     let mut problems = Vec::new();
     let mut unreadable = 0;
     for (number, entry) in entries(text) {
-        match pairs(entry, declared) {
+        match pairs(entry, outputs) {
             Ok(pairs) => {
                 for (key, value) in pairs {
-                    if is_usage(&key, declared) {
+                    if is_usage(&key, outputs) {
                         continue;
                     }
                     if values.get(&key).is_some_and(|before| *before != value) {
@@ -46,7 +46,7 @@ pub fn parse(text: &str, declared: &[RequiredOutput]) -> Result<JsonObject, Vec<
             }
         }
     }
-    match check(values, declared) {
+    match check(values, outputs) {
         Ok(values) if problems.is_empty() => Ok(values),
         Ok(_) => Err(problems),
         Err(more) => {
@@ -58,10 +58,10 @@ pub fn parse(text: &str, declared: &[RequiredOutput]) -> Result<JsonObject, Vec<
 
 /// Checks values against their declarations: each declared one is given, none is undeclared.
 /// Returns them in the order of the declarations.
-pub fn check(mut values: JsonObject, declared: &[RequiredOutput]) -> Result<JsonObject, Vec<String>> {
+pub fn check(mut values: JsonObject, required_outputs: &[RequiredOutput]) -> Result<JsonObject, Vec<String>> {
     let mut outputs = JsonObject::new();
     let mut problems = Vec::new();
-    for RequiredOutput { name, schema } in declared {
+    for RequiredOutput { name, schema } in required_outputs {
         match values.shift_remove(name.as_str()) {
             None => problems.push(format!("output `{name}` is missing")),
             Some(value) => match schema.first_mistake(&value) {
@@ -71,7 +71,7 @@ pub fn check(mut values: JsonObject, declared: &[RequiredOutput]) -> Result<Json
         }
     }
     for key in values.keys() {
-        let names = declared.iter().map(|output| output.name.as_str());
+        let names = required_outputs.iter().map(|output| output.name.as_str());
         let meant = nearest(key, names).map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
         problems.push(format!("output `{}` is not declared{meant}", shorten(key)));
     }
@@ -79,9 +79,9 @@ pub fn check(mut values: JsonObject, declared: &[RequiredOutput]) -> Result<Json
 }
 
 /// Returns the keys and values of an entry.
-fn pairs(entry: OutputEntry<'_>, declared: &[RequiredOutput]) -> Result<Vec<(String, Value)>, String> {
+fn pairs(entry: OutputEntry<'_>, outputs: &[RequiredOutput]) -> Result<Vec<(String, Value)>, String> {
     let read = |key: &str, text: &str| {
-        let output = declared.iter().find(|output| output.name.as_str() == key);
+        let output = outputs.iter().find(|output| output.name.as_str() == key);
         let value = output.map_or_else(|| text.into(), |output| output.schema.read(text));
         vec![(key.to_owned(), value)]
     };

@@ -18,20 +18,20 @@ const MAX_TOKEN_DIGITS: usize = 20;
 const USAGE_PREFIX: &str = "usage.";
 
 /// True if a key of an output file reports usage and is not an output.
-pub(super) fn is_usage(key: &str, declared: &[RequiredOutput]) -> bool {
-    let own = declared.iter().any(|output| output.name.as_str() == key);
+pub(super) fn is_usage(key: &str, outputs: &[RequiredOutput]) -> bool {
+    let own = outputs.iter().any(|output| output.name.as_str() == key);
     !own && (key == "usage" || key.starts_with(USAGE_PREFIX))
 }
 
 /// Parses the usage in an output file and returns all errors in it. Valid entries count despite
 /// errors: they were used up.
-pub fn parse_usage(text: &str, declared: &[RequiredOutput]) -> (AttemptUsage, Vec<String>) {
+pub fn parse_usage(text: &str, outputs: &[RequiredOutput]) -> (AttemptUsage, Vec<String>) {
     let mut report = ReportedUsage::default();
     for (number, entry) in entries(text) {
         let before = report.problems.len();
         match entry {
-            OutputEntry::Line(line) => report.line(line, declared),
-            OutputEntry::Block { key, value } if is_usage(key, declared) => report.amount(key, value.trim()),
+            OutputEntry::Line(line) => report.line(line, outputs),
+            OutputEntry::Block { key, value } if is_usage(key, outputs) => report.amount(key, value.trim()),
             OutputEntry::Block { .. } | OutputEntry::Unended { .. } => {}
         }
         for problem in report.problems.iter_mut().skip(before) {
@@ -48,15 +48,15 @@ struct ReportedUsage {
 }
 
 impl ReportedUsage {
-    fn line(&mut self, line: &str, declared: &[RequiredOutput]) {
+    fn line(&mut self, line: &str, outputs: &[RequiredOutput]) {
         if line.trim_start().starts_with('{') {
             let object: JsonObject = serde_json::from_str(line).unwrap_or_default();
-            let own = object.iter().filter(|(key, _)| is_usage(key, declared));
+            let own = object.iter().filter(|(key, _)| is_usage(key, outputs));
             for (key, value) in own {
                 self.value(key, value);
             }
         } else if let Some((key, value)) = line.split_once('=')
-            && is_usage(key, declared)
+            && is_usage(key, outputs)
         {
             self.amount(key, value.trim());
         }

@@ -145,18 +145,18 @@ impl SupervisorClient {
     /// Runs the work of an attempt. The work continues if this future is dropped.
     pub(crate) async fn run(
         &self,
-        task: RunAttempt,
+        attempt: RunAttempt,
         job: ProcessJob,
         hooks: JobHooks,
     ) -> Result<ProcessOutcome, SupervisorLost> {
         let job = Box::new(job);
         let show = hooks.on_output.is_some();
-        let ask = SupervisorRequest::Run { task, job, show };
+        let ask = SupervisorRequest::Run { task: attempt, job, show };
         let called = match self.mux() {
             Ok(mux) => mux.ask(&ask, hooks).await,
             Err(error) => Err(error),
         };
-        match called.map_err(|_| self.is_gone())?.answer {
+        match called.map_err(|_| self.is_gone())?.reply {
             SupervisorReply::Gone(gone) => Ok(*gone),
             _ => Err(SupervisorLost),
         }
@@ -171,7 +171,7 @@ impl SupervisorClient {
         let ask = SupervisorRequest::Probe(Box::new(probe));
         let called = self.request_idle(&ask, JobHooks::without_output(stop)).await;
         let called = called.map_err(|_| self.is_gone())?;
-        match called.answer {
+        match called.reply {
             SupervisorReply::Probed(probed) => {
                 Ok(ProbeOutcome { out: called.out, err: called.err, ..*probed })
             }
@@ -180,13 +180,13 @@ impl SupervisorClient {
     }
 
     /// Sends a request on an idle connection or a new one.
-    async fn request_idle(&self, ask: &SupervisorRequest, hooks: JobHooks) -> io::Result<CallResult> {
+    async fn request_idle(&self, request: &SupervisorRequest, hooks: JobHooks) -> io::Result<CallResult> {
         let free = lock(&self.idle).pop();
         let mut line = match free {
             Some(line) => line,
             None => SerialConnection::open(&self.socket)?,
         };
-        let called = converse(&mut line, ask, hooks).await?;
+        let called = converse(&mut line, request, hooks).await?;
         if line.is_clean {
             lock(&self.idle).push(line);
         }

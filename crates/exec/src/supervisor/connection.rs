@@ -87,13 +87,13 @@ impl ServedConnection {
         Ok(())
     }
 
-    fn begin(&mut self, number: u32, ask: SupervisorRequest) {
+    fn begin(&mut self, number: u32, supervisor_request: SupervisorRequest) {
         let (sender, follow_ups) = mpsc::unbounded_channel();
         self.open.insert(number, sender);
         let request = ServedRequest { number, to: self.to.clone(), follow_ups };
         let (supervisor, work) = (Arc::clone(&self.supervisor), self.work.clone());
         let answering = async move {
-            let _ = answer(&supervisor, ask, request, &work).await;
+            let _ = answer(&supervisor, supervisor_request, request, &work).await;
             Some(number)
         };
         self.tasks.spawn(Box::pin(answering));
@@ -113,18 +113,18 @@ impl ServedRequest {
         said.map_err(|_| io::ErrorKind::BrokenPipe.into())
     }
 
-    async fn answer(&self, answer: &SupervisorReply) -> io::Result<()> {
-        self.send_frame(&SupervisorFrame::message(answer)?).await
+    async fn answer(&self, reply: &SupervisorReply) -> io::Result<()> {
+        self.send_frame(&SupervisorFrame::message(reply)?).await
     }
 }
 
 async fn answer(
     supervisor: &Supervisor,
-    ask: SupervisorRequest,
+    supervisor_request: SupervisorRequest,
     request: ServedRequest,
     work: &WorkSender,
 ) -> io::Result<()> {
-    match ask {
+    match supervisor_request {
         SupervisorRequest::Run { task, job, show } => match supervisor.accept(task, *job, show) {
             Ok((accepted, following)) => {
                 let _ = work.send(Some(accepted));
@@ -147,23 +147,23 @@ async fn answer(
 }
 
 /// Forwards the output and the outcome of an attempt, and the messages to it.
-async fn forward_output(mut following: AttemptSubscription, mut request: ServedRequest) -> io::Result<()> {
+async fn forward_output(mut subscription: AttemptSubscription, mut request: ServedRequest) -> io::Result<()> {
     let mut listens = true;
     let gone = loop {
         tokio::select! {
             biased;
-            Some((stream, bytes)) = following.output.recv() => {
+            Some((stream, bytes)) = subscription.output.recv() => {
                 request.send_frame(&SupervisorFrame::Output(stream, bytes)).await?;
             }
-            outcome = &mut following.outcome => break outcome,
+            outcome = &mut subscription.outcome => break outcome,
             follow_up = request.follow_ups.recv(), if listens => match follow_up {
-                Some(follow_up) => following.forward_stop(follow_up),
+                Some(follow_up) => subscription.forward_stop(follow_up),
                 None => listens = false,
             },
         }
     };
     let gone = gone.map_err(|_| io::ErrorKind::BrokenPipe)?;
-    while let Ok((stream, bytes)) = following.output.try_recv() {
+    while let Ok((stream, bytes)) = subscription.output.try_recv() {
         request.send_frame(&SupervisorFrame::Output(stream, bytes)).await?;
     }
     request.answer(&SupervisorReply::Gone(Box::new(gone))).await

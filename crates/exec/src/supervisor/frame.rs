@@ -40,8 +40,8 @@ impl SupervisorFrame {
     }
 
     /// Encodes a follow-up message.
-    pub(super) fn follow_up(message: RequestFollowUp) -> io::Result<Self> {
-        Ok(Self::FollowUp(serde_json::to_vec(&message)?))
+    pub(super) fn follow_up(follow_up: RequestFollowUp) -> io::Result<Self> {
+        Ok(Self::FollowUp(serde_json::to_vec(&follow_up)?))
     }
 
     /// Decodes a message in JSON.

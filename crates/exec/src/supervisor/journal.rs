@@ -50,7 +50,7 @@ pub struct JournalRecord {
     /// The process and its start time, if it was started.
     pub process: Option<(i32, u64)>,
     /// The outcome of its work, if it has ended.
-    pub gone: Option<ProcessOutcome>,
+    pub outcome: Option<ProcessOutcome>,
 }
 
 /// The record of starts and outcomes a supervisor writes. Lines are not synced: they must survive the death of a
@@ -92,23 +92,23 @@ pub(super) fn is_orphaned(path: &Path) -> bool {
 
 /// Reads the record of an attempt; `None`: there is none. A torn line, left by a supervisor that
 /// died while writing, had no effect yet.
-pub fn read(path: &Path, task: &RunAttempt) -> io::Result<Option<JournalRecord>> {
-    let mut found: Option<JournalRecord> = None;
+pub fn read(path: &Path, attempt: &RunAttempt) -> io::Result<Option<JournalRecord>> {
+    let mut record: Option<JournalRecord> = None;
     for note in notes(path)? {
         match note {
-            JournalLine::Begins { task: about, mark } if about == *task => {
-                found = Some(JournalRecord { mark, ..JournalRecord::default() });
+            JournalLine::Begins { task: about, mark } if about == *attempt => {
+                record = Some(JournalRecord { mark, ..JournalRecord::default() });
             }
-            JournalLine::Runs { task: about, pid, start } if about == *task => {
-                found.get_or_insert_default().process = Some((pid, start));
+            JournalLine::Runs { task: about, pid, start } if about == *attempt => {
+                record.get_or_insert_default().process = Some((pid, start));
             }
-            JournalLine::Ended { task: about, gone } if about == *task => {
-                found.get_or_insert_default().gone = Some(gone);
+            JournalLine::Ended { task: about, gone } if about == *attempt => {
+                record.get_or_insert_default().outcome = Some(gone);
             }
             _ => {}
         }
     }
-    Ok(found)
+    Ok(record)
 }
 
 /// Returns the control group of a supervisor's processes.
@@ -179,7 +179,7 @@ mod tests {
             exit: WorkExit::Code { code: 3 },
             output: "a=1\n".into(),
             logged: 5,
-            ends: StreamTails { out: String::new(), err: "no\n".into() },
+            tails: StreamTails { out: String::new(), err: "no\n".into() },
             usage: AttemptUsage { tokens: 12, ..AttemptUsage::default() },
             left: LeftProcesses::default(),
         };
@@ -193,9 +193,9 @@ mod tests {
         }
         std::io::Write::write_all(&mut journal.0, b"{\"ended\":{\"task\"").unwrap();
         let a = read(&path, &task("a")).unwrap().unwrap();
-        assert_eq!((a.mark.as_str(), a.process, a.gone), ("k1-1", Some((7, 8)), Some(gone)));
+        assert_eq!((a.mark.as_str(), a.process, a.outcome), ("k1-1", Some((7, 8)), Some(gone)));
         let b = read(&path, &task("b")).unwrap().unwrap();
-        assert_eq!((b.mark.as_str(), b.process, b.gone), ("k1-2", None, None));
+        assert_eq!((b.mark.as_str(), b.process, b.outcome), ("k1-2", None, None));
         assert_eq!(read(&path, &task("c")).unwrap(), None);
         assert_eq!(detached(&path), []);
         let process = LeftProcess { pid: 9, start_ticks: 10, command: "srv".into() };

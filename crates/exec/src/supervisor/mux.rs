@@ -48,14 +48,14 @@ impl MuxConnection {
         Ok(Self { connection, to, last: AtomicU32::new(0), open_requests, _tasks: tasks })
     }
 
-    /// Sends a request and waits for the answer. An error means that the supervisor died.
-    pub(super) async fn ask(&self, ask: &SupervisorRequest, hooks: JobHooks) -> io::Result<CallResult> {
+    /// Sends a request and waits for the answer. An error means the supervisor died.
+    pub(super) async fn ask(&self, request: &SupervisorRequest, hooks: JobHooks) -> io::Result<CallResult> {
         let number = self.last.fetch_add(1, Ordering::Relaxed);
         let (tell, heard) = mpsc::channel(REPLY_QUEUE_LENGTH);
         let known = lock(&self.open_requests).as_mut().map(|requests| requests.insert(number, tell));
         known.ok_or(io::ErrorKind::UnexpectedEof)?;
         let mut call = OpenRequest { mux: self, number, replies: heard };
-        converse(&mut call, ask, hooks).await
+        converse(&mut call, request, hooks).await
     }
 
     /// Closes the connection, which ends all open requests.
@@ -98,8 +98,8 @@ impl Drop for OpenRequest<'_> {
 }
 
 /// Dispatches incoming messages; the end of the connection ends all open requests.
-async fn hand_out(mut from: FrameReader<OwnedReadHalf>, requests: OpenRequests) {
-    while let Ok(Some((number, frame))) = from.next().await {
+async fn hand_out(mut reader: FrameReader<OwnedReadHalf>, requests: OpenRequests) {
+    while let Ok(Some((number, frame))) = reader.next().await {
         let tell = lock(&requests).as_ref().and_then(|requests| requests.get(&number).cloned());
         if let Some(tell) = tell {
             let _ = tell.send(frame).await;

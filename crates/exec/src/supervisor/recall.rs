@@ -41,26 +41,26 @@ pub struct SupervisorSearch<'a> {
 /// after the death of its supervisor.
 ///
 /// Afterwards no earlier supervisor begins anything of its run.
-pub async fn recall(past: SupervisorSearch<'_>, task: &RunAttempt, hooks: JobHooks) -> RecalledOutcome {
+pub async fn recall(search: SupervisorSearch<'_>, attempt: &RunAttempt, hooks: JobHooks) -> RecalledOutcome {
     let mut found = None;
     let mut seen = Vec::new();
-    for (supervisor, path) in journals(past.dir) {
-        if past.own == Some(supervisor.as_str()) {
+    for (supervisor, path) in journals(search.dir) {
+        if search.own == Some(supervisor.as_str()) {
             continue;
         }
-        seal(past.dir, &supervisor, &task.run).await;
-        if let Ok(Some(entry)) = journal::read(&path, task) {
+        seal(search.dir, &supervisor, &attempt.run).await;
+        if let Ok(Some(entry)) = journal::read(&path, attempt) {
             found = Some((supervisor.clone(), path, entry));
         }
         seen.push(supervisor);
     }
     match found {
         Some((supervisor, path, entry)) => {
-            let socket = journal::socket(past.dir, &supervisor);
-            let ended = ending(&socket, &path, task, entry, hooks).await;
+            let socket = journal::socket(search.dir, &supervisor);
+            let ended = ending(&socket, &path, attempt, entry, hooks).await;
             RecalledOutcome::Gone(ended)
         }
-        None if past.supervisors.is_some_and(|all| all.iter().all(|one| seen.contains(one))) => {
+        None if search.supervisors.is_some_and(|all| all.iter().all(|one| seen.contains(one))) => {
             RecalledOutcome::NeverBegan
         }
         None => RecalledOutcome::Gone(ProcessOutcome::without(WorkExit::Interrupted)),
@@ -69,12 +69,12 @@ pub async fn recall(past: SupervisorSearch<'_>, task: &RunAttempt, hooks: JobHoo
 
 /// Waits until earlier supervisors have no work under way for a task; kills everything left by a
 /// dead supervisor.
-pub async fn outlast(past: SupervisorSearch<'_>, run: &RunId, place: &str) {
-    for (supervisor, path) in journals(past.dir) {
-        if past.own == Some(supervisor.as_str()) {
+pub async fn outlast(search: SupervisorSearch<'_>, run: &RunId, place: &str) {
+    for (supervisor, path) in journals(search.dir) {
+        if search.own == Some(supervisor.as_str()) {
             continue;
         }
-        let socket = journal::socket(past.dir, &supervisor);
+        let socket = journal::socket(search.dir, &supervisor);
         for task in journal::unfinished_attempts(&path).unwrap_or_default() {
             if task.run == *run && task.attempt.place.to_string() == place {
                 let entry = journal::read(&path, &task).ok().flatten().unwrap_or_default();
@@ -88,21 +88,21 @@ pub async fn outlast(past: SupervisorSearch<'_>, run: &RunId, place: &str) {
 async fn ending(
     socket: &Path,
     path: &Path,
-    task: &RunAttempt,
-    entry: JournalRecord,
+    attempt: &RunAttempt,
+    record: JournalRecord,
     hooks: JobHooks,
 ) -> ProcessOutcome {
-    if let Some(gone) = entry.gone {
+    if let Some(gone) = record.outcome {
         return gone;
     }
-    let ask = SupervisorRequest::Follow { task: task.clone(), show: hooks.on_output.is_some() };
-    let answer = call(socket, &ask, hooks).await.map(|called| called.answer);
+    let ask = SupervisorRequest::Follow { task: attempt.clone(), show: hooks.on_output.is_some() };
+    let answer = call(socket, &ask, hooks).await.map(|called| called.reply);
     if let Ok(SupervisorReply::Gone(gone)) = answer {
         return *gone;
     }
     // It may have ended during the query.
-    let entry = journal::read(path, task).ok().flatten().unwrap_or(entry);
-    if let Some(gone) = entry.gone {
+    let entry = journal::read(path, attempt).ok().flatten().unwrap_or(record);
+    if let Some(gone) = entry.outcome {
         return gone;
     }
     let killing = move || {

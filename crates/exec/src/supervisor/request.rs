@@ -20,7 +20,7 @@ use crate::stop_level::StopLevel;
 
 /// The answer of a supervisor, and the output before it unless a callback received that.
 pub(super) struct CallResult {
-    pub(super) answer: SupervisorReply,
+    pub(super) reply: SupervisorReply,
     pub(super) out: Vec<u8>,
     pub(super) err: Vec<u8>,
 }
@@ -42,7 +42,7 @@ impl JobHooks {
 
 /// A connection to a supervisor for one request at a time.
 pub(super) struct SerialConnection {
-    from: FrameReader<OwnedReadHalf>,
+    reader: FrameReader<OwnedReadHalf>,
     to: OwnedWriteHalf,
     /// True if the connection can be reused: a request to terminate may have come too late and
     /// still be in transit.
@@ -53,7 +53,7 @@ impl SerialConnection {
     /// Connects to the supervisor at a socket. An error means an absent supervisor.
     pub(super) fn open(socket: &Path) -> io::Result<Self> {
         let (from, to) = UnixStream::from_std(connect(socket)?)?.into_split();
-        Ok(Self { from: FrameReader::new(from), to, is_clean: true })
+        Ok(Self { reader: FrameReader::new(from), to, is_clean: true })
     }
 }
 
@@ -73,7 +73,7 @@ impl FrameExchange for SerialConnection {
     }
 
     async fn receive_frame(&mut self) -> io::Result<SupervisorFrame> {
-        let heard = self.from.next().await?;
+        let heard = self.reader.next().await?;
         Ok(heard.ok_or(io::ErrorKind::UnexpectedEof)?.1)
     }
 }
@@ -81,11 +81,11 @@ impl FrameExchange for SerialConnection {
 /// Sends a request and listens until it is answered. An error means the supervisor died.
 pub(super) async fn converse(
     exchange: &mut impl FrameExchange,
-    ask: &SupervisorRequest,
+    request: &SupervisorRequest,
     hooks: JobHooks,
 ) -> io::Result<CallResult> {
     let JobHooks { mut stop, mut on_output } = hooks;
-    exchange.send_frame(SupervisorFrame::message(ask)?).await?;
+    exchange.send_frame(SupervisorFrame::message(request)?).await?;
     let already = *stop.borrow_and_update();
     if already != StopLevel::No {
         exchange.send_frame(SupervisorFrame::follow_up(RequestFollowUp::End(already))?).await?;
@@ -107,15 +107,19 @@ pub(super) async fn converse(
             (SupervisorFrame::FollowUp(_), _) => return Err(io::ErrorKind::InvalidData.into()),
             (word @ SupervisorFrame::Message(_), _) => {
                 let answer = word.decode()?;
-                return Ok(CallResult { answer, out, err });
+                return Ok(CallResult { reply: answer, out, err });
             }
         }
     }
 }
 
-/// Sends one request to the supervisor at a socket. An error means that there is none, or that it died.
-pub(super) async fn call(socket: &Path, ask: &SupervisorRequest, hooks: JobHooks) -> io::Result<CallResult> {
-    converse(&mut SerialConnection::open(socket)?, ask, hooks).await
+/// Sends one request to the supervisor at a socket. An error means an absent or dead supervisor.
+pub(super) async fn call(
+    socket: &Path,
+    request: &SupervisorRequest,
+    hooks: JobHooks,
+) -> io::Result<CallResult> {
+    converse(&mut SerialConnection::open(socket)?, request, hooks).await
 }
 
 /// Asks the supervisor at a socket to terminate and waits for that; false if it refuses because its engine lives. An

@@ -42,7 +42,7 @@ struct SupervisorState {
 
 /// An attempt to be worked on.
 pub(super) struct AcceptedJob {
-    task: RunAttempt,
+    attempt: RunAttempt,
     job: ProcessJob,
     hooks: ProcessHooks,
     followers: AttemptFollowers,
@@ -67,18 +67,18 @@ impl Supervisor {
     /// Accepts an attempt and records its beginning; or returns the refusal.
     pub(super) fn accept(
         &self,
-        task: RunAttempt,
+        attempt: RunAttempt,
         job: ProcessJob,
         show: bool,
     ) -> Result<(AcceptedJob, AttemptSubscription), SupervisorReply> {
         let mut state = lock(&self.state);
         // A request sent before the death of its engine may be read after it, when nobody waits for work any more.
-        if !state.has_engine || state.sealed.contains(&task.run) || state.live.contains_key(&task) {
+        if !state.has_engine || state.sealed.contains(&attempt.run) || state.live.contains_key(&attempt) {
             return Err(SupervisorReply::Unknown);
         }
         state.marks += 1;
         let mark = format!("{}-{}", self.id, state.marks);
-        let begins = JournalLine::Begins { task: task.clone(), mark: mark.clone() };
+        let begins = JournalLine::Begins { task: attempt.clone(), mark: mark.clone() };
         if let Err(error) = state.journal.note(&begins) {
             let reason = format!("the supervisor cannot write its journal: {error}");
             let gone = ProcessOutcome::without(WorkError::environmental(reason));
@@ -88,7 +88,7 @@ impl Supervisor {
         let followers = AttemptFollowers::default();
         let live = AttemptHandle { stop, followers: followers.clone() };
         let following = live.follow(show);
-        state.live.insert(task.clone(), live);
+        state.live.insert(attempt.clone(), live);
         if state.mask.0 != job.redactions {
             state.mask = (job.redactions.clone(), job.mask());
         }
@@ -100,12 +100,12 @@ impl Supervisor {
             on_output: Some(followers.show()),
             on_start: None,
         };
-        Ok((AcceptedJob { task, job, hooks, followers }, following))
+        Ok((AcceptedJob { attempt, job, hooks, followers }, following))
     }
 
     /// Runs an attempt, records its outcome and notifies its followers.
     pub(super) async fn work(self: Arc<Self>, accepted: AcceptedJob) {
-        let AcceptedJob { task, job, mut hooks, followers } = accepted;
+        let AcceptedJob { attempt: task, job, mut hooks, followers } = accepted;
         let (supervisor, about) = (Arc::clone(&self), task.clone());
         hooks.on_start = Some(Box::new(move |pid, start| {
             let task = about;
@@ -124,10 +124,10 @@ impl Supervisor {
         followers.send_outcome(&gone);
     }
 
-    /// Follows an attempt that is under way.
-    pub(super) fn follow(&self, task: &RunAttempt, shows: bool) -> Option<AttemptSubscription> {
+    /// Follows an attempt under way.
+    pub(super) fn follow(&self, attempt: &RunAttempt, shows: bool) -> Option<AttemptSubscription> {
         let state = lock(&self.state);
-        state.live.get(task).map(|live| live.follow(shows))
+        state.live.get(attempt).map(|live| live.follow(shows))
     }
 
     /// Lets no attempt of a run begin any more.

@@ -56,9 +56,9 @@ impl AttemptHandle {
 
 impl AttemptFollowers {
     /// Sends the outcome of the attempt to all followers.
-    pub(super) fn send_outcome(&self, gone: &ProcessOutcome) {
+    pub(super) fn send_outcome(&self, outcome: &ProcessOutcome) {
         for follower in lock(&self.0).drain(..) {
-            let _ = follower.outcome.send(gone.clone());
+            let _ = follower.outcome.send(outcome.clone());
         }
     }
 

@@ -66,7 +66,7 @@ impl WorkspaceView {
     fn past(
         &self,
         changed: Vec<PathBuf>,
-        now: &WorkspaceManifest,
+        manifest: &WorkspaceManifest,
         rules: &CheckRules<'_>,
         is_disturbed: bool,
     ) -> Result<WorkspaceSnapshot, WorkError> {
@@ -79,24 +79,24 @@ impl WorkspaceView {
         if is_disturbed {
             wanted.extend(self.originals.state_files().cloned());
             wanted.extend(self.originals.all(start).into_iter().filter(|path| !rules.may_change(path)));
-            past.hidden.extend(now.files_but(&|path, is_folder| !is_folder && !GitPart::is_trace(path)));
+            past.hidden.extend(manifest.files_but(&|path, is_folder| !is_folder && !GitPart::is_trace(path)));
         }
         let mut contents = self.originals.contents(start, &wanted);
         for path in changed {
             let known = contents.get(&path);
             let is_own = rules.is_fixed(&path) || self.is_bound || self.writers.are_suspect(&path);
             // Behind a link it would be another file.
-            let is_there = now.has_file(&path);
+            let is_there = manifest.has_file(&path);
             if is_there && known.is_some_and(|bytes| has_content(&self.root, start, &path, bytes)) {
                 if !is_disturbed {
                     contents.remove(&path);
                 }
             } else if GitPart::is_trace(&path) {
                 // Of what was appended nobody has the beginning alone.
-                past.hidden.extend((now.has_file(&path) && !is_disturbed).then_some(path));
+                past.hidden.extend((manifest.has_file(&path) && !is_disturbed).then_some(path));
             } else if GitPart::is_state(&path) {
                 refused.extend(known.is_none().then_some(path));
-            } else if !is_own && start.has_folder(&path) && now.has_file(&path) {
+            } else if !is_own && start.has_folder(&path) && manifest.has_file(&path) {
                 // What was in the folder is restored, or refused, by itself.
                 past.hidden.push(path);
             } else if known.is_some() && !is_own {
@@ -122,10 +122,17 @@ impl WorkspaceView {
         mut products: Vec<PathBuf>,
     ) -> Result<WorkspaceSnapshot, WorkError> {
         products.retain(|path| !GitPart::is_working(path) || self.declared.has(path));
-        let copies =
-            self.kept.copies(&products.iter().filter(|path| rules.own.contains(*path)).cloned().collect())?;
-        let given = products.iter().filter(|path| rules.given.contains(*path)).cloned().collect();
-        Ok(WorkspaceSnapshot { manifest, products, copies, given, ..WorkspaceSnapshot::default() })
+        let copies = self
+            .kept_files
+            .copies(&products.iter().filter(|path| rules.own.contains(*path)).cloned().collect())?;
+        let given = products.iter().filter(|path| rules.given_paths.contains(*path)).cloned().collect();
+        Ok(WorkspaceSnapshot {
+            manifest,
+            products,
+            copies,
+            given_paths: given,
+            ..WorkspaceSnapshot::default()
+        })
     }
 
     /// Inspects the workspace for an unconfined check: nothing can be hidden from it, and it may write files. Fails if
@@ -142,10 +149,10 @@ impl WorkspaceView {
     /// Returns the difference from the start of the run. Fails on unpermitted changes.
     fn permitted_difference(
         &self,
-        now: &WorkspaceManifest,
+        manifest: &WorkspaceManifest,
         rules: &dyn DifferenceRules,
     ) -> Result<ManifestDifference, WorkError> {
-        let difference = ManifestDifference::between(self.start()?, now, rules);
+        let difference = ManifestDifference::between(self.start()?, manifest, rules);
         if difference.changed.is_empty() {
             return Ok(difference);
         }
@@ -196,11 +203,11 @@ fn with_traces(mut hidden: Vec<PathBuf>, traces: Vec<PathBuf>) -> Vec<PathBuf> {
 }
 
 /// True if a file has a content, and is executable as it was.
-fn has_content(root: &Path, start: &WorkspaceManifest, path: &Path, bytes: &[u8]) -> bool {
+fn has_content(root: &Path, start_manifest: &WorkspaceManifest, path: &Path, bytes: &[u8]) -> bool {
     let Ok(file) = open_regular(&root.join(path), OFlags::RDONLY | OFlags::NOFOLLOW) else {
         return false;
     };
-    let was = start.stamp(path).unwrap_or_default().mode & 0o777;
+    let was = start_manifest.stamp(path).unwrap_or_default().mode & 0o777;
     let is_same = file.metadata().is_ok_and(|found| found.permissions().mode() & 0o777 == was);
     let limit = u64::try_from(bytes.len()).unwrap_or(u64::MAX).saturating_add(1);
     is_same && read_bounded(file, limit).is_ok_and(|found| found == bytes)

@@ -12,7 +12,7 @@ const ORIGINALS_MARK: &[u8] = b"\0originals\0";
 
 /// A record of a workspace when a run began.
 pub(super) struct WorkspaceRecord {
-    pub(super) start: WorkspaceManifest,
+    pub(super) start_manifest: WorkspaceManifest,
     pub(super) ignored: IgnoreRules,
     pub(super) originals: Originals,
 }
@@ -35,7 +35,7 @@ impl WorkspaceRecord {
         let (rest, originals) = split(bytes, ORIGINALS_MARK);
         let (start, ignored) = split(rest, RULES_MARK);
         Some(Self {
-            start: WorkspaceManifest::from_bytes(start).ok()?,
+            start_manifest: WorkspaceManifest::from_bytes(start).ok()?,
             ignored: IgnoreRules::from_bytes(ignored)?,
             originals: Originals::recorded(originals),
         })

@@ -52,22 +52,22 @@ pub(super) fn undeclared(verb: &str, found: &[PathBuf], writers: &StepWriters) -
 
 /// Returns a message about undeclared files that were changed: by a step, or, where no text of a step names one of them, by
 /// something beside the run.
-pub(super) fn changed(found: &[PathBuf], writers: &StepWriters) -> String {
-    let message = undeclared("changed", found, writers);
+pub(super) fn changed(paths: &[PathBuf], writers: &StepWriters) -> String {
+    let message = undeclared("changed", paths, writers);
     let is_open = |path: &PathBuf| !is_of_git(path) && !writers.is_control(path) && !writers.is_named(path);
-    if !found.iter().any(is_open) {
+    if !paths.iter().any(is_open) {
         return message;
     }
-    let is_vague = found.iter().any(|path| is_open(path) && writers.has_vague_grant(path));
+    let is_vague = paths.iter().any(|path| is_open(path) && writers.has_vague_grant(path));
     let grants = if is_vague { format!("; {REMEDY_OF_GRANTS}") } else { String::new() };
     format!("{message}; {REMEDY_OF_OTHERS}{grants}")
 }
 
 /// Returns a remark for a verdict that is no pass: which files the check did not see as the work left them. `has_git_moved`:
 /// git's folders outside of the workspace are not as it saw them.
-pub(super) fn remark(sight: &WorkspaceSnapshot, writers: &StepWriters, has_git_moved: bool) -> String {
+pub(super) fn remark(snapshot: &WorkspaceSnapshot, writers: &StepWriters, has_git_moved: bool) -> String {
     let mut remark = String::new();
-    let hidden: Vec<PathBuf> = sight.hidden.iter().filter(|path| !is_of_git(path)).cloned().collect();
+    let hidden: Vec<PathBuf> = snapshot.hidden.iter().filter(|path| !is_of_git(path)).cloned().collect();
     if !hidden.is_empty() {
         let paths = paths_summary(&hidden);
         remark += &format!(
@@ -75,7 +75,7 @@ pub(super) fn remark(sight: &WorkspaceSnapshot, writers: &StepWriters, has_git_m
             remedy_of(&hidden, writers)
         );
     }
-    let restored: Vec<PathBuf> = sight.restored.iter().filter(|path| !is_of_git(path)).cloned().collect();
+    let restored: Vec<PathBuf> = snapshot.restored.iter().filter(|path| !is_of_git(path)).cloned().collect();
     if !restored.is_empty() {
         remark += &format!(
             "; it sees {} as it was when the run began: something changed it since, and no step declares it: {}",
@@ -83,12 +83,12 @@ pub(super) fn remark(sight: &WorkspaceSnapshot, writers: &StepWriters, has_git_m
             remedy_of(&restored, writers)
         );
     }
-    if has_git_moved || sight.originals.iter().any(|kept| is_of_git(&kept.path)) {
+    if has_git_moved || snapshot.originals.iter().any(|kept| is_of_git(&kept.path)) {
         remark += "; git says to it what it said when the run began: what a step commits, a check sees if the step has \
             `writes: [\".git/**\"]`";
     }
-    if !sight.copies.is_empty() {
-        let kept: Vec<PathBuf> = sight.copies.iter().map(|copy| copy.path.clone()).collect();
+    if !snapshot.copies.is_empty() {
+        let kept: Vec<PathBuf> = snapshot.copies.iter().map(|copy| copy.path.clone()).collect();
         remark += &format!(
             "; it sees {} as it was when the run began, since the check names it and `writes` does not: if it is what is \
              checked, let the step name it: `{}`",

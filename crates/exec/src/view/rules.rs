@@ -22,8 +22,8 @@ pub(super) struct CheckRules<'a> {
     named: BTreeSet<PathBuf>,
     /// The files of the check it sees as they were when the run began.
     pub(super) own: BTreeSet<PathBuf>,
-    /// The files of the check that a step may change, since they are declared literally.
-    pub(super) given: BTreeSet<PathBuf>,
+    /// The files of the check a step may change, since they are declared literally.
+    pub(super) given_paths: BTreeSet<PathBuf>,
     /// The files of the check that may not have changed, since nothing has their content as it was.
     unchanged: BTreeSet<PathBuf>,
     hidden: &'a [PathBuf],
@@ -35,7 +35,7 @@ impl<'a> CheckRules<'a> {
     /// Creates the rules of a check; `products` are globs of the products of the checked work.
     pub(super) fn new(view: &'a WorkspaceView, check: &Check, products: &[String]) -> Self {
         let named = named::relied_paths(check);
-        let CheckFiles { own, unchanged, given } = view.check_files(&named);
+        let CheckFiles { own, unchanged, given_paths: given } = view.check_files(&named);
         Self {
             declared: &view.declared,
             products: globs(products.iter().map(String::as_str)),
@@ -43,7 +43,7 @@ impl<'a> CheckRules<'a> {
             // A file that the check names was not read for the approval if it did not exist then.
             named: if view.is_bound() { BTreeSet::new() } else { named },
             own,
-            given,
+            given_paths: given,
             unchanged,
             hidden: &[],
             hides_caches: true,

@@ -31,7 +31,7 @@ pub struct WorkspaceView {
     start: Result<Arc<WorkspaceManifest>, String>,
     pub(super) declared: DeclaredProducts,
     /// The files that checks keep as they were.
-    pub(super) kept: KeptFiles,
+    pub(super) kept_files: KeptFiles,
     /// The content of files when the run began.
     pub(super) originals: Originals,
     /// The folder for files as they were, which sandboxes show.
@@ -60,9 +60,9 @@ pub struct WorkspaceSnapshot {
     pub products: Vec<PathBuf>,
     /// The files the check sees as they were when the run began.
     pub copies: Vec<KeptCopy>,
-    /// The files of the check that a step has changed, since they are declared literally.
-    pub given: Vec<PathBuf>,
-    /// The files that were changed beside the run, as it sees them: as they were when the run began.
+    /// The files of the check a step has changed, since they are declared literally.
+    pub given_paths: Vec<PathBuf>,
+    /// The files changed beside the run, as it sees them: as they were when the run began.
     pub originals: Vec<KeptCopy>,
     /// The paths of those that are no part of a repository.
     pub restored: Vec<PathBuf>,
@@ -79,8 +79,8 @@ pub(super) struct CheckFiles {
     pub(super) own: BTreeSet<PathBuf>,
     /// The files without a copy: they may not have changed.
     pub(super) unchanged: BTreeSet<PathBuf>,
-    /// The files that git tracks and that are declared literally.
-    pub(super) given: BTreeSet<PathBuf>,
+    /// The tracked files declared literally.
+    pub(super) given_paths: BTreeSet<PathBuf>,
 }
 
 impl WorkspaceView {
@@ -129,7 +129,7 @@ impl WorkspaceView {
         });
         let excluded = ExcludedFiles::new(apart.iter().map(PathBuf::as_path));
         let (start, ignored, originals) = match parts {
-            Ok(record) => (Ok(record.start), record.ignored, record.originals),
+            Ok(record) => (Ok(record.start_manifest), record.ignored, record.originals),
             Err(reason) => (Err(reason), IgnoreRules::default(), Originals::default()),
         };
         let mut view = Self::new(root, excluded, plan, params, start);
@@ -188,9 +188,9 @@ impl WorkspaceView {
         let declared = &self.declared;
         let is_product = |path: &Path| declared.has(path) || path.iter().any(|part| part == ".git");
         let rule = LeftoverRule { ended: ended.millis().saturating_mul(1_000_000), is_product: &is_product };
-        let left = Arc::make_mut(start).undo_leftovers(&record.start, &rule);
+        let left = Arc::make_mut(start).undo_leftovers(&record.start_manifest, &rule);
         // Their copies would be of what the run left.
-        self.kept = self.kept.without(&left);
+        self.kept_files = self.kept_files.without(&left);
         self.originals = self.originals.without(&left);
         self
     }
@@ -207,7 +207,7 @@ impl WorkspaceView {
             excluded,
             start: start.map(Arc::new),
             declared: DeclaredProducts::new(plan, params).in_workspace(root),
-            kept: KeptFiles::default(),
+            kept_files: KeptFiles::default(),
             originals: Originals::default(),
             copies: PathBuf::new(),
             writers: StepWriters::of(plan),
@@ -265,7 +265,7 @@ impl WorkspaceView {
     }
 
     /// Returns the new undeclared paths. Fails if an approved file has changed.
-    fn new_undeclared_paths(&self, said: &str) -> Result<Vec<PathBuf>, WorkError> {
+    fn new_undeclared_paths(&self, message: &str) -> Result<Vec<PathBuf>, WorkError> {
         if !self.is_bound {
             return Ok(Vec::new());
         }
@@ -275,7 +275,7 @@ impl WorkspaceView {
             return Ok(difference.new);
         }
         let paths = remedy::paths_summary(&difference.changed);
-        let reason = format!("{said}, not declared: {paths}; {}", remedy::REMEDY_OF_APPROVED);
+        let reason = format!("{message}, not declared: {paths}; {}", remedy::REMEDY_OF_APPROVED);
         Err(WorkError::logical(reason))
     }
 
@@ -295,15 +295,16 @@ impl WorkspaceView {
     /// kept.
     #[must_use]
     pub fn within(&self, plan: &Arc<Plan>, params: &JsonObject, is_known: bool) -> Self {
-        let kept = if is_known { self.kept.clone() } else { self.kept.clone().of_unknown_checks() };
+        let kept =
+            if is_known { self.kept_files.clone() } else { self.kept_files.clone().of_unknown_checks() };
         let writers = self.writers.clone().and(plan);
-        Self { declared: self.declared.with(plan, params), kept, writers, ..self.clone() }
+        Self { declared: self.declared.with(plan, params), kept_files: kept, writers, ..self.clone() }
     }
 
     /// Adds the files that checks keep as they were.
     #[must_use]
-    pub fn with_kept(self, kept: KeptFiles) -> Self {
-        Self { kept, ..self }
+    pub fn with_kept(self, kept_files: KeptFiles) -> Self {
+        Self { kept_files, ..self }
     }
 
     /// Adds the files and folders controlling `wf`: no grant of a folder above them covers them.
@@ -324,10 +325,10 @@ impl WorkspaceView {
             return files;
         };
         for path in named.iter().filter(|path| start.has_file(path) && self.declared.has(path)) {
-            let list = match (self.declared.names(path), self.kept.has(path)) {
-                (true, true) => &mut files.given,
+            let list = match (self.declared.names(path), self.kept_files.has(path)) {
+                (true, true) => &mut files.given_paths,
                 (false, true) => &mut files.own,
-                (false, false) if self.kept.covers(path) => &mut files.unchanged,
+                (false, false) if self.kept_files.covers(path) => &mut files.unchanged,
                 _ => continue,
             };
             list.insert(path.clone());
@@ -360,7 +361,7 @@ impl WorkspaceView {
         let baseline = Baseline {
             manifest: Sha256Digest::of_bytes(&bytes),
             entries: start.map(|start| start.count()).unwrap_or_default(),
-            kept: self.kept.files(),
+            kept: self.kept_files.files(),
         };
         (bytes, baseline)
     }

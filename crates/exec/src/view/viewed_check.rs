@@ -81,13 +81,13 @@ impl ViewedCheck {
     /// of it, and the ground on which the check sees only what it may.
     pub async fn inspect_workspace(
         &self,
-        ground: &CheckEnvironment,
+        environment: &CheckEnvironment,
         is_disturbed: bool,
     ) -> Result<(Option<WorkspaceSnapshot>, CheckEnvironment), WorkError> {
-        if self.workspace_view.is_open || ground.sandboxes.is_none() {
+        if self.workspace_view.is_open || environment.sandboxes.is_none() {
             let look = |at: &Self| at.workspace_view.inspect_unconfined(&at.check, &at.products);
             self.apart(look).await?;
-            return Ok((None, ground.clone()));
+            return Ok((None, environment.clone()));
         }
         let sight = self.apart(move |at| {
             let around = at.workspace_view.inspect(&at.check, &at.products, is_disturbed)?;
@@ -100,10 +100,11 @@ impl ViewedCheck {
         });
         let sight = sight.await?;
         let whiteouts = sight.hidden.iter().chain(&sight.caches).cloned().collect();
-        let copies = ground.copies.iter().chain(&sight.copies).chain(&sight.originals).cloned().collect();
-        let sandboxes = ground.sandboxes.as_ref();
+        let copies =
+            environment.copies.iter().chain(&sight.copies).chain(&sight.originals).cloned().collect();
+        let sandboxes = environment.sandboxes.as_ref();
         let sandboxes = sandboxes.map(|around| Arc::new(around.with_git_folders(sight.git_folders.clone())));
-        let ground = CheckEnvironment { sandboxes, whiteouts, copies, ..ground.clone() };
+        let ground = CheckEnvironment { sandboxes, whiteouts, copies, ..environment.clone() };
         Ok((Some(sight), ground))
     }
 
@@ -112,11 +113,11 @@ impl ViewedCheck {
     pub fn describe(
         &self,
         verdict: CheckVerdict,
-        sight: Option<&WorkspaceSnapshot>,
+        snapshot: Option<&WorkspaceSnapshot>,
         made: Option<&dyn Fn(&Path) -> bool>,
     ) -> CheckVerdict {
         let is_unbounded = self.workspace_view.shows_little(&self.check);
-        let Some(sight) = sight else {
+        let Some(sight) = snapshot else {
             return CheckVerdict { is_unbounded, ..verdict };
         };
         let changed: Vec<&PathBuf> =
@@ -128,14 +129,14 @@ impl ViewedCheck {
         };
         let foreign =
             ForeignChanges { restored: first_paths(&sight.restored), current: first_paths(&sight.foreign) };
-        let given: Vec<&PathBuf> = sight.given.iter().take(CHANGES_LIMIT).collect();
+        let given_paths: Vec<&PathBuf> = sight.given_paths.iter().take(CHANGES_LIMIT).collect();
         let has_moved = || !sight.git_folders.is_empty() && self.workspace_view.originals.has_git_moved();
         let writers = &self.workspace_view.writers;
         let remark =
             if verdict.passed() { String::new() } else { remedy::remark(sight, writers, has_moved()) };
         CheckVerdict {
             changes: Some(changes),
-            changed_inputs: shown(&given),
+            changed_inputs: shown(&given_paths),
             foreign_changes: (foreign != ForeignChanges::default()).then(|| Box::new(foreign)),
             is_unbounded,
             found: verdict.found + &remark,

@@ -24,7 +24,7 @@ impl WorkspaceView {
         check: &Check,
         products: &[String],
         worktree: &ViewedWorktree,
-        around: WorkspaceSnapshot,
+        outer_snapshot: WorkspaceSnapshot,
     ) -> Result<WorkspaceSnapshot, WorkError> {
         let rules = CheckRules::new(self, check, products);
         let now = manifest(&worktree.folder)?;
@@ -47,10 +47,10 @@ impl WorkspaceView {
             return Err(WorkError::logical(remedy::undeclared("changed", &refused, &self.writers)));
         }
         permitted.sort();
-        let mut sight = self.sight(around.manifest, &rules, permitted)?;
-        sight.hidden = around.hidden.into_iter().chain(found.new).collect();
-        sight.caches = around.caches.into_iter().chain(caches).collect();
-        sight.git_folders = around.git_folders;
+        let mut sight = self.sight(outer_snapshot.manifest, &rules, permitted)?;
+        sight.hidden = outer_snapshot.hidden.into_iter().chain(found.new).collect();
+        sight.caches = outer_snapshot.caches.into_iter().chain(caches).collect();
+        sight.git_folders = outer_snapshot.git_folders;
         sight.worktree = Some(now);
         Ok(sight)
     }

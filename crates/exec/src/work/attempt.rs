@@ -85,8 +85,8 @@ pub struct ProcessOutcome {
     /// The number of output bytes kept in the log.
     pub logged: u64,
     /// The tail of the output, masked; empty on success.
-    #[serde(default, skip_serializing_if = "StreamTails::is_empty")]
-    pub ends: StreamTails,
+    #[serde(rename = "ends", default, skip_serializing_if = "StreamTails::is_empty")]
+    pub tails: StreamTails,
     /// The reported usage if the work failed; on success it is in `output`.
     #[serde(default, skip_serializing_if = "AttemptUsage::is_zero")]
     pub usage: AttemptUsage,
@@ -109,7 +109,7 @@ impl ProcessOutcome {
             exit: exit.into(),
             output: String::new(),
             logged: 0,
-            ends: StreamTails::default(),
+            tails: StreamTails::default(),
             usage: AttemptUsage::default(),
             left: LeftProcesses::default(),
         }
@@ -138,7 +138,7 @@ pub async fn run(job: ProcessJob, hooks: ProcessHooks) -> ProcessOutcome {
                     tell(process.id(), process.start());
                 }
                 let end = supervise(process, limits, hooks.stop, &mut writer).await;
-                (end.exit, end.left)
+                (end.exit, end.left_processes)
             }
             Err(unable) => (unable.into(), Vec::new()),
         }
@@ -167,7 +167,7 @@ pub async fn run(job: ProcessJob, hooks: ProcessHooks) -> ProcessOutcome {
     };
     let (exit, output, written) = conclude(exit, output, writer, &mask);
     ProcessOutcome {
-        ends: if exit.is_success() { StreamTails::default() } else { written.ends },
+        tails: if exit.is_success() { StreamTails::default() } else { written.tails },
         usage: if exit.is_success() { AttemptUsage::default() } else { used },
         exit,
         output,

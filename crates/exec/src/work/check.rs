@@ -54,8 +54,8 @@ pub struct CheckEnvironment {
     pub params: JsonObject,
     /// The sandbox; `None`: unconfined.
     pub sandboxes: Option<Arc<SandboxFactory>>,
-    /// The files of skills that may be executed; `None`: not restricted.
-    pub pins: Option<Arc<PinnedFiles>>,
+    /// The executable files of skills; `None`: not restricted.
+    pub pinned_files: Option<Arc<PinnedFiles>>,
     /// The paths hidden from checks, relative to the workspace.
     pub whiteouts: Vec<PathBuf>,
     /// The files shown to checks as copies.
@@ -89,17 +89,17 @@ pub struct CheckOutcome {
 
 impl RenderedCheck {
     /// Renders a check. Errors are reported by the verdict.
-    pub fn new(check: &Check, ground: &CheckEnvironment, scope: &dyn ExprScope) -> Self {
+    pub fn new(check: &Check, environment: &CheckEnvironment, scope: &dyn ExprScope) -> Self {
         let file = check.expect.tests.as_ref().and_then(|tests| tests.report.as_ref());
-        let reports = file.map(|_| ReportFolder::below(&ground.reports));
-        let mut command = command(check, ground, scope);
+        let reports = file.map(|_| ReportFolder::below(&environment.reports));
+        let mut command = command(check, environment, scope);
         if let (Some(folder), Ok(Some(command))) = (&reports, &mut command) {
             command.env.push((REPORTS_VARIABLE.into(), folder.path().display().to_string()));
             if let Some(sandbox) = &mut command.sandbox {
                 sandbox.reports = Some(folder.path().to_path_buf());
             }
         }
-        Self { check: check.clone(), environment: ground.clone(), command, reports }
+        Self { check: check.clone(), environment: environment.clone(), command, reports }
     }
 
     /// Runs the probe and judges the findings. A check that is told to stop rules `error`.
@@ -117,7 +117,7 @@ impl RenderedCheck {
         let found = judgeable_findings(probed.as_ref(), &files);
         let took = environment.clock.now().since(began).as_millis();
         let duration_ms = u64::try_from(took).unwrap_or(u64::MAX);
-        let rule = |found: &ProbeFindings<'_>| judge(&check.expect, found, &check.classify);
+        let rule = |findings: &ProbeFindings<'_>| judge(&check.expect, findings, &check.classify);
         let judged = discreet(rule, &found, &environment.mask);
         let tests = check.expect.tests.as_ref().map(|tests| {
             let counts = match (&tests.report, &reports) {
@@ -211,7 +211,7 @@ pub(crate) fn judgeable_findings<'a>(
 /// Returns a check's command with all templates rendered.
 pub(crate) fn command(
     check: &Check,
-    ground: &CheckEnvironment,
+    environment: &CheckEnvironment,
     scope: &dyn ExprScope,
 ) -> Result<Option<ProcessCommand>, WorkError> {
     let Some(probe) = &check.probe else {
@@ -219,13 +219,14 @@ pub(crate) fn command(
     };
     let unable = |error: EvalError| WorkError::logical(error.to_string());
     let env: ProcessEnv =
-        environment::of_check(&ground.host, &ground.root, &ground.params, &check.env, scope)
+        environment::of_check(&environment.host, &environment.root, &environment.params, &check.env, scope)
             .map_err(unable)?;
-    let cwd = folder(ground, check.cwd.as_deref())?;
-    let sandbox = ground.sandboxes.as_ref();
+    let cwd = folder(environment, check.cwd.as_deref())?;
+    let sandbox = environment.sandboxes.as_ref();
     let mut command = ProcessCommand {
-        sandbox: sandbox.map(|sandboxes| sandboxes.of_check(check, &ground.whiteouts, &ground.copies)),
-        pins: ground.pins.clone(),
+        sandbox: sandbox
+            .map(|sandboxes| sandboxes.of_check(check, &environment.whiteouts, &environment.copies)),
+        pins: environment.pinned_files.clone(),
         ..ProcessCommand::new(Vec::new(), env, cwd)
     };
     command.argv = match probe {
@@ -236,18 +237,18 @@ pub(crate) fn command(
 }
 
 /// Renders the words of a command.
-pub(super) fn render(words: &[Template], scope: &dyn ExprScope) -> Result<Vec<String>, EvalError> {
-    words.iter().map(|word| word.render(scope)).collect()
+pub(super) fn render(templates: &[Template], scope: &dyn ExprScope) -> Result<Vec<String>, EvalError> {
+    templates.iter().map(|word| word.render(scope)).collect()
 }
 
 /// Resolves a folder below the root; links must not lead out of it. A missing folder is reported
 /// later, on use.
-fn folder(ground: &CheckEnvironment, cwd: Option<&str>) -> Result<PathBuf, WorkError> {
+fn folder(environment: &CheckEnvironment, cwd: Option<&str>) -> Result<PathBuf, WorkError> {
     let Some(cwd) = cwd else {
-        return Ok(ground.root.clone());
+        return Ok(environment.root.clone());
     };
-    match ConfinedDir::open(ground.folder()).and_then(|root| root.find(Path::new(cwd))) {
-        Ok(_) | Err(PathLookupError::Absent) => Ok(ground.root.join(cwd)),
+    match ConfinedDir::open(environment.folder()).and_then(|root| root.find(Path::new(cwd))) {
+        Ok(_) | Err(PathLookupError::Absent) => Ok(environment.root.join(cwd)),
         Err(missed) => Err(missed.unable(Path::new(cwd))),
     }
 }
@@ -256,15 +257,18 @@ fn folder(ground: &CheckEnvironment, cwd: Option<&str>) -> Result<PathBuf, WorkE
 /// masked before that: half a secret would not be recognised.
 pub(crate) fn discreet(
     judge: impl Fn(&ProbeFindings<'_>) -> CriterionJudgement,
-    found: &ProbeFindings<'_>,
+    findings: &ProbeFindings<'_>,
     mask: &SecretMask,
 ) -> CriterionJudgement {
-    let judged = judge(found);
+    let judged = judge(findings);
     if mask.is_empty() {
         return judged;
     }
-    let shown =
-        ProbeFindings { stdout: &masked(found.stdout, mask), stderr: &masked(found.stderr, mask), ..*found };
+    let shown = ProbeFindings {
+        stdout: &masked(findings.stdout, mask),
+        stderr: &masked(findings.stderr, mask),
+        ..*findings
+    };
     let masked = judge(&shown);
     let reason = match judged.ruling {
         CheckRuling::Pass => "",

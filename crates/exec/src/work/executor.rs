@@ -51,7 +51,7 @@ impl ProcessExecutor {
     /// Runs the work of an attempt.
     pub async fn run(
         &self,
-        task: RunAttempt,
+        attempt: RunAttempt,
         job: ProcessJob,
         hooks: JobHooks,
     ) -> Result<ProcessOutcome, SupervisorLost> {
@@ -67,7 +67,7 @@ impl ProcessExecutor {
                 };
                 Ok(attempt::run(job, process_hooks).await)
             }
-            Self::Supervised(supervisor) => supervisor.run(task, job, hooks).await,
+            Self::Supervised(supervisor) => supervisor.run(attempt, job, hooks).await,
         }
     }
 

@@ -19,15 +19,15 @@ use crate::files::{findings::Finding, inside::place_inside};
 pub struct Checkout {
     root: PathBuf,
     /// Its files, as far as known.
-    known: BTreeMap<String, KnownFile>,
-    /// The last change that it has.
+    known_files: BTreeMap<String, KnownFile>,
+    /// The last change it has.
     applied: Option<Sha256Digest>,
     /// Its name: no other copy of any host has it.
     name: String,
     /// Its last finding, as it is sent.
     last: Option<Parcel>,
     /// The next finding, so far.
-    next: Finding,
+    next_finding: Finding,
     /// The number of the last look that saw all files.
     looked: u64,
     /// The number of the looks at its files, shared with those who do not hold it.
@@ -64,11 +64,11 @@ impl Checkout {
         fs::create_dir_all(root).map_err(|cause| unable(root, cause))?;
         let mut checkout = Self {
             root: root.to_owned(),
-            known: BTreeMap::new(),
+            known_files: BTreeMap::new(),
             applied: None,
             name,
             last: None,
-            next: Finding { number: 1, ..Finding::default() },
+            next_finding: Finding { number: 1, ..Finding::default() },
             looked: 0,
             looks: Looks::default(),
         };
@@ -87,9 +87,9 @@ impl Checkout {
         &self.name
     }
 
-    /// Makes the changes that it lacks.
-    pub async fn update(&mut self, to: &TreeRef, objects: &Objects) -> Result<(), ObjectError> {
-        let (mut next, mut lacking) = (to.last, Vec::new());
+    /// Makes the changes it lacks.
+    pub async fn update(&mut self, tree: &TreeRef, objects: &Objects) -> Result<(), ObjectError> {
+        let (mut next, mut lacking) = (tree.last, Vec::new());
         while let Some(digest) = next
             && next != self.applied
         {
@@ -109,7 +109,7 @@ impl Checkout {
                 self.write(&path, after, objects).await?;
             }
         }
-        self.applied = to.last;
+        self.applied = tree.last;
         Ok(())
     }
 
@@ -120,13 +120,13 @@ impl Checkout {
         entry: Option<TreeEntry>,
         objects: &Objects,
     ) -> Result<(), ObjectError> {
-        if self.known.get(path).map(|known| &known.entry) == entry.as_ref() {
+        if self.known_files.get(path).map(|known| &known.entry) == entry.as_ref() {
             return Ok(());
         }
         let place = place_inside(&self.root, path)?;
         self.find_before_write(path, &place, objects).await?;
         let Some(entry) = entry else {
-            self.known.remove(path);
+            self.known_files.remove(path);
             return remove(&place);
         };
         let content = match &entry {
@@ -136,7 +136,7 @@ impl Checkout {
         let written = place_entry(&place, &entry, content.as_deref().map(Vec::as_slice));
         let stamp = written.and_then(|()| fs::symlink_metadata(&place)).map(|meta| Stamp::of(&meta));
         let stamp = stamp.map_err(|cause| unable(&place, cause))?;
-        self.known.insert(path.to_owned(), KnownFile { entry, stamp, seen: 0 });
+        self.known_files.insert(path.to_owned(), KnownFile { entry, stamp, seen: 0 });
         Ok(())
     }
 
@@ -149,11 +149,11 @@ impl Checkout {
         objects: &Objects,
     ) -> Result<(), ObjectError> {
         let stamp = fs::symlink_metadata(place).ok().map(|meta| Stamp::of(&meta));
-        if stamp == self.known.get(path).map(|known| known.stamp) {
+        if stamp == self.known_files.get(path).map(|known| known.stamp) {
             return Ok(());
         }
         let (before, after) =
-            (self.known.get(path).map(|known| known.entry.clone()), store_entry(place, objects).await?);
+            (self.known_files.get(path).map(|known| known.entry.clone()), store_entry(place, objects).await?);
         if before == after {
             return Ok(());
         }
@@ -170,7 +170,7 @@ impl Checkout {
         files: Vec<RunFile>,
         objects: &Objects,
     ) -> Result<Option<Parcel>, ObjectError> {
-        self.next.files.extend(files);
+        self.next_finding.files.extend(files);
         if self.looked <= ended_after {
             let number = self.looks.0.fetch_add(1, Ordering::SeqCst) + 1;
             self.look(number, objects).await?;
@@ -182,21 +182,22 @@ impl Checkout {
 
     /// Stores the next finding, if there is something in it.
     async fn seal(&mut self, objects: &Objects) -> Result<(), ObjectError> {
-        if self.next.change.is_empty() && self.next.files.is_empty() {
+        if self.next_finding.change.is_empty() && self.next_finding.files.is_empty() {
             return Ok(());
         }
         // Those that follow refer to it, so it is stored even if it is small enough to be sent.
-        let digest = objects.put_json(&self.next).await?;
-        self.last = Some(Parcel::of_stored(&self.next, digest));
-        self.next = Finding { before: Some(digest), number: self.next.number + 1, ..Finding::default() };
+        let digest = objects.put_json(&self.next_finding).await?;
+        self.last = Some(Parcel::of_stored(&self.next_finding, digest));
+        self.next_finding =
+            Finding { before: Some(digest), number: self.next_finding.number + 1, ..Finding::default() };
         Ok(())
     }
 
     /// Adds a difference to the next finding.
     fn note(&mut self, path: String, change: PathChange) {
         // What a look found that failed belongs to the work before that look.
-        self.next.look = self.looked + 1;
-        match self.next.change.0.entry(path) {
+        self.next_finding.look = self.looked + 1;
+        match self.next_finding.change.0.entry(path) {
             Entry::Occupied(mut known) => known.get_mut().after = change.after,
             Entry::Vacant(place) => drop(place.insert(change)),
         }
@@ -207,7 +208,7 @@ impl Checkout {
         let mut touched = Vec::new();
         for file in walk(&self.root, &[]) {
             let (path, stamp) = file?;
-            let known = self.known.get_mut(&path);
+            let known = self.known_files.get_mut(&path);
             let is_as_known = known.is_some_and(|known| {
                 known.seen = number;
                 known.stamp == stamp
@@ -216,7 +217,7 @@ impl Checkout {
                 touched.push((path, stamp));
             }
         }
-        let gone: Vec<_> = self.known.extract_if(.., |_, known| known.seen != number).collect();
+        let gone: Vec<_> = self.known_files.extract_if(.., |_, known| known.seen != number).collect();
         for (path, known) in gone {
             self.note(path, PathChange { before: Some(known.entry), after: None });
         }
@@ -224,7 +225,7 @@ impl Checkout {
             // It may be gone by now: then it is no difference of this work, or the next look finds it.
             let Some(entry) = store_entry(&self.root.join(&path), objects).await? else { continue };
             let known = KnownFile { entry: entry.clone(), stamp, seen: number };
-            let before = self.known.insert(path.clone(), known).map(|known| known.entry);
+            let before = self.known_files.insert(path.clone(), known).map(|known| known.entry);
             if before.as_ref() != Some(&entry) {
                 self.note(path, PathChange { before, after: Some(entry) });
             }

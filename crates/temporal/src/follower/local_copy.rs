@@ -23,12 +23,12 @@ pub(crate) struct LocalCopy {
     /// The number of events the command has.
     recorded: u64,
     /// The log as far as its additions were passed on.
-    added: LogRef,
-    /// The number of events that were read. All are read once, since a later one may be of a run that began before.
+    added_log: LogRef,
+    /// The number of events read. All are read once, since a later one may be of a run that began before.
     count: u64,
     /// The runs of the log, as far as it was read.
-    known: BTreeSet<RunId>,
-    /// The nested runs under way that the command has not heard of.
+    known_runs: BTreeSet<RunId>,
+    /// The nested runs under way the command has not heard of.
     nested: BTreeMap<RunId, Box<NestedRun>>,
     root: PathBuf,
     /// The folder of all runs.
@@ -37,8 +37,8 @@ pub(crate) struct LocalCopy {
     objects: Objects,
     /// The files of the runs it has: each path with its content.
     files: BTreeMap<String, Sha256Digest>,
-    /// The waits for locks that were told.
-    waits: Vec<LockClaim>,
+    /// The reported waits for locks.
+    lock_claims: Vec<LockClaim>,
 }
 
 /// Returns the files of a state.
@@ -52,16 +52,16 @@ impl LocalCopy {
         Self {
             run: run.run.clone(),
             recorded: run.recorded.max(run.opening.len() as u64),
-            added: LogRef::default(),
+            added_log: LogRef::default(),
             count: 0,
-            known: BTreeSet::from([run.run.clone()]),
+            known_runs: BTreeSet::from([run.run.clone()]),
             nested: BTreeMap::new(),
             root: run.root.clone(),
             folder: state.runs(),
             blobs,
             objects,
             files: BTreeMap::new(),
-            waits: Vec::new(),
+            lock_claims: Vec::new(),
         }
     }
 
@@ -79,7 +79,7 @@ impl LocalCopy {
             }
         }
         let mut stories = stories(since.entries, &self.run);
-        self.known.extend(stories.iter().map(|story| story.run.clone()));
+        self.known_runs.extend(stories.iter().map(|story| story.run.clone()));
         self.take_files(since.files).await?;
         // The last event may be the end of the run, after which nothing is recorded.
         let last = stories.last_mut().and_then(|story| Some((story.run.clone(), story.events.pop()?)));
@@ -100,12 +100,12 @@ impl LocalCopy {
 
     /// Passes on the additions to the state that are new: those that are stored, and at the end of the run also the others.
     async fn pass_on_additions(&mut self, news: &RunNews) -> Result<(), FollowError> {
-        let pages = pages_since(&self.objects, news.log, self.added).await?;
-        self.added = news.log;
+        let pages = pages_since(&self.objects, news.log, self.added_log).await?;
+        self.added_log = news.log;
         let mut additions: Vec<StateAddition> = pages.into_iter().flat_map(|page| page.additions).collect();
         if news.outcome.is_some() {
-            let rest: UnstoredLog = news.rest.clone().open(&self.objects).await?;
-            additions.extend(rest.additions);
+            let unstored_log: UnstoredLog = news.rest.clone().open(&self.objects).await?;
+            additions.extend(unstored_log.additions);
         }
         for addition in &additions {
             if let StateAddition::Result(entry) = addition {
@@ -122,7 +122,7 @@ impl LocalCopy {
     async fn take_files(&mut self, mut files: Vec<RunFile>) -> Result<(), ObjectError> {
         let is_known = |file: &RunFile| {
             let run = file.path.split('/').next().unwrap_or_default();
-            self.known.contains(&RunId::from_stored(run))
+            self.known_runs.contains(&RunId::from_stored(run))
         };
         files.retain(|file| is_known(file) && self.files.get(&file.path) != Some(&file.digest));
         write_files(&self.folder, &files, &self.objects).await?;
@@ -155,14 +155,14 @@ impl LocalCopy {
     }
 
     /// Tells which tasks have begun to wait for a lock, once for each wait.
-    fn tell_waits(&mut self, waits: Vec<LockClaim>) {
-        for wait in waits.iter().filter(|wait| !self.waits.contains(wait)) {
+    fn tell_waits(&mut self, lock_claims: Vec<LockClaim>) {
+        for wait in lock_claims.iter().filter(|wait| !self.lock_claims.contains(wait)) {
             let LockClaim { task, lock, holder, .. } = wait.clone();
             if let Some(LockTicket { run, place: holder, .. }) = holder {
                 say(&FromBackend::LockHeld { waits: task.run, place: task.place, lock, run, holder });
             }
         }
-        self.waits = waits;
+        self.lock_claims = lock_claims;
     }
 
     /// Tells the command of a nested run, and before that of the one around it.

@@ -45,10 +45,10 @@ impl GoalKeeper {
     pub fn open(order: GoalOrder, plans: &RunPlans, objects: Objects) -> Result<Self, DriverError> {
         let spec: Arc<DeployedGoalSpec> = Arc::new(objects.get_json_now(&order.spec)?);
         require_own_rules(spec.logic_version)?;
-        let stored: Option<GoalProgress> =
+        let progress: Option<GoalProgress> =
             order.progress.map(|digest| objects.get_json_now(&digest)).transpose()?;
         let (driver, account, records, now) =
-            if let Some(GoalProgress { driver, permits, records, now }) = stored {
+            if let Some(GoalProgress { driver, permits, records, now }) = progress {
                 (driver, Some(permits), records, now)
             } else {
                 let GoalDeployment { name, goal, account, .. } = &spec.deployment;

@@ -13,36 +13,36 @@ const PAGE_RECORDS: usize = 128;
 
 /// A growing chain of records.
 pub(crate) struct GoalLog {
-    stored: RecordChain,
-    rest: Vec<StoredRecord>,
+    stored_chain: RecordChain,
+    unstored_records: Vec<StoredRecord>,
     objects: Objects,
 }
 
 impl GoalLog {
-    /// Goes on after what is stored.
-    pub(crate) fn new(stored: RecordChain, objects: Objects) -> Self {
-        Self { stored, rest: Vec::new(), objects }
+    /// Goes on after the stored part.
+    pub(crate) fn new(stored_chain: RecordChain, objects: Objects) -> Self {
+        Self { stored_chain, unstored_records: Vec::new(), objects }
     }
 
     pub(crate) fn add(&mut self, records: Vec<StoredRecord>) -> Result<(), ObjectError> {
-        self.rest.extend(records);
-        if self.rest.len() >= PAGE_RECORDS { self.seal().map(drop) } else { Ok(()) }
+        self.unstored_records.extend(records);
+        if self.unstored_records.len() >= PAGE_RECORDS { self.seal().map(drop) } else { Ok(()) }
     }
 
     /// Stores the rest as a page, and returns all of it.
     pub(crate) fn seal(&mut self) -> Result<RecordChain, ObjectError> {
-        if !self.rest.is_empty() {
-            let records = std::mem::take(&mut self.rest);
-            let count = self.stored.count + records.len() as u64;
-            let page = RecordPage { before: self.stored, records };
-            self.stored = RecordChain { last: Some(self.objects.put_json_now(&page)?), count };
+        if !self.unstored_records.is_empty() {
+            let records = std::mem::take(&mut self.unstored_records);
+            let count = self.stored_chain.count + records.len() as u64;
+            let page = RecordPage { before: self.stored_chain, records };
+            self.stored_chain = RecordChain { last: Some(self.objects.put_json_now(&page)?), count };
         }
-        Ok(self.stored)
+        Ok(self.stored_chain)
     }
 
     /// Returns the records as far as they are stored, and the others.
     pub(crate) fn news(&self) -> GoalNews {
-        GoalNews { stored: self.stored, rest: self.rest.clone() }
+        GoalNews { stored: self.stored_chain, rest: self.unstored_records.clone() }
     }
 }
 

@@ -20,13 +20,13 @@ use crate::run::{plan::RunPlans, progress::DriverError};
 /// The permits, and the stored part of each run with one.
 pub(crate) struct GoalPermits {
     spec: Arc<DeployedGoalSpec>,
-    look: Arc<Plan>,
-    repair: Option<Arc<Plan>>,
+    look_plan: Arc<Plan>,
+    repair_plan: Option<Arc<Plan>>,
     objects: Objects,
     pub(crate) account: PermitAccount,
     pub(crate) now: Moment,
     /// The reason why a run could not be stored, which is no refusal: it is tried again.
-    failure: Option<ObjectError>,
+    error: Option<ObjectError>,
 }
 
 impl GoalPermits {
@@ -47,19 +47,27 @@ impl GoalPermits {
             tree: spec.tree,
             open: BTreeMap::new(),
         });
-        Ok(Self { spec, look, repair, objects, account, now: Moment::default(), failure: None })
+        Ok(Self {
+            spec,
+            look_plan: look,
+            repair_plan: repair,
+            objects,
+            account,
+            now: Moment::default(),
+            error: None,
+        })
     }
 
     /// Takes the reason why a run could not be stored.
     pub(crate) fn take_failure(&mut self) -> Result<(), ObjectError> {
-        self.failure.take().map_or(Ok(()), Err)
+        self.error.take().map_or(Ok(()), Err)
     }
 
     /// Returns the part of a run, and its plan.
     fn part(&self, part: ReconciliationPart) -> Option<(&DeployedPart, &Arc<Plan>)> {
         match part {
-            ReconciliationPart::Look => Some((&self.spec.deployment.look, &self.look)),
-            _ => self.spec.deployment.repair.as_ref().zip(self.repair.as_ref()),
+            ReconciliationPart::Look => Some((&self.spec.deployment.look, &self.look_plan)),
+            _ => self.spec.deployment.repair.as_ref().zip(self.repair_plan.as_ref()),
         }
     }
 
@@ -143,7 +151,7 @@ impl RunPermits for GoalPermits {
             }
             Err(error) => {
                 let reason = error.to_string();
-                self.failure.get_or_insert(error);
+                self.error.get_or_insert(error);
                 Err(reason)
             }
         }

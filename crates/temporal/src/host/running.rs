@@ -79,10 +79,10 @@ impl RunningWork {
     }
 
     /// Forgets the earlier attempts of a task, which are over.
-    pub fn forget_before(&self, begun: &RunAttempt) {
-        let RunAttempt { run, attempt } = begun.clone();
+    pub fn forget_before(&self, begun_attempt: &RunAttempt) {
+        let RunAttempt { run, attempt } = begun_attempt.clone();
         let first = RunAttempt { run, attempt: Attempt { attempt: 0, ..attempt } };
-        self.attempts().extract_if(first..begun.clone(), |_, _| true).for_each(drop);
+        self.attempts().extract_if(first..begun_attempt.clone(), |_, _| true).for_each(drop);
     }
 
     /// Forgets the work of an attempt, so it can begin anew.

@@ -173,7 +173,7 @@ impl Sites {
             objects.put_file(&path, &digest).await?;
         }
         let looks = LookSpan { first, last: ended_after + 1 };
-        let FoundFiles { own: files, source } = site.find(run, attempt, looks, objects).await?;
+        let FoundFiles { own_files: files, source } = site.find(run, attempt, looks, objects).await?;
         let inputs = Parcel::pack(&inputs, objects).await?;
         let nested = match nested {
             Some(nested) => Some(Parcel::pack(&nested, objects).await?),
@@ -218,7 +218,7 @@ impl Sites {
             sources: spec.sources,
             params: spec.params,
             session: state.session,
-            past,
+            repeated_run: past,
             approved: spec.approved,
             config: spec.config,
             claim: None,

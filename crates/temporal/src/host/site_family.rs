@@ -15,7 +15,7 @@ use crate::run::log::{event_files, pages_since, stories};
 
 /// The copies, and how far they are.
 pub(crate) struct SiteFamily {
-    runs: RunFamily,
+    family: RunFamily,
     /// The log as far as they have it.
     log: LogRef,
 }
@@ -27,24 +27,24 @@ pub(crate) struct StoredFile {
 }
 
 impl SiteFamily {
-    /// Takes the copy of a run that has no event yet.
-    pub(crate) fn new(runs: RunFamily) -> Self {
-        Self { runs, log: LogRef::default() }
+    /// Takes the copy of a run without event yet.
+    pub(crate) fn new(family: RunFamily) -> Self {
+        Self { family, log: LogRef::default() }
     }
 
     pub(crate) fn outermost(&self) -> &RunId {
-        self.runs.outermost().id()
+        self.family.outermost().id()
     }
 
     /// Returns the copy of a run.
     pub(crate) fn replica(&self, run: &RunId) -> Result<&RunReplica, WorkerError> {
-        let found = self.runs.replica(run);
+        let found = self.family.replica(run);
         found.ok_or_else(|| WorkerError::Run(format!("run {} is not under way here", run.short())))
     }
 
     /// Begins a nested run, in the workspace as it is here.
     pub(crate) fn begin_nested(&mut self, nested: NestedRun) -> Result<NestedRunBeginning, WorkerError> {
-        self.runs.open_nested(&nested)?;
+        self.family.open_nested(&nested)?;
         let input = self.replica(&nested.id())?.begin()?;
         Ok(NestedRunBeginning { nested, input })
     }
@@ -64,13 +64,13 @@ impl SiteFamily {
             entries.drain(..known.min(entries.len()));
             for story in stories(entries, self.outermost()) {
                 if let Some(nested) = &story.nested {
-                    self.runs.open_nested(nested)?;
+                    self.family.open_nested(nested)?;
                 }
                 for event in &story.events {
                     self.prepare(&story.run, event, session, objects).await?;
                 }
                 let count = story.events.len() as u64;
-                self.runs.extend(&story.run, story.events).await?;
+                self.family.extend(&story.run, story.events).await?;
                 self.log.count += count;
             }
         }
@@ -85,9 +85,9 @@ impl SiteFamily {
     async fn take_over(&self, addition: StateAddition) -> Result<(), WorkerError> {
         let run = match &addition {
             StateAddition::Lookup(lookup) => &lookup.run,
-            _ => self.runs.outermost().id(),
+            _ => self.family.outermost().id(),
         };
-        match self.runs.replica(run) {
+        match self.family.replica(run) {
             Some(replica) => Ok(replica.take_over(addition).await?),
             None => Ok(()),
         }

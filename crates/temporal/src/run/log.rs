@@ -14,67 +14,67 @@ const PAGE_EVENTS: usize = 256;
 
 /// A growing log.
 pub(crate) struct FamilyLog {
-    stored: LogRef,
+    stored_log: LogRef,
     /// The log as far as all work relies on it. What only some work needs is not copied to every host.
-    basis: LogRef,
-    rest: UnstoredLog,
+    basis_log: LogRef,
+    unstored_log: UnstoredLog,
     objects: Objects,
 }
 
 impl FamilyLog {
-    /// Goes on after what is stored.
-    pub(crate) fn new(stored: LogRef, objects: Objects) -> Self {
-        Self { stored, basis: stored, rest: UnstoredLog::default(), objects }
+    /// Goes on after the stored part.
+    pub(crate) fn new(stored_log: LogRef, objects: Objects) -> Self {
+        Self { stored_log, basis_log: stored_log, unstored_log: UnstoredLog::default(), objects }
     }
 
     /// Adds events.
     pub(crate) fn add(&mut self, entries: impl IntoIterator<Item = LogEntry>) -> Result<(), ObjectError> {
-        self.rest.entries.extend(entries);
-        if self.rest.entries.len() >= PAGE_EVENTS { self.seal().map(drop) } else { Ok(()) }
+        self.unstored_log.entries.extend(entries);
+        if self.unstored_log.entries.len() >= PAGE_EVENTS { self.seal().map(drop) } else { Ok(()) }
     }
 
     /// Adds files of runs, in the place of earlier ones.
     pub(crate) fn note_files(&mut self, files: Vec<RunFile>) {
         for file in files {
-            self.rest.files.retain(|known| known.path != file.path);
-            self.rest.files.push(file);
+            self.unstored_log.files.retain(|known| known.path != file.path);
+            self.unstored_log.files.push(file);
         }
     }
 
     /// Adds additions to the state, which come before the events following from them.
     pub(crate) fn note_additions(&mut self, additions: Vec<StateAddition>) {
-        self.rest.additions.extend(additions);
+        self.unstored_log.additions.extend(additions);
     }
 
     /// Stores the rest as a page, and returns all of it.
     pub(crate) fn seal(&mut self) -> Result<LogRef, ObjectError> {
-        let UnstoredLog { entries, files, additions } = std::mem::take(&mut self.rest);
+        let UnstoredLog { entries, files, additions } = std::mem::take(&mut self.unstored_log);
         if !entries.is_empty() || !files.is_empty() || !additions.is_empty() {
-            let count = self.stored.count + entries.len() as u64;
-            let page = LogPage { before: self.stored, entries, files, additions };
-            self.stored = LogRef { last: Some(self.objects.put_json_now(&page)?), count };
+            let count = self.stored_log.count + entries.len() as u64;
+            let page = LogPage { before: self.stored_log, entries, files, additions };
+            self.stored_log = LogRef { last: Some(self.objects.put_json_now(&page)?), count };
         }
-        Ok(self.stored)
+        Ok(self.stored_log)
     }
 
     /// Stores the rest, and lets all work rely on it.
     pub(crate) fn make_basis(&mut self) -> Result<(), ObjectError> {
-        self.basis = self.seal()?;
+        self.basis_log = self.seal()?;
         Ok(())
     }
 
     /// Returns the log as far as all work relies on it.
     pub(crate) fn basis(&self) -> LogRef {
-        self.basis
+        self.basis_log
     }
 
     /// Returns the log as far as it is stored.
     pub(crate) fn stored(&self) -> LogRef {
-        self.stored
+        self.stored_log
     }
 
     pub(crate) fn rest(&self) -> Result<Parcel, ObjectError> {
-        Parcel::pack_now(&self.rest, &self.objects)
+        Parcel::pack_now(&self.unstored_log, &self.objects)
     }
 }
 
@@ -108,12 +108,12 @@ pub(crate) async fn log_since(
 pub(crate) async fn pages_since(
     objects: &Objects,
     log: LogRef,
-    known: LogRef,
+    known_log: LogRef,
 ) -> Result<Vec<LogPage>, ObjectError> {
     let (mut pages, mut next) = (Vec::new(), log);
     while let Some(digest) = next.last
-        && next.last != known.last
-        && next.count >= known.count
+        && next.last != known_log.last
+        && next.count >= known_log.count
     {
         let page: LogPage = objects.get_json(&digest).await?;
         next = page.before;
@@ -130,16 +130,16 @@ pub(crate) async fn news_since(
     count: u64,
 ) -> Result<UnstoredLog, ObjectError> {
     let mut since = log_since(objects, news.log, count).await?;
-    let rest: UnstoredLog = news.rest.clone().open(objects).await?;
+    let unstored_log: UnstoredLog = news.rest.clone().open(objects).await?;
     let known = usize::try_from(count.saturating_sub(news.log.count)).unwrap_or(usize::MAX);
-    since.entries.extend(rest.entries.into_iter().skip(known));
-    since.files.extend(rest.files);
+    since.entries.extend(unstored_log.entries.into_iter().skip(known));
+    since.files.extend(unstored_log.files);
     Ok(since)
 }
 
-/// Returns the stored files that an event names.
-pub(crate) fn event_files(fact: &EventKind) -> Vec<Sha256Digest> {
-    let files = match fact {
+/// Returns the stored files an event names.
+pub(crate) fn event_files(kind: &EventKind) -> Vec<Sha256Digest> {
+    let files = match kind {
         EventKind::AttemptEnded { artifacts, .. } => artifacts,
         EventKind::EvidenceTaken { files, .. } => files,
         EventKind::CacheHit { found, .. } => &found.artifacts,

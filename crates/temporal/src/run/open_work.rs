@@ -152,10 +152,10 @@ pub(crate) fn step_named<'m>(machine: &'m Machine, name: &Name) -> Option<&'m St
     Some(plan.step(plan.find(name.as_str())?))
 }
 
-/// True if work that begins later is done otherwise: by another way of its step, with what was verified or learned.
-pub(crate) fn changes_work(fact: &EventKind) -> bool {
+/// True if work beginning later is done otherwise: by another way of its step, with what was verified or learned.
+pub(crate) fn changes_work(kind: &EventKind) -> bool {
     matches!(
-        fact,
+        kind,
         EventKind::RoundCompleted(_)
             | EventKind::MemoryApplied { .. }
             | EventKind::EvidenceTaken { .. }

@@ -63,11 +63,16 @@ impl RunPlans {
     }
 }
 
-/// Reads a plan that a run made, as the envelope of its step lets it run; `None`: the text is none.
-pub fn generated_plan(spec: &RunSpec, outer: &Plan, made: &GeneratedPlan, text: &str) -> Option<Arc<Plan>> {
+/// Reads a plan a run made, as the envelope of its step lets it run; `None`: the text is none.
+pub fn generated_plan(
+    spec: &RunSpec,
+    outer_plan: &Plan,
+    generated: &GeneratedPlan,
+    text: &str,
+) -> Option<Arc<Plan>> {
     let reader = SnapshotReader::recorded(files(spec), RunOptions::recorded(&spec.config));
-    let plan = reader.read_plan(&made.path, text).ok()?;
-    envelope::bounded(&made.envelope, outer, &plan).ok()
+    let plan = reader.read_plan(&generated.path, text).ok()?;
+    envelope::bounded(&generated.envelope, outer_plan, &plan).ok()
 }
 
 /// Returns the texts a run was started with, as files.

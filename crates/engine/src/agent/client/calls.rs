@@ -22,17 +22,17 @@ pub(super) struct CallQueue {
 }
 
 impl ClientCalls for CallQueue {
-    fn call(&self, asked: ClientRequest) -> ClientCallFuture<'_> {
+    fn call(&self, client_request: ClientRequest) -> ClientCallFuture<'_> {
         Box::pin(async move {
-            if asked.model != self.model.name.as_str() {
+            if client_request.model != self.model.name.as_str() {
                 return Err(refuse(format!(
                     "this step works with the model `{}`, and `{}` is not available to it",
-                    self.model.name, asked.model
+                    self.model.name, client_request.model
                 )));
             }
-            let mut request = asked.request;
+            let mut request = client_request.request;
             let most = self.model.max_output;
-            request.max_output = asked.max_output.unwrap_or(most).min(most);
+            request.max_output = client_request.max_output.unwrap_or(most).min(most);
             let (reply, answer) = oneshot::channel();
             let over = || refuse("the attempt is over".to_owned());
             self.queue.send(PendingCall { request, reply }).await.map_err(|_| over())?;

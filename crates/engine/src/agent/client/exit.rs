@@ -34,7 +34,7 @@ pub(super) fn exit_of(end: &ClientEnd, contract: ClientContract<'_>) -> ClientEx
         named => named.to_string(),
     };
     let without = |exit| ClientExit { exit, answer: None, mistake: None };
-    let answer = match (end.output.answer(), &end.process.exit) {
+    let answer = match (end.output.answer(), &end.end.exit) {
         (_, exit @ (WorkExit::Cancelled | WorkExit::TimedOut)) => return without(exit.clone()),
         (ClientAnswer::Error(reason), _) => {
             let reason = format!("{program} reported an error: {reason}");
@@ -78,14 +78,14 @@ mod tests {
         for line in lines {
             output.take(line);
         }
-        let process = DialogueEnd { exit, ends: StreamTails::default() };
+        let process = DialogueEnd { exit, tails: StreamTails::default() };
         let contract = ClientContract {
             engine: AgentEngine::Command,
             outputs: &[],
             error_class: FailureClass::Environmental,
             repairs: false,
         };
-        let ended = exit_of(&ClientEnd { process, output }, contract);
+        let ended = exit_of(&ClientEnd { end: process, output }, contract);
         (ended.exit, ended.answer)
     }
 

@@ -44,7 +44,7 @@ pub(super) struct ClientProcess {
 
 /// The end of a program that worked as an agent.
 pub(super) struct ClientEnd {
-    pub(super) process: DialogueEnd,
+    pub(super) end: DialogueEnd,
     pub(super) output: ClientOutput,
 }
 
@@ -93,7 +93,7 @@ impl ClientProcess {
             };
             let followed = async { tokio::join!(process, talk).0 };
             tokio::select! {
-                process = followed => ClientEnd { process, output },
+                end = followed => ClientEnd { end, output },
                 // A port that cannot be served leaves the program without a model, which it reports.
                 never = port.serve(token, calls) => match never {},
             }
@@ -111,8 +111,8 @@ impl ClientProcess {
     }
 
     /// Tells the program to end.
-    pub(super) fn stop(&self, degree: StopLevel) {
-        self.stop.send_if_modified(|now| std::mem::replace(now, degree.max(*now)) < degree);
+    pub(super) fn stop(&self, level: StopLevel) {
+        self.stop.send_if_modified(|now| std::mem::replace(now, level.max(*now)) < level);
     }
 
     /// Ends the program, and waits until nothing of it is left.
@@ -126,7 +126,7 @@ impl ClientSession {
     /// Returns the instructions, and the mistake to repair.
     fn prompt(&self, session: &AgentSession) -> Result<String, WorkError> {
         let prompt = self.instructions.prompt();
-        let Some(InvalidAnswer { mistake, answer }) = &self.repairs else {
+        let Some(InvalidAnswer { mistake, answer }) = &self.invalid_answer else {
             return Ok(prompt);
         };
         let answer: Option<String> = answer.as_ref().map(|digest| session.bodies.get(digest)).transpose()?;
@@ -151,7 +151,7 @@ impl ClientSession {
             token: token.expose(),
             prompt: &prompt,
             answer_schema: self.instructions.answer_schema.as_ref(),
-            repairs: self.repairs.as_ref().map(|invalid| invalid.mistake.as_str()),
+            repairs: self.invalid_answer.as_ref().map(|invalid| invalid.mistake.as_str()),
         };
         let ClientCommand { argv, env, input } = launch.command(std::mem::take(&mut command.env));
         (command.argv, command.env) = (argv, env);

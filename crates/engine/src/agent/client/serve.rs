@@ -24,8 +24,8 @@ pub(crate) struct ClientTurn {
     /// The number of its last call.
     pub(crate) call: u32,
     pub(crate) refusals: Refusals,
-    /// The answer that it is begun again to repair.
-    pub(crate) repairs: Option<InvalidAnswer>,
+    /// The answer it is begun again to repair.
+    pub(crate) invalid_answer: Option<InvalidAnswer>,
 }
 
 /// An event a program's turn ends with.
@@ -47,9 +47,9 @@ pub(crate) async fn serve_client(
     dialogue.release(&mut client, &turn.refusals);
     client.replied = run.session.clock.now();
     if client.process.is_none() {
-        if let Some(invalid) = &turn.repairs {
+        if let Some(invalid) = &turn.invalid_answer {
             dialogue.log_note(&format!("[asked to repair the answer] {}", invalid.mistake));
-            if client.repairs.is_none() {
+            if client.invalid_answer.is_none() {
                 client.begin_repair(invalid);
                 (dialogue.reply, dialogue.failure) = (None, None);
             }
@@ -90,7 +90,7 @@ pub(crate) async fn serve_client(
                 };
                 client.last_request = Some(digest);
                 dialogue.begin_request(request);
-                client.waiting = Some(pending);
+                client.pending_call = Some(pending);
                 return Ok(Some(InputKind::ClientCalled { attempt: turn.attempt, call, tools }));
             }
         }
@@ -117,7 +117,7 @@ impl AgentDialogue {
         for reason in refusals.values() {
             self.log_note(&format!("[refused] {reason}"));
         }
-        let Some(waiting) = client.waiting.take() else {
+        let Some(waiting) = client.pending_call.take() else {
             return;
         };
         let answer = match (&self.reply, &self.failure) {
@@ -143,11 +143,16 @@ impl AgentDialogue {
 }
 
 impl AgentSession {
-    /// Gives a program that begins anew the recorded reply to a request.
-    fn answer_from_log(&self, dialogue: &mut AgentDialogue, pending: PendingCall, recorded: &ClientReply) {
+    /// Gives a program beginning anew the recorded reply to a request.
+    fn answer_from_log(
+        &self,
+        dialogue: &mut AgentDialogue,
+        pending: PendingCall,
+        recorded_reply: &ClientReply,
+    ) {
         dialogue.log_note("[answered from the log]");
-        let reply: Result<ModelReply, _> = self.bodies.get(&recorded.reply);
-        let reply = reply.map(|reply| reply.without(&recorded.refusals));
+        let reply: Result<ModelReply, _> = self.bodies.get(&recorded_reply.reply);
+        let reply = reply.map(|reply| reply.without(&recorded_reply.refusals));
         let _ = pending.reply.send(reply.map_err(|unable| refuse(unable.reason)));
     }
 
@@ -201,11 +206,11 @@ impl AgentSession {
             engine: client.engine,
             outputs: &self.outputs,
             error_class: class,
-            repairs: client.repairs.is_some(),
+            repairs: client.invalid_answer.is_some(),
         };
         let ClientExit { exit, answer, mistake } = exit_of(&end, contract);
         if !exit.is_success() {
-            mask.text(&end.process.ends.err).lines().for_each(|line| dialogue.log_note(line));
+            mask.text(&end.end.tails.err).lines().for_each(|line| dialogue.log_note(line));
         }
         let answer = match answer {
             Some(answer) => {

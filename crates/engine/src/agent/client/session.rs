@@ -26,16 +26,16 @@ pub(in crate::agent) struct ClientSession {
     pub(super) instructions: ModelRequest,
     pub(super) queue: mpsc::Sender<PendingCall>,
     pub(super) calls: mpsc::Receiver<PendingCall>,
-    /// The request whose model call is under way.
-    pub(super) waiting: Option<PendingCall>,
-    /// The replies that are recorded, for a program that begins anew after a crash. Each is given once.
-    pub(super) recorded: Vec<ClientReply>,
+    /// The request of the model call under way.
+    pub(super) pending_call: Option<PendingCall>,
+    /// The replies that are recorded, for a program beginning anew after a crash. Each is given once.
+    pub(super) replies: Vec<ClientReply>,
     pub(super) last_request: Option<Sha256Digest>,
     /// The time when the last reply was given.
     pub(super) replied: Moment,
     pub(super) process: Option<ClientProcess>,
-    /// The answer that it is begun again to repair.
-    pub(super) repairs: Option<InvalidAnswer>,
+    /// The answer it is begun again to repair.
+    pub(super) invalid_answer: Option<InvalidAnswer>,
 }
 
 impl ClientSession {
@@ -44,7 +44,7 @@ impl ClientSession {
     pub(in crate::agent) fn of(
         work: &AgentWork,
         record: Option<&AgentRecord>,
-        first: &ModelRequest,
+        first_request: &ModelRequest,
         bodies: &CallBodies,
     ) -> Result<Option<Self>, WorkError> {
         if !work.engine.is_client() {
@@ -52,7 +52,7 @@ impl ClientSession {
         }
         let instructions = match record {
             Some(record) => bodies.get(&record.request)?,
-            None => first.clone(),
+            None => first_request.clone(),
         };
         let (queue, calls) = mpsc::channel(QUEUE_LENGTH);
         let recorded = record.map(AgentRecord::client_replies).unwrap_or_default();
@@ -62,12 +62,12 @@ impl ClientSession {
             instructions,
             queue,
             calls,
-            waiting: None,
-            recorded,
+            pending_call: None,
+            replies: recorded,
             last_request: record.and_then(AgentRecord::last_client_request),
             replied: Moment::default(),
             process: None,
-            repairs: record.and_then(AgentRecord::repaired_answer).cloned(),
+            invalid_answer: record.and_then(AgentRecord::repaired_answer).cloned(),
         }))
     }
 
@@ -77,26 +77,26 @@ impl ClientSession {
         let Some(request) = self.last_request else {
             return;
         };
-        if !self.recorded.iter().any(|known| known.request == request) {
-            self.recorded.push(ClientReply { request, reply, refusals: refusals.clone() });
+        if !self.replies.iter().any(|known| known.request == request) {
+            self.replies.push(ClientReply { request, reply, refusals: refusals.clone() });
         }
     }
 
     /// Lets the program begin again to repair its answer: it asks anew, with any question before.
     pub(super) fn begin_repair(&mut self, invalid: &InvalidAnswer) {
-        self.repairs = Some(invalid.clone());
-        self.recorded.clear();
+        self.invalid_answer = Some(invalid.clone());
+        self.replies.clear();
         self.last_request = None;
     }
 
     pub(super) fn take_recorded(&mut self, request: Sha256Digest) -> Option<ClientReply> {
-        let at = self.recorded.iter().position(|reply| reply.request == request)?;
-        Some(self.recorded.remove(at))
+        let at = self.replies.iter().position(|reply| reply.request == request)?;
+        Some(self.replies.remove(at))
     }
 
     /// Ends the program.
     pub(in crate::agent) async fn end(&mut self) {
-        self.waiting = None;
+        self.pending_call = None;
         if let Some(process) = self.process.take() {
             process.end().await;
         }

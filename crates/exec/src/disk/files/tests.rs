@@ -134,8 +134,8 @@ fn links_do_not_lead_into_the_state() {
 struct Item<'a>(&'a str);
 
 impl ExprScope for Item<'_> {
-    fn value(&self, name: &ExprReference) -> Option<Value> {
-        matches!(name, ExprReference::Item).then(|| self.0.into())
+    fn value(&self, reference: &ExprReference) -> Option<Value> {
+        matches!(reference, ExprReference::Item).then(|| self.0.into())
     }
 
     fn test(&self, _: StatusFunction, _: Option<&str>) -> bool {

@@ -13,8 +13,8 @@ use wf_model::{EnvVar, StepRepetition};
 struct Params;
 
 impl ExprScope for Params {
-    fn value(&self, name: &ExprReference) -> Option<Value> {
-        matches!(name, ExprReference::Param(name) if name == "day").then(|| json!("mon"))
+    fn value(&self, reference: &ExprReference) -> Option<Value> {
+        matches!(reference, ExprReference::Param(name) if name == "day").then(|| json!("mon"))
     }
 
     fn test(&self, _: StatusFunction, _: Option<&str>) -> bool {
@@ -33,7 +33,7 @@ fn host() -> HostEnv {
 
 fn step(
     pass: &[&str],
-    own: &[EnvVar],
+    own_env: &[EnvVar],
     item: Option<(Value, StepRepetition)>,
 ) -> Result<ProcessEnv, EvalError> {
     let run = RunId::from_bytes([1; 16]);
@@ -47,16 +47,16 @@ fn step(
     let item = attempt.place.item.map(|_| StepItem { key: "k".into(), value });
     let parts = EnvironmentSources {
         host: &host(),
-        allow: None,
+        permissions: None,
         passed: &passed_variables(&host(), &pass),
-        plan: &[var("A", "plan"), var("B", "plan")],
-        step: own,
+        plan_env: &[var("A", "plan"), var("B", "plan")],
+        step_env: own_env,
         params: params.as_object().unwrap(),
         run: &run,
         key_scope: "first",
         attempt: &attempt,
         item: item.as_ref(),
-        fan: &fan,
+        repetition: &fan,
         output: Path::new("/o/1"),
         correction: &Vec::new(),
         workspace: Path::new("/w"),

@@ -34,20 +34,20 @@ pub(crate) fn detach(processes: &[LivingProcess]) {
     crate::mutex::lock(&DETACHED).extend(processes.iter().cloned());
 }
 
-/// Removes the processes that outlive this one, and all below them.
-pub(super) fn without_detached(all: Vec<LivingProcess>) -> Vec<LivingProcess> {
+/// Removes the processes outliving this one, and all below them.
+pub(super) fn without_detached(processes: Vec<LivingProcess>) -> Vec<LivingProcess> {
     let roots = crate::mutex::lock(&DETACHED).clone();
-    without_trees(all, &|one| roots.iter().any(|root| (root.pid, root.start) == (one.pid, one.start)))
+    without_trees(processes, &|one| roots.iter().any(|root| (root.pid, root.start) == (one.pid, one.start)))
 }
 
 /// Removes some processes, and all below them.
 pub(super) fn without_trees(
-    mut all: Vec<LivingProcess>,
+    mut processes: Vec<LivingProcess>,
     is_root: &dyn Fn(&LivingProcess) -> bool,
 ) -> Vec<LivingProcess> {
-    let kept = closure_of(&all, |one, inside| is_root(one) || inside.contains(&one.parent));
-    all.retain(|one| !kept.contains(&one.pid));
-    all
+    let kept = closure_of(&processes, |one, inside| is_root(one) || inside.contains(&one.parent));
+    processes.retain(|one| !kept.contains(&one.pid));
+    processes
 }
 
 impl LivingProcess {
@@ -83,13 +83,13 @@ pub fn running(left: &LeftProcesses) -> Vec<&LeftProcess> {
 
 /// Selects the same from a list of living processes.
 pub(super) fn orphaned_among(
-    all: &[LivingProcess],
+    processes: &[LivingProcess],
     roots: &BTreeMap<i32, ProcessRoot>,
     me: i32,
     mark: &dyn Fn(i32) -> Option<String>,
 ) -> Vec<LivingProcess> {
-    let below = closure_of(all, |one, below| one.parent == me || below.contains(&one.parent));
-    let at_work = closure_of(all, |one, at_work| {
+    let below = closure_of(processes, |one, below| one.parent == me || below.contains(&one.parent));
+    let at_work = closure_of(processes, |one, at_work| {
         let is_of = |leader: i32| roots.get(&leader).is_some_and(|root| root.start <= one.start);
         let is_marked = || {
             let mark = mark(one.pid);
@@ -100,8 +100,8 @@ pub(super) fn orphaned_among(
             || at_work.contains(&one.parent)
             || below.contains(&one.pid) && is_marked()
     });
-    let over = |one: &&LivingProcess| below.contains(&one.pid) && !at_work.contains(&one.pid);
-    all.iter().filter(over).cloned().collect()
+    let over = |process: &&LivingProcess| below.contains(&process.pid) && !at_work.contains(&process.pid);
+    processes.iter().filter(over).cloned().collect()
 }
 
 #[cfg(test)]

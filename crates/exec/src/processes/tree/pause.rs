@@ -16,12 +16,12 @@ const MAX_SEARCHES: usize = 250;
 const SEARCH_PAUSE: Duration = Duration::from_millis(2);
 
 static PAUSED_PROCESSES: Mutex<PausedProcesses> =
-    Mutex::new(PausedProcesses { pauses: 0, stopped: Vec::new() });
+    Mutex::new(PausedProcesses { pauses: 0, stopped_processes: Vec::new() });
 
 /// The stopped processes, and the number of their pauses.
 struct PausedProcesses {
     pauses: usize,
-    stopped: Vec<LivingProcess>,
+    stopped_processes: Vec<LivingProcess>,
 }
 
 /// A guard: while one exists, all processes that steps left running are stopped. Processes at work
@@ -57,7 +57,7 @@ impl Drop for PauseGuard {
         let stopped = with_paused(|paused| {
             paused.pauses -= 1;
             let ends = paused.pauses == 0;
-            ends.then(|| std::mem::take(&mut paused.stopped))
+            ends.then(|| std::mem::take(&mut paused.stopped_processes))
         });
         for one in stopped.into_iter().flatten() {
             if process_by_id(one.pid).is_some_and(|now| now.start == one.start) {
@@ -68,13 +68,13 @@ impl Drop for PauseGuard {
 }
 
 /// Stops a process; false: it is gone, or cannot be stopped.
-fn stop(one: &LivingProcess) -> bool {
-    let Some(pid) = Pid::from_raw(one.pid) else {
+fn stop(process: &LivingProcess) -> bool {
+    let Some(pid) = Pid::from_raw(process.pid) else {
         return false;
     };
     with_paused(|paused| {
-        if !paused.stopped.contains(one) {
-            paused.stopped.push(one.clone());
+        if !paused.stopped_processes.contains(process) {
+            paused.stopped_processes.push(process.clone());
         }
     });
     !matches!(rustix::process::kill_process(pid, Signal::STOP), Err(Errno::PERM | Errno::SRCH))
@@ -82,10 +82,10 @@ fn stop(one: &LivingProcess) -> bool {
 
 /// True if no thread of a process runs before it is resumed: it is stopped or has exited, or is in
 /// a system call after which it will stop.
-fn is_still(one: &LivingProcess) -> bool {
-    let is_told = with_paused(|paused| paused.stopped.contains(one));
+fn is_still(process: &LivingProcess) -> bool {
+    let is_told = with_paused(|paused| paused.stopped_processes.contains(process));
     let still = if is_told { "TtZXD" } else { "TtZX" };
-    let threads = fs::read_dir(format!("/proc/{}/task", one.pid)).into_iter();
+    let threads = fs::read_dir(format!("/proc/{}/task", process.pid)).into_iter();
     threads.flatten().flatten().all(|thread| {
         let stat = fs::read_to_string(thread.path().join("stat")).unwrap_or_default();
         let state = stat.rsplit_once(") ").and_then(|(_, rest)| rest.chars().next());

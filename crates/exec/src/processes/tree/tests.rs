@@ -18,7 +18,7 @@ fn root(pid: i32, mark: &str) -> ProcessRoot {
 fn members(all: &[LivingProcess], marks: &[(i32, &str)]) -> Vec<i32> {
     let ours = root(20, "ours");
     let view = TreeMembership {
-        all,
+        processes: all,
         root: &ours,
         others: &BTreeMap::from([(30, root(30, "theirs"))]),
         me: ME,
@@ -83,11 +83,11 @@ fn names_may_contain_anything() {
 }
 
 /// The processes left below this one while process 20 is at work.
-fn left(all: &[LivingProcess], marks: &[(i32, &str)]) -> Vec<i32> {
+fn left(processes: &[LivingProcess], marks: &[(i32, &str)]) -> Vec<i32> {
     let roots = BTreeMap::from([(20, root(20, "ours"))]);
     let marks: BTreeMap<i32, &str> = marks.iter().copied().collect();
     let mark = |pid| marks.get(&pid).map(ToString::to_string);
-    let left = orphaned_among(all, &roots, ME, &mark);
+    let left = orphaned_among(processes, &roots, ME, &mark);
     left.iter().map(|process| process.pid).collect()
 }
 
@@ -113,6 +113,6 @@ fn what_is_at_work_is_not_left_over() {
         // It says nothing of whose it is.
         process(30, ME, 30, 30),
     ];
-    let all: Vec<LivingProcess> = at_work.iter().chain(&over).cloned().collect();
-    assert_eq!(left(&all, &[(24, "ours"), (15, "past")]), [15, 16, 17, 30]);
+    let processes: Vec<LivingProcess> = at_work.iter().chain(&over).cloned().collect();
+    assert_eq!(left(&processes, &[(24, "ours"), (15, "past")]), [15, 16, 17, 30]);
 }

@@ -32,11 +32,11 @@ const SHOW: &str = "show git as it was when the run began";
 impl SandboxViewBuilder<'_> {
     /// Shows the kept folders of git. One no longer there is left out.
     pub(super) fn show_git_folders(&self) -> Result<(), ViewError> {
-        let mut all: Vec<&KeptGitFolder> = self.sandbox.git_folders.iter().collect();
+        let mut folders: Vec<&KeptGitFolder> = self.sandbox.git_folders.iter().collect();
         // That of a linked work tree is in the common one.
-        all.sort_by_key(|kept| kept.folder.components().count());
+        folders.sort_by_key(|kept| kept.folder.components().count());
         let mut places = Vec::new();
-        for kept in all {
+        for kept in folders {
             let Ok((present, place)) = self.find(&kept.folder) else { continue };
             let (copy, _) = self.find(&kept.copy).map_err(view_error(SHOW))?;
             fs::create_dir_all(new(&place))

@@ -23,8 +23,8 @@ pub enum ProductAdvice {
         /// The step of the check; `None`: a check of the plan itself.
         step: Option<Name>,
         check: Name,
-        /// Files that it could fix.
-        held: Vec<PathBuf>,
+        /// Files it could fix.
+        held_paths: Vec<PathBuf>,
     },
     /// A check names a file a step may change, since it is declared literally.
     CheckInput {
@@ -68,7 +68,11 @@ pub fn product_advice(
             let named = named::paths(check).into_iter().filter(|path| root.join(path).is_file());
             let held: BTreeSet<PathBuf> = named.chain(files.iter().filter(is_harness).cloned()).collect();
             let held = held.into_iter().take(MAX_NAMED).collect();
-            advice.push(ProductAdvice::Everything { step: step.cloned(), check: check.name.clone(), held });
+            advice.push(ProductAdvice::Everything {
+                step: step.cloned(),
+                check: check.name.clone(),
+                held_paths: held,
+            });
         }
         return advice;
     }
@@ -86,9 +90,9 @@ pub fn product_advice(
         }
     }
     // What each check fixes is safe.
-    let fixed: Vec<DeclaredProducts> =
+    let fixed_products: Vec<DeclaredProducts> =
         checks.iter().map(|(_, check)| DeclaredProducts::default().and(&check.fixed)).collect();
-    let is_open = |path: &PathBuf| !fixed.iter().all(|fixed| fixed.has(path));
+    let is_open = |path: &PathBuf| !fixed_products.iter().all(|fixed| fixed.has(path));
     let files: Vec<PathBuf> = files.into_iter().filter(is_open).collect();
     advice.extend(plan.steps().iter().filter_map(|step| harness_of(step, &files, tracked)));
     advice

@@ -136,12 +136,12 @@ fn what_a_step_names_literally_is_a_product_and_so_is_what_git_does_not_track() 
     let view = scene.keeping(&["check.sh"]);
     scene.write("check.sh");
     let seen = view.inspect(&scene.check, &[], false).unwrap();
-    assert_eq!((copies(&seen), names(&seen.given)), (vec![], vec!["check.sh".to_owned()]));
+    assert_eq!((copies(&seen), names(&seen.given_paths)), (vec![], vec!["check.sh".to_owned()]));
     let scene = Scene::new().making(&["**/*.sh"]);
     let view = scene.keeping(&[]);
     scene.write("check.sh");
     let seen = view.inspect(&scene.check, &[], false).unwrap();
-    assert_eq!((copies(&seen), names(&seen.given)), (vec![], vec![]));
+    assert_eq!((copies(&seen), names(&seen.given_paths)), (vec![], vec![]));
     assert_eq!(names(&seen.products), ["check.sh"]);
 }
 
@@ -204,7 +204,7 @@ fn advice_is_given_before_a_run() {
     let everything = ProductAdvice::Everything {
         step: Some(name("s")),
         check: name("c"),
-        held: held.into_iter().collect(),
+        held_paths: held.into_iter().collect(),
     };
     assert_eq!(advise(&scene), [everything]);
     let input = ProductAdvice::CheckInput {

@@ -52,7 +52,7 @@ async fn rule(root: &Path, probe: Option<CheckProbe>, expect: Expectation) -> Ch
         grace: Duration::from_millis(100),
         params: wf_model::JsonObject::new(),
         sandboxes: None,
-        pins: None,
+        pinned_files: None,
         whiteouts: Vec::new(),
         copies: Vec::new(),
         reports: root.join(".wf/reports"),

@@ -14,7 +14,7 @@ use crate::host::run_folder::RunFolder;
 /// The files that some work left.
 pub(super) struct FoundFiles {
     /// The files of its attempt in the folder of its run.
-    pub(super) own: Vec<RunFile>,
+    pub(super) own_files: Vec<RunFile>,
     /// The other files, with those of other work.
     pub(super) source: FindingSource,
 }
@@ -51,7 +51,7 @@ impl RunSite {
         drop(folders);
         let last = checkout.find(looks.last - 1, shared, objects).await?;
         let source = FindingSource { copy: checkout.name().to_owned(), looks, last };
-        Ok(FoundFiles { own, source })
+        Ok(FoundFiles { own_files: own, source })
     }
 
     /// Returns the new additions to the state. Results for reuse are shared with all hosts.

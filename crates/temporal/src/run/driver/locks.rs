@@ -47,8 +47,8 @@ impl RunDriver {
     }
 
     /// Gives up the locks of what has ended. After a resume, a machine knows of a lock only once it asked for it again.
-    pub(super) fn unlock_ended(&mut self, run: &RunId, fact: &EventKind) {
-        match fact {
+    pub(super) fn unlock_ended(&mut self, run: &RunId, kind: &EventKind) {
+        match kind {
             EventKind::StepEnded { place, .. } => self.unlock(run, Some(place)),
             EventKind::RunEnded { .. } => self.unlock(run, None),
             _ => {}

@@ -51,11 +51,11 @@ struct ScriptedCalls {
 }
 
 impl ClientCalls for ScriptedCalls {
-    fn call(&self, asked: ClientRequest) -> ClientCallFuture<'_> {
+    fn call(&self, request: ClientRequest) -> ClientCallFuture<'_> {
         Box::pin(async move {
             let is_reply = |message: &&Message| matches!(message, Message::Assistant { .. });
-            let before = asked.request.messages.iter().filter(is_reply).count();
-            self.asked.lock().unwrap().push(asked);
+            let before = request.request.messages.iter().filter(is_reply).count();
+            self.asked.lock().unwrap().push(request);
             tokio::time::sleep(self.pause).await;
             let missing = CallRefusal::new(400, format!("there is no reply {before}"));
             self.replies.get(before).cloned().unwrap_or(Err(missing))

@@ -7,10 +7,10 @@ pub fn split(text: &str) -> Result<FrontMatter, Box<Diagnostic>> {
     FrontMatter::split(text).map_err(|reason| Box::new(mistake(reason, text)))
 }
 
-fn mistake(reason: FenceError, text: &str) -> Diagnostic {
+fn mistake(error: FenceError, text: &str) -> Diagnostic {
     let start = if text.starts_with('\u{feff}') { 3 } else { 0 };
     let place = |shown| Span::new(start, start).subspan(0..shown);
-    match reason {
+    match error {
         FenceError::Start => {
             let first = text.get(start..).and_then(|text| text.lines().next()).unwrap_or("");
             let shown = first.trim_end().chars().take(40).map(char::len_utf8).sum();

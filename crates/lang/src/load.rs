@@ -87,8 +87,8 @@ impl SpecLoader<'_> {
         Ok(index)
     }
 
-    fn refuse_root(&mut self, path: &str, refusal: &FileLoadError) {
-        let mistake = Diagnostic::new(refusal.code, Span::default(), &refusal.message);
+    fn refuse_root(&mut self, path: &str, error: &FileLoadError) {
+        let mistake = Diagnostic::new(error.code, Span::default(), &error.message);
         self.loaded.sources.push(SourceText::new(path, ""));
         self.loaded.plans.push(None);
         self.loaded.diagnostics.push((0, mistake));
@@ -164,7 +164,7 @@ impl SpecLoader<'_> {
         if let Some((skill, own)) = skill {
             let name = name.clone();
             let scripts = self.files.names(&format!("{folder}/scripts"));
-            let loaded = LoadedSkill { name, folder, skill, own, scripts };
+            let loaded = LoadedSkill { name, folder, skill, extension: own, scripts };
             self.loaded.skills.insert(index, loaded);
         }
         Ok(())

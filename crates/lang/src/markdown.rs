@@ -58,7 +58,7 @@ pub fn sections(text: &str, at: Span) -> Vec<MarkdownSection> {
 struct OutlineBuilder<'b> {
     body: &'b str,
     at: Span,
-    done: Vec<MarkdownSection>,
+    sections: Vec<MarkdownSection>,
     heading: Option<MarkdownHeading>,
     block: Option<FencedBlock>,
     /// The number of open quotes, lists and items: a heading inside them starts no section.
@@ -68,7 +68,7 @@ struct OutlineBuilder<'b> {
 impl<'b> OutlineBuilder<'b> {
     fn new(body: &'b str, at: Span) -> Self {
         let first = MarkdownSection { heading: None, span: at, blocks: Vec::new() };
-        Self { body, at, done: vec![first], heading: None, block: None, nested: 0 }
+        Self { body, at, sections: vec![first], heading: None, block: None, nested: 0 }
     }
 
     fn event(&mut self, event: Event<'_>, range: Range<usize>) {
@@ -120,10 +120,10 @@ impl<'b> OutlineBuilder<'b> {
         let Some(heading) = self.heading.take() else {
             return;
         };
-        if let Some(before) = self.done.last_mut() {
+        if let Some(before) = self.sections.last_mut() {
             before.span.end = heading.span.start;
         }
-        self.done.push(MarkdownSection {
+        self.sections.push(MarkdownSection {
             span: Span { start: heading.span.start, end: self.at.end },
             heading: Some(heading),
             blocks: Vec::new(),
@@ -131,7 +131,7 @@ impl<'b> OutlineBuilder<'b> {
     }
 
     fn end_block(&mut self) {
-        let section = self.done.last_mut();
+        let section = self.sections.last_mut();
         if let (Some(mut block), Some(section)) = (self.block.take(), section) {
             if block.text.value.contains('\r') {
                 block.text.value = block.text.value.replace("\r\n", "\n");
@@ -141,7 +141,7 @@ impl<'b> OutlineBuilder<'b> {
     }
 
     fn finish(self) -> Vec<MarkdownSection> {
-        self.done
+        self.sections
     }
 }
 

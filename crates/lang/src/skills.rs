@@ -23,7 +23,7 @@ pub struct LoadedSkill {
     /// The declaration of the skill.
     pub skill: Skill,
     /// Its data for wf.
-    pub own: SkillExtension,
+    pub extension: SkillExtension,
     /// The files of its folder `scripts`; none if that cannot be read.
     pub scripts: Vec<String>,
 }
@@ -37,9 +37,9 @@ impl LoadedSkill {
     }
 
     /// Returns the path of a script that a step means, in the folder; `None` if it is ambiguous.
-    pub fn script(&self, used: &SkillUse) -> Option<String> {
-        let said = used.script.as_ref().map(|script| script.value.as_str());
-        match self.own.script(said) {
+    pub fn script(&self, skill_use: &SkillUse) -> Option<String> {
+        let said = skill_use.script.as_ref().map(|script| script.value.as_str());
+        match self.extension.script(said) {
             Some((path, _)) => Some(path.value.clone()),
             None => said.map(str::to_owned),
         }
@@ -148,7 +148,7 @@ fn complete_step<'s>(step: &mut StepSpec, find: &impl Fn(&SkillName) -> Option<&
         return;
     };
     let said = used.value.script.as_ref().map(|script| script.value.as_str());
-    let declared = skill.own.script(said).map(|(_, script)| script);
+    let declared = skill.extension.script(said).map(|(_, script)| script);
     let most = declared.and_then(|script| script.allow.as_ref());
     let most = most.map_or_else(AllowSpec::workspace_only, |allow| allow.moved(at));
     match step.allow.as_deref_mut() {

@@ -19,10 +19,10 @@ const USUAL: Moment = Moment::from_millis(1_767_225_600_000);
 /// Returns the schedule of a goal, and the mistakes in its times; `None` if there is an error among
 /// them. `source` is the file of the goal.
 pub fn timing(goal: &GoalSpec, source: &SourceText) -> (Option<GoalSchedule>, Vec<Diagnostic>) {
-    let mut reader = TimingReader { source, wrong: Vec::new() };
+    let mut reader = TimingReader { source, diagnostics: Vec::new() };
     let timing = reader.timing(goal);
-    let Some(timing) = timing.filter(|_| reader.wrong.is_empty()) else {
-        return (None, reader.wrong);
+    let Some(timing) = timing.filter(|_| reader.diagnostics.is_empty()) else {
+        return (None, reader.diagnostics);
     };
     if let Some(never) = never_due(goal, &timing) {
         return (None, vec![never]);
@@ -33,7 +33,7 @@ pub fn timing(goal: &GoalSpec, source: &SourceText) -> (Option<GoalSchedule>, Ve
 
 struct TimingReader<'s> {
     source: &'s SourceText,
-    wrong: Vec<Diagnostic>,
+    diagnostics: Vec<Diagnostic>,
 }
 
 impl TimingReader<'_> {
@@ -79,7 +79,7 @@ impl TimingReader<'_> {
 
     fn bad(&mut self, at: Span, message: impl Into<String>, help: &str) {
         let mistake = Diagnostic::new(Code::TimeInvalid, at, message);
-        self.wrong.push(mistake.with_help(help));
+        self.diagnostics.push(mistake.with_help(help));
     }
 
     fn zone(&mut self, name: &Spanned<String>) -> Option<ScheduleZone> {
@@ -89,7 +89,7 @@ impl TimingReader<'_> {
             Err(bad) => bad,
         };
         let mistake = Diagnostic::new(Code::UnknownZone, name.span, bad.to_string());
-        self.wrong.push(match &bad.nearest {
+        self.diagnostics.push(match &bad.nearest {
             Some(near) => mistake.with_suggestion(Some(near)),
             None => mistake.with_help("use a name from the IANA database, for example Europe/Berlin"),
         });
@@ -126,7 +126,7 @@ impl TimingReader<'_> {
         };
         let at = part(self.source, text, bad.at);
         let mistake = Diagnostic::new(Code::ScheduleInvalid, at, bad.message);
-        self.wrong.push(match bad.remedy {
+        self.diagnostics.push(match bad.remedy {
             Some(remedy) => mistake.with_help(remedy),
             None => mistake,
         });
@@ -171,8 +171,8 @@ impl TimingReader<'_> {
         found
     }
 
-    fn exclusion(&mut self, written: &ExclusionSpec) -> Option<ScheduleExclusion> {
-        let text = match written {
+    fn exclusion(&mut self, spec: &ExclusionSpec) -> Option<ScheduleExclusion> {
+        let text = match spec {
             ExclusionSpec::Hours(hours) => return self.hours(hours),
             ExclusionSpec::Days(text) => text,
         };

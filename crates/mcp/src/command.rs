@@ -55,17 +55,18 @@ pub(crate) enum CallMistake {
     )]
     Arguments { tool: McpTool, reason: String },
     /// A path leaves the workspace.
-    #[error("error: the arguments of `{tool}` are wrong: {reason}")]
+    #[error("error: the arguments of `{tool}` are wrong: {outside_path}")]
     Path {
         tool: McpTool,
         /// The reason and the remedy.
-        reason: OutsidePath,
+        outside_path: OutsidePath,
     },
 }
 
 /// Returns the work of a call in the workspace below a root.
 pub(crate) fn work_of(root: &Path, tool: McpTool, given: Value) -> Result<McpWork, CallMistake> {
-    let path = |path: &str| inside(root, path).map_err(|reason| CallMistake::Path { tool, reason });
+    let path =
+        |path: &str| inside(root, path).map_err(|reason| CallMistake::Path { tool, outside_path: reason });
     Ok(match tool {
         McpTool::List => {
             let NoArguments {} = read(tool, given)?;

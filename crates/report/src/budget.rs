@@ -30,12 +30,12 @@ pub fn usage_line(ledger: &BudgetLedger, now: Moment) -> Option<String> {
 }
 
 /// `80 % used: 16 of 20 attempts`.
-pub fn threshold_text(spent: BudgetUsage, percent: u32) -> String {
-    format!("{percent} % used: {spent}")
+pub fn threshold_text(usage: BudgetUsage, percent: u32) -> String {
+    format!("{percent} % used: {usage}")
 }
 
-fn part(what: BudgetResource, used: u64, limit: Option<u64>) -> String {
-    let one = |amount| match what {
+fn part(resource: BudgetResource, used: u64, limit: Option<u64>) -> String {
+    let one = |amount| match resource {
         BudgetResource::Attempts | BudgetResource::Rounds => format!("{amount}"),
         BudgetResource::WallTime => time(amount),
         BudgetResource::Tokens => count(amount),
@@ -45,7 +45,7 @@ fn part(what: BudgetResource, used: u64, limit: Option<u64>) -> String {
         Some(limit) => format!("{}/{}", one(used), one(limit)),
         None => one(used),
     };
-    match what {
+    match resource {
         BudgetResource::Attempts => format!("attempts {amount}"),
         BudgetResource::Rounds => format!("rounds {amount}"),
         BudgetResource::Tokens => format!("{amount} tokens"),

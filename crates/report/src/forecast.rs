@@ -200,8 +200,8 @@ fn work(work: &StepWork) -> String {
     }
 }
 
-fn repeated(fan: &StepRepetition) -> Option<String> {
-    match fan {
+fn repeated(repetition: &StepRepetition) -> Option<String> {
+    match repetition {
         StepRepetition::Once => None,
         StepRepetition::Each(list) => Some(format!("for each of {}", list.source())),
         StepRepetition::List(items) => Some(format!("for each of {} items", items.len())),
@@ -231,8 +231,8 @@ fn skip_reason(plan: &Plan, step: &Step, params: &JsonObject, skipped: &[Option<
 struct ForecastValues<'a>(&'a JsonObject);
 
 impl ExprScope for ForecastValues<'_> {
-    fn value(&self, name: &ExprReference) -> Option<Value> {
-        match name {
+    fn value(&self, reference: &ExprReference) -> Option<Value> {
+        match reference {
             ExprReference::Param(name) => self.0.get(name).cloned(),
             _ => None,
         }

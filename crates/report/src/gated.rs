@@ -9,7 +9,7 @@ use wf_model::{Escalation, Gate, GateLane};
 
 /// The answer of a gate as text: its lane, its answer and the reason, its rewrite, and the
 /// escalations that a block would lead to.
-pub fn gate_result_text(gate: &Gate, gated: &GateOutcome, leads_to: &[ResolvedEscalation]) -> String {
+pub fn gate_result_text(gate: &Gate, gated: &GateOutcome, escalations: &[ResolvedEscalation]) -> String {
     let mut text = String::new();
     for result in &gated.results {
         let lane = lane(result.lane);
@@ -23,7 +23,7 @@ pub fn gate_result_text(gate: &Gate, gated: &GateOutcome, leads_to: &[ResolvedEs
     for (name, value) in &gated.rewritten {
         text += &line("now", &format!("{name}: {value}"));
     }
-    for (at, one) in leads_to.iter().enumerate() {
+    for (at, one) in escalations.iter().enumerate() {
         let word = if at == 0 { "escalates to" } else { "then" };
         text += &line(word, &step(&one.escalation));
         if let Some(warning) = &one.warning {
@@ -34,8 +34,8 @@ pub fn gate_result_text(gate: &Gate, gated: &GateOutcome, leads_to: &[ResolvedEs
 }
 
 /// The same as JSON.
-pub fn gate_result_json(gate: &Gate, gated: &GateOutcome, leads_to: &[ResolvedEscalation]) -> Value {
-    let escalations = leads_to.iter().map(|one| {
+pub fn gate_result_json(gate: &Gate, gated: &GateOutcome, escalations: &[ResolvedEscalation]) -> Value {
+    let escalations = escalations.iter().map(|one| {
         let escalation = &one.escalation;
         json!({
             "name": escalation.name,

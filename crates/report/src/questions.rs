@@ -24,37 +24,37 @@ pub const REQUEST_TEXT_EVENTS: [&str; 6] = [
 /// A pending approval, with everything that the decision covers. Invisible characters are shown by
 /// their numbers.
 pub fn approval_request_text(
-    ask: &ApprovalRequest,
+    request: &ApprovalRequest,
     row: &RunRow,
     events: &[Event],
-    files: &[Artifact],
+    artifacts: &[Artifact],
 ) -> String {
-    let name = match &ask.place {
+    let name = match &request.place {
         Some(place) => format!("`{place}` of run {}", row.id.short()),
         None => format!("run {}", row.id.short()),
     };
     let mut text = format!(
         "{} {name}, plan {} ({})\n  {}\n",
-        paint(BOLD, if ask.is_question() { "answer requested by" } else { "approval requested by" }),
+        paint(BOLD, if request.is_question() { "answer requested by" } else { "approval requested by" }),
         row.plan,
         untrusted(&row.path),
-        quote_untrusted(&ask.message, "  "),
+        quote_untrusted(&request.message, "  "),
     );
-    for (name, value) in &ask.show {
+    for (name, value) in &request.show {
         let value = value_text(value);
         let gap = if value.trim_end().contains('\n') { "" } else { " " };
         let _ =
             writeln!(text, "  {}{gap}{}", paint(DIM, &format!("{name}:")), quote_untrusted(&value, "    "));
     }
-    if let Some(options) = &ask.answer {
+    if let Some(options) = &request.answer {
         text.push_str(&options_text(options));
     }
-    for (name, value) in &ask.rewritten {
+    for (name, value) in &request.rewritten {
         let value = value.to_string();
         let _ = writeln!(text, "  {} {name} → {}", paint(WARN, "rewritten:"), untrusted(&value));
     }
-    let judged = events_of_subject(ask, events).iter().filter_map(|event| match &event.fact {
-        EventKind::GateEvaluated { place, result } if *place == ask.place => Some(result),
+    let judged = events_of_subject(request, events).iter().filter_map(|event| match &event.fact {
+        EventKind::GateEvaluated { place, result } if *place == request.place => Some(result),
         _ => None,
     });
     for result in judged.filter(|result| result.action != GateAction::Continue) {
@@ -62,14 +62,14 @@ pub fn approval_request_text(
         let word = result.action.as_str();
         let _ = writeln!(text, "  gate {}: {word} {reason}", result.gate);
     }
-    for file in files {
+    for file in artifacts {
         let (path, digest) = (untrusted(&file.path), file.digest.short());
         let _ = writeln!(text, "  {} {path} · {digest}", paint(DIM, "checked version:"));
     }
-    if let Some(risk) = ask.risk_of_approval() {
+    if let Some(risk) = request.risk_of_approval() {
         let _ = writeln!(text, "  {} {}", paint(DIM, "risk:"), untrusted(&risk.to_string()));
     }
-    text.push_str(&approvers_and_deadline(ask));
+    text.push_str(&approvers_and_deadline(request));
     text
 }
 
@@ -99,7 +99,7 @@ fn entry_text(position: u32, entry: &serde_json::Value) -> String {
 }
 
 /// Returns the events that may be about the same: for a call of an agent, those since what it did before.
-fn events_of_subject<'a>(ask: &ApprovalRequest, events: &'a [Event]) -> &'a [Event] {
+fn events_of_subject<'a>(request: &ApprovalRequest, events: &'a [Event]) -> &'a [Event] {
     let before = |event: &Event| {
         let id = match &event.fact {
             EventKind::AgentBriefed(briefing) => Some(&briefing.attempt.place),
@@ -109,25 +109,25 @@ fn events_of_subject<'a>(ask: &ApprovalRequest, events: &'a [Event]) -> &'a [Eve
             EventKind::ToolCallRefused(refusal) => Some(&refusal.id.attempt.place),
             _ => None,
         };
-        id.is_some() && id == ask.place.as_ref()
+        id.is_some() && id == request.place.as_ref()
     };
-    let from = ask.is_of_agent().then(|| events.iter().rposition(before)).flatten();
+    let from = request.is_of_agent().then(|| events.iter().rposition(before)).flatten();
     events.get(from.unwrap_or(0)..).unwrap_or(events)
 }
 
-fn approvers_and_deadline(ask: &ApprovalRequest) -> String {
+fn approvers_and_deadline(request: &ApprovalRequest) -> String {
     let mut text = String::new();
-    let who = match (ask.required, ask.approvers.as_slice()) {
+    let who = match (request.required, request.approvers.as_slice()) {
         (None, []) => "as many as the policy requires".to_owned(),
         (None, names) => format!("of {}", names.join(", ")),
         (Some(count), []) => format!("{count} of all approvers"),
         (Some(count), names) => format!("{count} of {}", names.join(", ")),
     };
-    let what = if ask.is_question() { "required answers:" } else { "required approvals:" };
+    let what = if request.is_question() { "required answers:" } else { "required approvals:" };
     let _ = writeln!(text, "  {} {}", paint(DIM, what), styled_line(&who));
-    if let Some(queue) = &ask.queue {
+    if let Some(queue) = &request.queue {
         let _ = writeln!(text, "  {} {}", paint(DIM, "queue:"), untrusted(queue));
     }
-    let _ = writeln!(text, "  {} {}", paint(DIM, "until:"), moment(ask.expires));
+    let _ = writeln!(text, "  {} {}", paint(DIM, "until:"), moment(request.expires));
     text
 }

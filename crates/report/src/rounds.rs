@@ -85,26 +85,26 @@ fn directive(directive: Directive) -> String {
 }
 
 /// A change in words: ``fetch: `mirror_b` instead of the step as written (change_path), on x``.
-pub fn change_text(change: &AlternativeSwitch) -> String {
+pub fn change_text(switch: &AlternativeSwitch) -> String {
     let way = |name: Option<&Name>| match name {
         Some(name) => format!("`{name}`"),
         None => "the step as written".to_owned(),
     };
-    let target = change.target.as_ref();
+    let target = switch.target.as_ref();
     let target = target.map(|target| format!(" on {}", untrusted(target))).unwrap_or_default();
     format!(
         "{}: {} instead of {} ({}, with {}{target})",
-        paint(NAME, change.step.as_str()),
-        way(change.to.as_ref()),
-        way(change.from.as_ref()),
-        change.kind.as_str(),
-        untrusted(&change.tool),
+        paint(NAME, switch.step.as_str()),
+        way(switch.to.as_ref()),
+        way(switch.from.as_ref()),
+        switch.kind.as_str(),
+        untrusted(&switch.tool),
     )
 }
 
 /// A request to a planner, or its result, in one line; empty for all other facts.
-pub fn planner_text(fact: &EventKind) -> String {
-    match fact {
+pub fn planner_text(kind: &EventKind) -> String {
+    match kind {
         EventKind::PlannerRequested { steps, .. } => {
             let steps: Vec<&str> = steps.iter().map(Name::as_str).collect();
             format!("no declared alternative is left: asked for {}", steps.join(", "))
@@ -127,7 +127,7 @@ pub fn planner_text(fact: &EventKind) -> String {
 pub fn memory_advice_text(
     intent: Option<&IntentAdvice>,
     advice: &[ToolAdvice],
-    changes: &[AlternativeSwitch],
+    switches: &[AlternativeSwitch],
 ) -> Vec<String> {
     let sums = |attention, decision| format!("(attention {attention:.2}, decision {decision:+.2})");
     let intent = intent.map(|one| {
@@ -142,7 +142,7 @@ pub fn memory_advice_text(
         format!("{advice} {tool}{} {sums}", on.unwrap_or_default())
     });
     let said = intent.into_iter().chain(said);
-    said.chain(changes.iter().map(change_text)).collect()
+    said.chain(switches.iter().map(change_text)).collect()
 }
 
 /// The result of a round, in one line, during the run.

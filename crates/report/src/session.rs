@@ -156,8 +156,8 @@ impl SessionCheckpoint {
             format!("{}  {}  {}", paint(NAME, answer.run.short()), answer.step, line(&outputs))
         };
         section(&mut text, "answers", self.answers.iter().map(answer));
-        let told = |told: &ConversationSummary| {
-            format!("{}  {}", paint(NAME, told.name.as_str()), line(&told.answer))
+        let told = |conversation: &ConversationSummary| {
+            format!("{}  {}", paint(NAME, conversation.name.as_str()), line(&conversation.answer))
         };
         section(&mut text, "conversations", self.conversations.iter().map(told));
         let file = |file: &SessionFile| format!("{}  {}", paint(NAME, file.run.short()), line(&file.path));

@@ -23,10 +23,10 @@ pub struct SkillSearchFolder {
 pub trait SkillFolderReader {
     /// Returns the names of the folders on a shelf, in any order; none if there is no such shelf.
     /// An error is the reason why the whole shelf is left out.
-    fn folders(&self, shelf: &SkillSearchFolder) -> Result<impl Iterator<Item = String>, String>;
+    fn folders(&self, search_folder: &SkillSearchFolder) -> Result<impl Iterator<Item = String>, String>;
 
     /// Returns the SKILL.md of a folder, if any. An error is the reason why it cannot be read.
-    fn text(&self, shelf: &SkillSearchFolder, folder: &str) -> Option<Result<String, String>>;
+    fn text(&self, search_folder: &SkillSearchFolder, folder: &str) -> Option<Result<String, String>>;
 }
 
 /// A skill that was found.
@@ -34,7 +34,7 @@ pub trait SkillFolderReader {
 pub struct DiscoveredSkill {
     /// Its name; its folder's name if it does not load.
     pub name: String,
-    pub shelf: SkillSearchFolder,
+    pub search_folder: SkillSearchFolder,
     pub folder: String,
     /// Its SKILL.md; empty if it cannot be read.
     pub text: String,
@@ -47,7 +47,7 @@ pub struct DiscoveredSkill {
 impl DiscoveredSkill {
     /// Returns the displayed path of its folder.
     pub fn shown(&self) -> String {
-        format!("{}/{}", self.shelf.shown, self.folder)
+        format!("{}/{}", self.search_folder.shown, self.folder)
     }
 }
 
@@ -55,9 +55,9 @@ impl DiscoveredSkill {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SkillDiscovery {
     /// The skills, by shelf and folder.
-    pub found: Vec<DiscoveredSkill>,
+    pub skills: Vec<DiscoveredSkill>,
     /// The parts of shelves that were left out.
-    pub left_out: Vec<OmittedFolders>,
+    pub omitted: Vec<OmittedFolders>,
 }
 
 /// A shelf, or a part of one, that was left out.
@@ -80,19 +80,19 @@ pub fn shelves() -> Vec<SkillSearchFolder> {
 
 /// Finds the skills on shelves. The first of a name takes precedence, even if it does not load: a
 /// broken skill of the workspace is not replaced by a skill of the user.
-pub fn discover(shelves: &[SkillSearchFolder], look: &impl SkillFolderReader) -> SkillDiscovery {
+pub fn discover(search_folders: &[SkillSearchFolder], reader: &impl SkillFolderReader) -> SkillDiscovery {
     let mut all = SkillDiscovery::default();
     let mut first: BTreeMap<String, String> = BTreeMap::new();
-    for shelf in shelves {
-        for folder in first_folders(shelf, look, &mut all.left_out) {
-            let Some(text) = look.text(shelf, &folder) else {
+    for shelf in search_folders {
+        for folder in first_folders(shelf, reader, &mut all.omitted) {
+            let Some(text) = reader.text(shelf, &folder) else {
                 continue;
             };
             let mut found = loaded_skill(shelf, folder, text);
             let shown = found.shown();
             found.shadowed_by = first.get(&found.name).cloned();
             first.entry(found.name.clone()).or_insert(shown);
-            all.found.push(found);
+            all.skills.push(found);
         }
     }
     all
@@ -101,17 +101,17 @@ pub fn discover(shelves: &[SkillSearchFolder], look: &impl SkillFolderReader) ->
 /// Returns the first folders of a shelf by name, in whatever order they come. Memory is bounded;
 /// the count of the rest is not.
 fn first_folders(
-    shelf: &SkillSearchFolder,
-    look: &impl SkillFolderReader,
-    out: &mut Vec<OmittedFolders>,
+    search_folder: &SkillSearchFolder,
+    reader: &impl SkillFolderReader,
+    omitted: &mut Vec<OmittedFolders>,
 ) -> BTreeSet<String> {
     let mut first = BTreeSet::new();
     let mut others = 0;
     let mut leave_out = |folders, reason| {
-        let shelf = shelf.shown.clone();
-        out.push(OmittedFolders { shelf, folders, reason });
+        let shelf = search_folder.shown.clone();
+        omitted.push(OmittedFolders { shelf, folders, reason });
     };
-    let names = match look.folders(shelf) {
+    let names = match reader.folders(search_folder) {
         Ok(names) => names,
         Err(reason) => {
             leave_out(None, reason);
@@ -132,7 +132,11 @@ fn first_folders(
     first
 }
 
-fn loaded_skill(shelf: &SkillSearchFolder, folder: String, text: Result<String, String>) -> DiscoveredSkill {
+fn loaded_skill(
+    search_folder: &SkillSearchFolder,
+    folder: String,
+    text: Result<String, String>,
+) -> DiscoveredSkill {
     let (text, skill) = match text {
         Ok(text) => {
             let skill = load(&text, &folder);
@@ -144,7 +148,7 @@ fn loaded_skill(shelf: &SkillSearchFolder, folder: String, text: Result<String, 
         }
     };
     let name = skill.as_ref().map_or_else(|_| folder.clone(), |skill| skill.name.clone());
-    DiscoveredSkill { name, shelf: shelf.clone(), folder, text, skill, shadowed_by: None }
+    DiscoveredSkill { name, search_folder: search_folder.clone(), folder, text, skill, shadowed_by: None }
 }
 
 #[cfg(test)]
@@ -155,8 +159,8 @@ mod tests {
     struct Table(Vec<(&'static str, String, &'static str)>);
 
     impl SkillFolderReader for Table {
-        fn folders(&self, shelf: &SkillSearchFolder) -> Result<impl Iterator<Item = String>, String> {
-            let on = self.0.iter().filter(|(own, ..)| *own == shelf.shown);
+        fn folders(&self, search_folder: &SkillSearchFolder) -> Result<impl Iterator<Item = String>, String> {
+            let on = self.0.iter().filter(|(own, ..)| *own == search_folder.shown);
             let names: Vec<String> = on.map(|(_, folder, _)| folder.clone()).collect();
             match names.first() {
                 Some(first) if first == "locked" => Err("it is locked".into()),
@@ -164,8 +168,8 @@ mod tests {
             }
         }
 
-        fn text(&self, shelf: &SkillSearchFolder, folder: &str) -> Option<Result<String, String>> {
-            let is = |(own, name, _): &&(&str, String, &str)| *own == shelf.shown && name == folder;
+        fn text(&self, search_folder: &SkillSearchFolder, folder: &str) -> Option<Result<String, String>> {
+            let is = |(own, name, _): &&(&str, String, &str)| *own == search_folder.shown && name == folder;
             let (_, name, description) = self.0.iter().find(is)?;
             match *description {
                 "" => None,
@@ -182,7 +186,7 @@ mod tests {
             let by = one.shadowed_by.clone().unwrap_or_default();
             format!("{} {} {by}", one.shown(), one.skill.is_ok())
         };
-        all.found.iter().map(line).collect()
+        all.skills.iter().map(line).collect()
     }
 
     #[test]
@@ -215,7 +219,7 @@ mod tests {
         let rows = many.map(|n| ("skills", name(n), "description: d"));
         let locked = (".claude/skills", "locked".to_owned(), "description: d");
         let all = discover(&shelves(), &Table(rows.chain([locked]).collect()));
-        let names: Vec<String> = all.found.into_iter().map(|one| one.name).collect();
+        let names: Vec<String> = all.skills.into_iter().map(|one| one.name).collect();
         assert_eq!(names, (0..super::MOST).map(name).collect::<Vec<_>>());
         let left_out = |shelf: &str, folders, reason: &str| OmittedFolders {
             shelf: shelf.into(),
@@ -225,6 +229,6 @@ mod tests {
         let reason = "only the first 2000 skill folders, by name, are searched";
         let expected =
             [left_out("skills", Some(7), reason), left_out(".claude/skills", None, "it is locked")];
-        assert_eq!(all.left_out, expected);
+        assert_eq!(all.omitted, expected);
     }
 }

@@ -30,11 +30,11 @@ pub const LEFT_OUT: [&str; 2] = [".git", "__pycache__"];
 
 /// The reason why the folder of a skill cannot be read.
 #[derive(Debug, thiserror::Error)]
-#[error("{}: {reason}", place.display())]
+#[error("{}: {problem}", place.display())]
 pub struct SkillFolderError {
     /// The offending file or folder.
     pub place: PathBuf,
-    pub reason: SkillFolderProblem,
+    pub problem: SkillFolderProblem,
 }
 
 /// The problem with a file or folder of a skill.
@@ -75,7 +75,7 @@ pub enum SkillFolderProblem {
 
 impl SkillFolderError {
     pub fn remedy(&self) -> &'static str {
-        match self.reason {
+        match self.problem {
             SkillFolderProblem::Missing | SkillFolderProblem::NoFolder => {
                 "give the folder that contains SKILL.md"
             }
@@ -114,7 +114,7 @@ fn all(folder: &Path, with_content: bool) -> Result<SkillBundle, SkillFolderErro
     let mut reading = BundleReader { root: folder, bundle: SkillBundle::default(), bytes: 0, with_content };
     let refuse = |errno| SkillFolderError {
         place: folder.to_path_buf(),
-        reason: match errno {
+        problem: match errno {
             Errno::NOENT => SkillFolderProblem::Missing,
             Errno::NOTDIR => SkillFolderProblem::NoFolder,
             errno => refusal_of_errno(errno),
@@ -139,9 +139,9 @@ struct BundleReader<'a> {
 }
 
 impl BundleReader<'_> {
-    fn error(&self, path: &str, reason: SkillFolderProblem) -> SkillFolderError {
+    fn error(&self, path: &str, problem: SkillFolderProblem) -> SkillFolderError {
         let place = self.root.join(path);
-        SkillFolderError { place, reason }
+        SkillFolderError { place, problem }
     }
 
     fn folder(&mut self, here: BorrowedFd<'_>, path: &str, depth: usize) -> Result<(), SkillFolderError> {
@@ -251,7 +251,7 @@ pub(super) mod tests {
     fn refusal(folder: &Path) -> String {
         let error = read(folder).unwrap_err();
         assert!(!error.remedy().is_empty());
-        error.reason.to_string()
+        error.problem.to_string()
     }
 
     #[test]

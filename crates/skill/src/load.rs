@@ -83,12 +83,12 @@ pub(super) fn front_matter<'a>(
 /// Returns the root of a front matter; oddities are warnings.
 fn tree(
     text: &str,
-    parts: FrontMatter,
+    front_matter: FrontMatter,
     warnings: &mut Vec<SkillFinding>,
 ) -> Result<YamlNode<'static>, SkillFinding> {
-    let (document, quoted) = match yaml::read(text, parts.yaml) {
+    let (document, quoted) = match yaml::read(text, front_matter.yaml) {
         Ok(document) => (document, Vec::new()),
-        Err(broken) => quote::read(text, parts.yaml).ok_or_else(|| unreadable(text, &broken))?,
+        Err(broken) => quote::read(text, front_matter.yaml).ok_or_else(|| unreadable(text, &broken))?,
     };
     for at in quoted {
         let message = "this value is only readable if it is treated as quoted";
@@ -98,7 +98,7 @@ fn tree(
     warnings.extend(odd.iter().map(oddity));
     root.filter(|root| root.entries().is_some()).ok_or_else(|| {
         let message = "the front matter is not a mapping";
-        SkillFinding::new("NOTMAP", parts.yaml, message).help("add `name:` and `description:`")
+        SkillFinding::new("NOTMAP", front_matter.yaml, message).help("add `name:` and `description:`")
     })
 }
 
@@ -122,10 +122,10 @@ fn oddity(odd: &YamlOddity) -> SkillFinding {
     SkillFinding::new(code, odd.span, says).help(help)
 }
 
-fn unfenced(reason: FenceError, text: &str) -> SkillFinding {
+fn unfenced(error: FenceError, text: &str) -> SkillFinding {
     let end = text.find('\n').unwrap_or(text.len()).min(80);
     let span = Span::new(0, text.floor_char_boundary(end));
-    match reason {
+    match error {
         FenceError::Start => {
             let message = "SKILL.md does not start with a `---` line";
             let help = "start with `---`, then the YAML, then `---`, then the Markdown";
@@ -138,9 +138,9 @@ fn unfenced(reason: FenceError, text: &str) -> SkillFinding {
     }
 }
 
-pub(super) fn unreadable(text: &str, broken: &YamlError) -> SkillFinding {
-    let place = SourceText::new("", text).line_column(broken.span.start);
-    let message = format!("the front matter is not valid YAML: {} at {place}", broken.message);
+pub(super) fn unreadable(text: &str, error: &YamlError) -> SkillFinding {
+    let place = SourceText::new("", text).line_column(error.span.start);
+    let message = format!("the front matter is not valid YAML: {} at {place}", error.message);
     let help = "quote text with special characters, or put it under a `|`";
-    SkillFinding::new("YAML", broken.span, message).help(help)
+    SkillFinding::new("YAML", error.span, message).help(help)
 }

@@ -232,8 +232,8 @@ pub fn locked_files(bundle: &SkillBundle) -> BTreeMap<String, LockedFile> {
 }
 
 /// Returns every difference between the locked and the present files, by path.
-pub fn changes(locked: &BTreeMap<String, LockedFile>, found: &SkillBundle) -> Vec<SkillFileChange> {
-    let now = locked_files(found);
+pub fn changes(locked: &BTreeMap<String, LockedFile>, bundle: &SkillBundle) -> Vec<SkillFileChange> {
+    let now = locked_files(bundle);
     let mut all = Vec::new();
     let mut add = |path: &String, kind| {
         all.push(SkillFileChange { path: path.clone(), kind });

@@ -19,9 +19,9 @@ pub struct PromptSkill {
 
 /// Returns the block of XML that lists the skills for a model. As in the reference package, the
 /// location is inserted unescaped.
-pub fn prompt(offers: &[PromptSkill]) -> String {
+pub fn prompt(skills: &[PromptSkill]) -> String {
     let mut lines = vec!["<available_skills>".to_owned()];
-    for offer in offers {
+    for offer in skills {
         lines.push("<skill>".into());
         for (tag, text) in [
             ("name", escaped(&offer.name)),

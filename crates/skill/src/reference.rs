@@ -108,8 +108,8 @@ pub(super) fn body(text: &str) -> Span {
     by_words(text).map_or(Span::default(), |parts| parts.body)
 }
 
-fn unfenced(reason: FenceError) -> SkillFinding {
-    let (code, message) = match reason {
+fn unfenced(error: FenceError) -> SkillFinding {
+    let (code, message) = match error {
         FenceError::Start => ("START", "SKILL.md must start with YAML frontmatter (---)"),
         FenceError::Close => ("CLOSE", "SKILL.md frontmatter not properly closed with ---"),
     };

@@ -10,11 +10,11 @@ pub struct SearchableSkill<'a> {
 /// Returns the skills that contain all the words, best first: the indices in `among`, and the
 /// scores. A word scores most in the name and least in the body, and a whole word scores more than
 /// a part of one. Equal scores are in the order of the names.
-pub fn search(words: &[String], among: &[SearchableSkill<'_>]) -> Vec<(usize, u32)> {
+pub fn search(words: &[String], skills: &[SearchableSkill<'_>]) -> Vec<(usize, u32)> {
     let words: Vec<String> = words.iter().flat_map(|word| parts(word)).collect();
     let fits = |(at, skill): (usize, &SearchableSkill<'_>)| Some((at, match_score(&words, skill)?));
-    let mut found: Vec<(usize, u32)> = among.iter().enumerate().filter_map(fits).collect();
-    let name = |at: usize| among.get(at).map(|skill| skill.name);
+    let mut found: Vec<(usize, u32)> = skills.iter().enumerate().filter_map(fits).collect();
+    let name = |at: usize| skills.get(at).map(|skill| skill.name);
     found.sort_by(|(a, more), (b, less)| less.cmp(more).then_with(|| name(*a).cmp(&name(*b))));
     found
 }

@@ -54,20 +54,20 @@ fn root(text: &str) -> Result<YamlNode<'static>, SkillFinding> {
     root.ok_or_else(|| SkillFinding::new("NOTMAP", parts.yaml, "the front matter is not a mapping"))
 }
 
-fn fields(root: &YamlNode<'_>, folder: &str, found: &mut Vec<SkillFinding>) {
+fn fields(root: &YamlNode<'_>, folder: &str, findings: &mut Vec<SkillFinding>) {
     let get = |key: &str| root.get(key).map(|entry| &entry.value);
     match get("name") {
-        None => found.push(SkillFinding::new("NAME-MISSING", root.span, "missing `name`")),
-        Some(node) => found.extend(name(node, folder)),
+        None => findings.push(SkillFinding::new("NAME-MISSING", root.span, "missing `name`")),
+        Some(node) => findings.extend(name(node, folder)),
     }
     match get("description") {
-        None => found.push(SkillFinding::new("DESC-MISSING", root.span, "missing `description`")),
-        Some(node) => found.extend(description(node)),
+        None => findings.push(SkillFinding::new("DESC-MISSING", root.span, "missing `description`")),
+        Some(node) => findings.extend(description(node)),
     }
-    found.extend(get("license").and_then(|node| no_text(node, "LICENSE-TYPE", "license")));
-    found.extend(get("compatibility").and_then(compatibility));
-    found.extend(get("metadata").into_iter().flat_map(metadata));
-    found.extend(get("allowed-tools").and_then(tools));
+    findings.extend(get("license").and_then(|node| no_text(node, "LICENSE-TYPE", "license")));
+    findings.extend(get("compatibility").and_then(compatibility));
+    findings.extend(get("metadata").into_iter().flat_map(metadata));
+    findings.extend(get("allowed-tools").and_then(tools));
 }
 
 fn name(node: &YamlNode<'_>, folder: &str) -> Vec<SkillFinding> {

@@ -39,8 +39,8 @@ const BODY_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The limits of a site.
 pub(crate) struct RequestLimits {
-    pages: RequestLimit,
-    posts: RequestLimit,
+    page_limit: RequestLimit,
+    post_limit: RequestLimit,
     streams: Arc<Semaphore>,
 }
 
@@ -59,8 +59,8 @@ impl RequestLimits {
     /// Creates the limits of a site that answers nothing yet.
     pub fn new() -> Self {
         Self {
-            pages: RequestLimit::new(MAX_PAGES, MAX_WAITING_PAGES),
-            posts: RequestLimit::new(MAX_POSTS, MAX_WAITING_POSTS),
+            page_limit: RequestLimit::new(MAX_PAGES, MAX_WAITING_PAGES),
+            post_limit: RequestLimit::new(MAX_POSTS, MAX_WAITING_POSTS),
             streams: Arc::new(Semaphore::new(MAX_STREAMS)),
         }
     }
@@ -90,7 +90,7 @@ impl RequestLimit {
 /// Limits the pages that are made at once.
 pub(crate) async fn limit_pages(State(site): State<Site>, request: Request, next: Next) -> Response {
     let headers = request.headers().clone();
-    let Some(_place) = site.limits.pages.enter().await else {
+    let Some(_place) = site.limits.page_limit.enter().await else {
         let reason = "More pages are asked for than this server can make.";
         return too_many(&site, &headers, StatusCode::SERVICE_UNAVAILABLE, reason, RETRY);
     };
@@ -105,7 +105,7 @@ pub(crate) async fn limit_posts(State(site): State<Site>, request: Request, next
         let reason = "Nothing was changed: this browser sends more than a person can.";
         return too_many(&site, &headers, StatusCode::TOO_MANY_REQUESTS, reason, wait);
     }
-    let Some(_place) = site.limits.posts.enter().await else {
+    let Some(_place) = site.limits.post_limit.enter().await else {
         let reason = "Nothing was changed: more is sent than this server can record.";
         return too_many(&site, &headers, StatusCode::SERVICE_UNAVAILABLE, reason, RETRY);
     };

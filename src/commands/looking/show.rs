@@ -78,10 +78,10 @@ pub fn run(ui: &Ui, args: &ShowArgs) -> Result<CliExitCode, CommandError> {
 
 /// Prints the decisions of the controller on a run.
 fn print_decisions(ui: &Ui, record: &RunRecord) -> Result<CliExitCode, CommandError> {
-    if record.held.rounds.is_empty() {
+    if record.decisions.rounds.is_empty() {
         ui.print_info("no finished rounds; only plans with `replan` have rounds\n");
     } else {
-        ui.print(&rounds_table(&record.held.rounds, true))?;
+        ui.print(&rounds_table(&record.decisions.rounds, true))?;
     }
     Ok(CliExitCode::Ok)
 }

@@ -106,7 +106,7 @@ fn skill(host: &Host, path: &Path) -> Option<CheckedFile> {
     let bytes = match disk::skill_md(folder) {
         Ok(read) => read.map(|(_, bytes)| bytes).unwrap_or_default(),
         Err(error) => {
-            return broken(Code::FileUnreadable, format!("{}; {}", error.reason, error.remedy()));
+            return broken(Code::FileUnreadable, format!("{}; {}", error.problem, error.remedy()));
         }
     };
     let Ok(text) = String::from_utf8(bytes) else {

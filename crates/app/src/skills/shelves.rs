@@ -35,7 +35,7 @@ impl SkillShelves {
 impl SkillShelves {
     /// Returns the folder of a skill that was found.
     pub fn folder(&self, one: &DiscoveredSkill) -> PathBuf {
-        self.path(&one.shelf).join(&one.folder)
+        self.path(&one.search_folder).join(&one.folder)
     }
 }
 
@@ -70,7 +70,7 @@ impl SkillFolderReader for SkillShelves {
                 let text = String::from_utf8(bytes);
                 Some(text.map_err(|_| "SKILL.md is not UTF-8 text".to_owned()))
             }
-            Err(error) => Some(Err(format!("{}; {}", error.reason, error.remedy()))),
+            Err(error) => Some(Err(format!("{}; {}", error.problem, error.remedy()))),
         }
     }
 }

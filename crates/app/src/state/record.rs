@@ -126,7 +126,7 @@ fn record_of_facts(
         loops: Vec::new(),
         shaken: Vec::new(),
         checks: Vec::new(),
-        held: RunDecisions::from_events(facts),
+        decisions: RunDecisions::from_events(facts),
         agents,
         sequential_calls: call_chain.total(),
         call_chain,

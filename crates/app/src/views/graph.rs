@@ -53,7 +53,7 @@ pub(super) fn run_graph(
     let critical = critical_path(&StepGraph::new(needs.collect()), &took);
     let in_chain: BTreeSet<usize> = critical.iter().copied().collect();
     let run = &record.run.id;
-    let (nested, marks) = (nested_runs(record), round_marks(&record.held.rounds));
+    let (nested, marks) = (nested_runs(record), round_marks(&record.decisions.rounds));
     let mut sketch = PlanSketch::of(plan, false);
     for (at, node) in sketch.nodes.iter_mut().enumerate() {
         node.state =

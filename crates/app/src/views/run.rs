@@ -138,7 +138,7 @@ pub fn run_view(
         requests: if record.run.pending_approvals > 0 { open_requests_of(reader, run)? } else { Vec::new() },
         graph,
         is_drawn,
-        plot: rounds_plot(&record.held.rounds),
+        plot: rounds_plot(&record.decisions.rounds),
         spending,
         has_earlier: reader.run_before(run)?.is_some(),
         record: record.document(),

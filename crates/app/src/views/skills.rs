@@ -60,7 +60,7 @@ pub struct SkillLockView {
 pub fn skill_listings(caller: &dyn Caller) -> Result<Vec<SkillListing>, CommandError> {
     let trust = SkillTrust::of(caller)?;
     let (all, _) = discover_skills(caller.host());
-    Ok(all.found.iter().map(|one| trust.listing(caller, one)).collect())
+    Ok(all.skills.iter().map(|one| trust.listing(caller, one)).collect())
 }
 
 /// Returns a skill; `None` if there is no such skill.
@@ -68,7 +68,7 @@ pub fn skill_view(caller: &dyn Caller, name: &str) -> Result<Option<SkillView>, 
     let trust = SkillTrust::of(caller)?;
     let (all, shelves) = discover_skills(caller.host());
     let counts = |one: &&DiscoveredSkill| one.name == name && one.shadowed_by.is_none();
-    let Some(found) = all.found.iter().find(counts) else {
+    let Some(found) = all.skills.iter().find(counts) else {
         return Ok(None);
     };
     let mut properties = BTreeMap::new();
@@ -90,7 +90,7 @@ pub fn skill_view(caller: &dyn Caller, name: &str) -> Result<Option<SkillView>, 
     }
     // A folder that cannot be listed has said why by the findings above.
     let files = disk::names(&shelves.folder(found)).unwrap_or_default();
-    let locked = trust.lock.skills.get(name).filter(|_| !found.shelf.is_users);
+    let locked = trust.lock.skills.get(name).filter(|_| !found.search_folder.is_users);
     Ok(Some(SkillView {
         listing: trust.listing(caller, found),
         properties,
@@ -133,7 +133,7 @@ impl SkillTrust {
 
     /// Returns if plans may use a skill, and by whom or why not, and the remedy.
     fn standing(&self, caller: &dyn Caller, one: &DiscoveredSkill) -> (bool, String, String) {
-        if one.shelf.is_users {
+        if one.search_folder.is_users {
             let remedy = format!("install it into the workspace: wf skill install {}", one.shown());
             return (false, "it is yours, not the workspace's: plans do not use it".into(), remedy);
         }

@@ -141,7 +141,7 @@ impl AgentSession {
             dialogue.log_note(&format!("[breaker] {note}"));
         }
         end.effort.breakers.clone_from(&result.breakers);
-        for failed in &result.passed_over {
+        for failed in &result.failed_calls {
             dialogue.log_note(&format!("[failed] {failed}"));
         }
         end.effort.passed_over = passed_over(&result);

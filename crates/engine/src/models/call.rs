@@ -28,7 +28,7 @@ impl From<&ModelCallError> for ModelCallFailure {
 
 /// Returns the models failed before the last one of a call.
 pub(crate) fn passed_over(result: &ModelCallResult) -> Vec<PassedOverModel> {
-    let failed = result.passed_over.iter();
+    let failed = result.failed_calls.iter();
     failed.map(|failed| PassedOverModel { model: failed.model.clone(), reason: failed.reason() }).collect()
 }
 
@@ -107,7 +107,7 @@ impl TryAllowance for PaidTries<'_> {
 /// Masks a request, and its result.
 pub(super) fn mask_exchange(request: &mut ModelRequest, result: &mut ModelCallResult, mask: &SecretMask) {
     mask_request(request, mask);
-    let mut failures: Vec<_> = result.passed_over.iter_mut().collect();
+    let mut failures: Vec<_> = result.failed_calls.iter_mut().collect();
     match &mut result.outcome {
         Ok(reply) => mask_reply(reply, mask),
         Err(error) => failures.extend(&mut error.failures),

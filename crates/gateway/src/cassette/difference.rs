@@ -31,9 +31,9 @@ pub struct RequestDifference {
     /// The difference of the lengths of both conversations.
     surplus: usize,
     /// The part of the recorded request; `None`: it ends before.
-    recorded: Option<RequestPart>,
+    recorded_part: Option<RequestPart>,
     /// The part of the other; `None`: it ends before.
-    current: Option<RequestPart>,
+    current_part: Option<RequestPart>,
 }
 
 impl RequestDifference {
@@ -54,8 +54,8 @@ impl RequestDifference {
             same_messages,
             same_settings: old_settings.iter().zip(&settings).filter(|(old, new)| old == new).count(),
             surplus: old_messages.len().abs_diff(messages.len()),
-            recorded,
-            current,
+            recorded_part: recorded,
+            current_part: current,
         }
     }
 
@@ -68,7 +68,7 @@ impl RequestDifference {
 
 impl fmt::Display for RequestDifference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match (&self.recorded, &self.current) {
+        match (&self.recorded_part, &self.current_part) {
             (Some(old), Some(new)) if old.label == new.label => {
                 let from = first_difference(&old.text, &new.text);
                 let (old, text) = (excerpt(&old.text, from), excerpt(&new.text, from));
@@ -132,8 +132,8 @@ fn sorted_json(value: &impl Serialize) -> String {
 }
 
 /// Returns the number of equal parts at the beginning of both.
-fn same_parts(old: &[RequestPart], new: &[RequestPart]) -> usize {
-    old.iter().zip(new).take_while(|(old, new)| old == new).count()
+fn same_parts(old_parts: &[RequestPart], new_parts: &[RequestPart]) -> usize {
+    old_parts.iter().zip(new_parts).take_while(|(old, new)| old == new).count()
 }
 
 /// Returns the number of equal characters at the beginning of both.

@@ -93,7 +93,7 @@ impl RecordedExchange {
             continues: None,
             request: request.clone(),
             replied_by: (result.model != *model).then(|| result.model.clone()),
-            passed_over: result.passed_over.iter().map(RecordedFailure::of).collect(),
+            passed_over: result.failed_calls.iter().map(RecordedFailure::of).collect(),
             outcome,
             usage: result.usage,
             cost: result.cost,
@@ -118,7 +118,7 @@ impl RecordedExchange {
         ModelCallResult {
             model: self.replied_by.unwrap_or(self.model),
             outcome,
-            passed_over: self.passed_over.into_iter().map(RecordedFailure::into_failure).collect(),
+            failed_calls: self.passed_over.into_iter().map(RecordedFailure::into_failure).collect(),
             tries: self.tries,
             usage: self.usage,
             cost: self.cost,

@@ -189,10 +189,10 @@ async fn called(gateway: &Gateway, text: &str) -> ModelCallResult {
     called_in(&Arc::new(Cassette::of_run(run.path().join("run"))), gateway, text).await
 }
 
-async fn called_in(kept: &Arc<Cassette>, gateway: &Gateway, text: &str) -> ModelCallResult {
+async fn called_in(cassette: &Arc<Cassette>, gateway: &Gateway, text: &str) -> ModelCallResult {
     let model = definition("small", ModelApi::Scripted, "replies.yaml");
     let result = gateway.call(&model, &request(text)).await;
-    let result = gateway.record(Some(kept), &model, &request(text), result).await;
+    let result = gateway.record(Some(cassette), &model, &request(text), result).await;
     ModelCallResult { duration_ms: 0, ..result }
 }
 

@@ -9,7 +9,7 @@ pub type AllowanceFuture<'a> = Pin<Box<dyn Future<Output = Result<(), String>> +
 pub trait TryAllowance: Send {
     /// Decides about another try of a call whose tries have used something so far. The error is the reason why there is
     /// none.
-    fn allow(&mut self, used: AttemptUsage) -> AllowanceFuture<'_>;
+    fn allow(&mut self, usage: AttemptUsage) -> AllowanceFuture<'_>;
 }
 
 /// The allowance of a call that nobody limits.

@@ -28,7 +28,7 @@ const KEY_TIME: Duration = Duration::from_mins(1);
 /// The way to the models of a workspace.
 pub struct Gateway {
     table: ModelTable,
-    keys: Arc<dyn ModelKeyResolver>,
+    key_resolver: Arc<dyn ModelKeyResolver>,
     root: PathBuf,
     clock: Arc<dyn Clock>,
     client: ProviderClient,
@@ -73,13 +73,13 @@ impl Gateway {
     /// Creates a gateway to the models of a table. `root` is the workspace, in which scripts are.
     pub fn new(
         table: ModelTable,
-        keys: Arc<dyn ModelKeyResolver>,
+        key_resolver: Arc<dyn ModelKeyResolver>,
         root: PathBuf,
         clock: Arc<dyn Clock>,
     ) -> Self {
         let (client, delays) = (ProviderClient::default(), RetryDelays::default());
         let health = Arc::new(ProcessHealth::new(Arc::clone(&clock)));
-        Self { table, keys, root, clock, client, delays, health, cassette: None }
+        Self { table, key_resolver, root, clock, client, delays, health, cassette: None }
     }
 
     /// Returns the same gateway with other limits, and with the proxies of an environment.
@@ -138,12 +138,12 @@ impl Gateway {
     /// relies on the recording being whole.
     pub async fn record(
         &self,
-        kept: Option<&Arc<Cassette>>,
+        cassette: Option<&Arc<Cassette>>,
         model: &ModelDefinition,
         request: &ModelRequest,
         result: ModelCallResult,
     ) -> ModelCallResult {
-        let recorded = self.record_exchange(kept, model, request, &result, || false).await;
+        let recorded = self.record_exchange(cassette, model, request, &result, || false).await;
         result.with_recording(recorded)
     }
 
@@ -158,7 +158,7 @@ impl Gateway {
         make_room: impl Fn() -> bool,
     ) -> Result<(), CassetteError> {
         // A call that a replay could not answer is no exchange.
-        let is_unrecorded = |one: &FailedModelCall| one.failure.kind == ModelFailureKind::Unrecorded;
+        let is_unrecorded = |call: &FailedModelCall| call.failure.kind == ModelFailureKind::Unrecorded;
         if result.outcome.as_ref().is_err_and(|error| error.failures.iter().any(is_unrecorded)) {
             return Ok(());
         }
@@ -189,7 +189,7 @@ impl Gateway {
             Err(failure) => ModelCallResult {
                 model: model.name.clone(),
                 outcome: Err(ModelCallError::of(&model.name, failure)),
-                passed_over: Vec::new(),
+                failed_calls: Vec::new(),
                 tries: 0,
                 usage: TokenUsage::default(),
                 cost: Money::default(),
@@ -240,7 +240,16 @@ impl Gateway {
         };
         let duration_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
         let CallTally { tries, usage, cost, breakers, .. } = tally;
-        ModelCallResult { model: name, outcome, passed_over, tries, usage, cost, breakers, duration_ms }
+        ModelCallResult {
+            model: name,
+            outcome,
+            failed_calls: passed_over,
+            tries,
+            usage,
+            cost,
+            breakers,
+            duration_ms,
+        }
     }
 
     /// Returns the next fallback that is defined and was not called yet.
@@ -347,7 +356,7 @@ impl Gateway {
     }
 
     async fn key(&self, source: &SecretSource) -> Result<ModelKey, String> {
-        let read = timeout(KEY_TIME, self.keys.resolve(source)).await;
+        let read = timeout(KEY_TIME, self.key_resolver.resolve(source)).await;
         let read = read.map_err(|_| format!("cannot read the key: not within {} s", KEY_TIME.as_secs()))?;
         read.map_err(|error| format!("cannot read the key: {error}"))
     }

@@ -16,7 +16,7 @@ pub struct ModelCallResult {
     /// The reply, or the failures of all models.
     pub outcome: Result<ModelReply, ModelCallError>,
     /// The failures of the models before the one that replied.
-    pub passed_over: Vec<FailedModelCall>,
+    pub failed_calls: Vec<FailedModelCall>,
     /// The number of requests that were made.
     pub tries: u32,
     /// The tokens of all tries.
@@ -79,7 +79,7 @@ impl ModelCallError {
 
     /// Returns its class: transient if any model may reply later.
     pub fn class(&self) -> CallFailureClass {
-        let is_transient = |one: &FailedModelCall| one.failure.class() == CallFailureClass::Transient;
+        let is_transient = |call: &FailedModelCall| call.failure.class() == CallFailureClass::Transient;
         if self.failures.iter().any(is_transient) {
             CallFailureClass::Transient
         } else {

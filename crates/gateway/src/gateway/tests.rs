@@ -69,8 +69,8 @@ async fn failures_open_a_breaker_and_fallbacks_reply() {
     let first = gateway.call(&model, &request("go")).await;
     assert_eq!(first.outcome.unwrap().text, "from the other");
     assert_eq!((first.model, first.tries, first.duration_ms), (name("other"), 4, 3_000));
-    assert!(first.passed_over[0].to_string().ends_with("(3 tries)"), "{}", first.passed_over[0]);
-    let kinds: Vec<_> = first.passed_over.iter().map(|one| one.failure.kind).collect();
+    assert!(first.failed_calls[0].to_string().ends_with("(3 tries)"), "{}", first.failed_calls[0]);
+    let kinds: Vec<_> = first.failed_calls.iter().map(|one| one.failure.kind).collect();
     assert_eq!(kinds, [ModelFailureKind::Overloaded, ModelFailureKind::Misconfigured]);
     // Three tries of one call are one failure: it is the third call that opens the breaker.
     assert_eq!(first.breakers.len(), 0);
@@ -222,8 +222,8 @@ fn a_call_may_move_between_threads() {
 struct Payer(u64);
 
 impl TryAllowance for Payer {
-    fn allow(&mut self, used: AttemptUsage) -> AllowanceFuture<'_> {
-        let answer = if used.tokens <= self.0 { Ok(()) } else { Err("nothing is left".to_owned()) };
+    fn allow(&mut self, usage: AttemptUsage) -> AllowanceFuture<'_> {
+        let answer = if usage.tokens <= self.0 { Ok(()) } else { Err("nothing is left".to_owned()) };
         Box::pin(std::future::ready(answer))
     }
 }

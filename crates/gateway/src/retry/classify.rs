@@ -11,20 +11,20 @@ const TRANSIENT_WORDS: [&str; 7] =
 /// Classifies a reply whose status is an error. `retry_after` is its header of that name.
 pub fn classify_status(
     status: u16,
-    told: &ProviderMessage,
+    message: &ProviderMessage,
     retry_after: Option<&str>,
     now: Moment,
 ) -> ModelFailure {
     let kind = match status {
-        _ if is_out_of_credit(&told.word) => ModelFailureKind::NoCredit,
+        _ if is_out_of_credit(&message.word) => ModelFailureKind::NoCredit,
         // Some proxies pass on an exhausted limit with another status.
-        _ if told.word.contains("rate_limit") => ModelFailureKind::RateLimited,
+        _ if message.word.contains("rate_limit") => ModelFailureKind::RateLimited,
         _ => kind_of_status(status),
     };
-    let event = if told.message.is_empty() {
+    let event = if message.message.is_empty() {
         format!("the provider replied with status {status}")
     } else {
-        format!("the provider replied with status {status} (\"{}\")", told.message)
+        format!("the provider replied with status {status} (\"{}\")", message.message)
     };
     let mut failure = ModelFailure::advised(kind, &event);
     failure.retry_after = retry_after.and_then(|text| parse_retry_after(text, now));

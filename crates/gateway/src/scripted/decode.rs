@@ -51,8 +51,8 @@ impl ScriptReader {
         Ok(ScriptedConversation { when, replies })
     }
 
-    fn replies(&self, list: &YamlNode<'_>) -> Result<Vec<ScriptedReply>, ScriptError> {
-        self.list(list)?.iter().map(|node| self.reply(node)).collect()
+    fn replies(&self, list_node: &YamlNode<'_>) -> Result<Vec<ScriptedReply>, ScriptError> {
+        self.list(list_node)?.iter().map(|node| self.reply(node)).collect()
     }
 
     fn reply(&self, node: &YamlNode<'_>) -> Result<ScriptedReply, ScriptError> {

@@ -9,7 +9,7 @@ pub type ClientCallFuture<'a> = Pin<Box<dyn Future<Output = Result<ModelReply, C
 /// The way from the server to models.
 pub trait ClientCalls: Send + Sync {
     /// Calls a model. The call is dropped when its client disconnects.
-    fn call(&self, asked: ClientRequest) -> ClientCallFuture<'_>;
+    fn call(&self, request: ClientRequest) -> ClientCallFuture<'_>;
 }
 
 /// The reason why a client gets no reply.

@@ -91,32 +91,32 @@ fn judge_roles(plan: &PlanSpec) -> impl Iterator<Item = &Spanned<Name>> {
     checks.filter_map(|check| Some(&check.judge.as_ref()?.role))
 }
 
-fn unknown_model(name: &Spanned<Name>, known: &ModelTable, diagnostics: &mut FileDiagnostics) {
+fn unknown_model(name: &Spanned<Name>, models: &ModelTable, diagnostics: &mut FileDiagnostics) {
     let message = format!("wf.yaml defines no model `{}`", name.value);
     let mistake = Diagnostic::new(Code::UnknownModel, name.span, message);
-    if known.roles.contains_key(&name.value) {
+    if models.roles.contains_key(&name.value) {
         return diagnostics.note(mistake.with_help(format!("it is a role: write `role: {}`", name.value)));
     }
     let help = format!("add it to wf.yaml: `models: {{{}: {{api: …, model: …}}}}`", name.value);
-    diagnostics.misspelt(mistake, name.value.as_str(), known.models.keys().map(Name::as_str), &help);
+    diagnostics.misspelt(mistake, name.value.as_str(), models.models.keys().map(Name::as_str), &help);
 }
 
-fn unknown_role(role: &Spanned<Name>, known: &ModelTable, diagnostics: &mut FileDiagnostics) {
+fn unknown_role(role: &Spanned<Name>, models: &ModelTable, diagnostics: &mut FileDiagnostics) {
     let message = format!("wf.yaml gives no model to the role `{}`", role.value);
     let mistake = Diagnostic::new(Code::UnknownModel, role.span, message);
-    if known.models.contains_key(&role.value) {
+    if models.models.contains_key(&role.value) {
         return diagnostics.note(mistake.with_help(format!("it is a model: write `model: {}`", role.value)));
     }
-    let model = known.models.keys().next().map_or("MODEL", Name::as_str);
+    let model = models.models.keys().next().map_or("MODEL", Name::as_str);
     let help = format!("add it to wf.yaml: `roles: {{{}: {model}}}`", role.value);
-    diagnostics.misspelt(mistake, role.value.as_str(), known.roles.keys().map(Name::as_str), &help);
+    diagnostics.misspelt(mistake, role.value.as_str(), models.roles.keys().map(Name::as_str), &help);
 }
 
-fn unknown_server(server: &Spanned<Name>, known: &ModelTable, diagnostics: &mut FileDiagnostics) {
+fn unknown_server(server: &Spanned<Name>, models: &ModelTable, diagnostics: &mut FileDiagnostics) {
     let message = format!("wf.yaml defines no MCP server `{}`", server.value);
     let mistake = Diagnostic::new(Code::UnknownServer, server.span, message);
     let help = format!("add it to wf.yaml: `mcp: {{{}: {{command: […], tools: […]}}}}`", server.value);
-    diagnostics.misspelt(mistake, server.value.as_str(), known.servers.keys().map(Name::as_str), &help);
+    diagnostics.misspelt(mistake, server.value.as_str(), models.servers.keys().map(Name::as_str), &help);
 }
 
 #[cfg(test)]

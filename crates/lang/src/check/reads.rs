@@ -74,7 +74,7 @@ impl ExprSite {
 
 /// Returns everything that the expressions of a plan read, in the order of its keys.
 pub(super) fn of<'a>(plan: &'a PlanSpec, steps: &[&'a StepSpec]) -> Vec<ExprRead<'a>> {
-    let mut reads = ExprReadCollector { found: Vec::new(), step: None };
+    let mut reads = ExprReadCollector { reads: Vec::new(), step: None };
     reads.templates(ExprSite::Intent, plan.intent.iter().map(|intent| &intent.value));
     reads.templates(ExprSite::PlanEnv, plan.env.iter().map(|(_, value)| value));
     for (at, step) in steps.iter().enumerate() {
@@ -89,18 +89,18 @@ pub(super) fn of<'a>(plan: &'a PlanSpec, steps: &[&'a StepSpec]) -> Vec<ExprRead
     reads.templates(ExprSite::PlanEnd, outputs);
     let undo = plan.undo.iter().flat_map(|undo| undo.with.iter());
     reads.templates(ExprSite::With, undo.map(|(_, value)| &value.value.0));
-    reads.found
+    reads.reads
 }
 
 struct ExprReadCollector<'a> {
-    found: Vec<ExprRead<'a>>,
+    reads: Vec<ExprRead<'a>>,
     step: Option<usize>,
 }
 
 impl<'a> ExprReadCollector<'a> {
-    fn add(&mut self, site: ExprSite, refs: &'a [SpannedReference]) {
+    fn add(&mut self, site: ExprSite, references: &'a [SpannedReference]) {
         let step = self.step;
-        self.found.extend(refs.iter().map(|reference| ExprRead { reference, step, site }));
+        self.reads.extend(references.iter().map(|reference| ExprRead { reference, step, site }));
     }
 
     fn templates(&mut self, site: ExprSite, templates: impl Iterator<Item = &'a Template>) {

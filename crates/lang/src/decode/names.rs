@@ -7,11 +7,11 @@ use wf_base::source::Span;
 use super::EntryKey;
 
 /// Returns the mistake of a malformed name, with a small change that makes it valid, if any.
-fn malformed(text: &str, bad: NameFormatError, remedy: Option<String>, span: Span) -> Diagnostic {
+fn malformed(text: &str, error: NameFormatError, remedy: Option<String>, span: Span) -> Diagnostic {
     let mistake = Diagnostic::new(Code::NameMalformed, span, format!("invalid name `{text}`"));
     match remedy {
-        Some(remedy) => mistake.with_help(format!("write `{remedy}`: {bad}")),
-        None => mistake.with_help(bad.to_string()),
+        Some(remedy) => mistake.with_help(format!("write `{remedy}`: {error}")),
+        None => mistake.with_help(error.to_string()),
     }
 }
 

@@ -12,7 +12,7 @@ use wf_model::{AgentSkill, AgentSkillScript, RequiredOutput, SkillCall, interpre
 pub(super) fn of(name: &SkillName, loaded: &LoadedSpec) -> Option<AgentSkill> {
     let (file, skill) = loaded.skill(name)?;
     let text = loaded.sources.get(file)?.slice(skill.skill.body);
-    let scripts = skill.own.scripts.iter();
+    let scripts = skill.extension.scripts.iter();
     Some(AgentSkill {
         name: skill.name.clone(),
         folder: skill.folder.clone(),
@@ -22,24 +22,24 @@ pub(super) fn of(name: &SkillName, loaded: &LoadedSpec) -> Option<AgentSkill> {
     })
 }
 
-fn script(skill: &LoadedSkill, path: &str, declared: &SkillScript) -> AgentSkillScript {
-    let required = declared.args.iter().filter(|(_, arg)| arg.is_required());
-    let outputs = declared.outputs.iter();
+fn script(skill: &LoadedSkill, path: &str, script: &SkillScript) -> AgentSkillScript {
+    let required = script.args.iter().filter(|(_, arg)| arg.is_required());
+    let outputs = script.outputs.iter();
     let nothing = AllowSpec::workspace_only();
     AgentSkillScript {
-        description: declared.description.clone(),
+        description: script.description.clone(),
         call: SkillCall {
             skill: skill.name.clone(),
             folder: skill.folder.clone(),
             script: path.to_owned(),
             head: interpreter(path).iter().map(|&word| word.to_owned()).collect(),
-            args: args(declared, None),
+            args: args(script, None),
             words: Vec::new(),
         },
         required: required.map(|(name, _)| name.value.clone()).collect(),
-        allow: allow(declared.allow.as_ref().unwrap_or(&nothing)),
-        limits: limits(declared.limits.as_ref()),
-        timeout: declared.timeout.as_ref().map(|period| period.value.0),
+        allow: allow(script.allow.as_ref().unwrap_or(&nothing)),
+        limits: limits(script.limits.as_ref()),
+        timeout: script.timeout.as_ref().map(|period| period.value.0),
         outputs: outputs
             .map(|(name, output)| RequiredOutput { name: name.value.clone(), schema: output.schema.clone() })
             .collect(),

@@ -42,7 +42,7 @@ fn missed(said: Option<&ast::MissedTimesSpec>) -> MissedTimesPolicy {
 }
 
 fn notify(written: &ast::NotifySpec) -> Option<NotificationRule> {
-    let on: Vec<GoalEvent> = written.on.iter().map(|news| news.value).collect();
+    let events: Vec<GoalEvent> = written.on.iter().map(|news| news.value).collect();
     let by = match (&written.exec, &written.webhook) {
         (Some(exec), _) => {
             let argv = exec.value.iter().map(|part| part.value.clone());
@@ -54,13 +54,13 @@ fn notify(written: &ast::NotifySpec) -> Option<NotificationRule> {
         },
         (None, None) => return None,
     };
-    Some(NotificationRule { on, by })
+    Some(NotificationRule { on: events, by })
 }
 
-fn address(hook: &ast::WebhookSpec) -> Option<WebhookUrl> {
-    let kept = hook.url_secret.as_ref();
+fn address(webhook: &ast::WebhookSpec) -> Option<WebhookUrl> {
+    let kept = webhook.url_secret.as_ref();
     let kept = kept.map(|name| WebhookUrl::Secret(name.value.clone()));
-    kept.or_else(|| Some(WebhookUrl::Text(hook.url.as_ref()?.value.clone())))
+    kept.or_else(|| Some(WebhookUrl::Text(webhook.url.as_ref()?.value.clone())))
 }
 
 #[cfg(test)]

@@ -59,25 +59,25 @@ pub fn lower(loaded: &LoadedSpec, defaults: &PlanDefaults) -> Result<Arc<Plan>, 
     if loaded.has_errors() {
         return Err(LoweringError::Broken);
     }
-    let mut lowering = SpecLowering { loaded, defaults, done: vec![None; loaded.plans.len()] };
+    let mut lowering = SpecLowering { loaded, defaults, plans: vec![None; loaded.plans.len()] };
     lowering.file(0)
 }
 
 pub(super) struct SpecLowering<'l> {
     pub(super) loaded: &'l LoadedSpec,
     pub(super) defaults: &'l PlanDefaults,
-    done: Vec<Option<Arc<Plan>>>,
+    plans: Vec<Option<Arc<Plan>>>,
 }
 
 impl SpecLowering<'_> {
     /// Returns the model of a file, made once. Loading has bounded the depth of nested files.
     fn file(&mut self, file: usize) -> Result<Arc<Plan>, LoweringError> {
-        if let Some(Some(done)) = self.done.get(file) {
+        if let Some(Some(done)) = self.plans.get(file) {
             return Ok(Arc::clone(done));
         }
         let written = self.loaded.plans.get(file).and_then(Option::as_ref);
         let plan = Plan::new(self.parts(written.ok_or(LoweringError::Broken)?, file)?)?;
-        if let Some(slot) = self.done.get_mut(file) {
+        if let Some(slot) = self.plans.get_mut(file) {
             *slot = Some(Arc::clone(&plan));
         }
         Ok(plan)
@@ -193,14 +193,14 @@ pub fn secret_source(from: &ast::SecretSpec) -> Option<SecretSource> {
 }
 
 /// The policy of a plan, completed by the workspace's.
-fn completed(said: Option<&ast::PolicySpec>, defaults: &PlanPolicy) -> PlanPolicy {
+fn completed(said: Option<&ast::PolicySpec>, default_policy: &PlanPolicy) -> PlanPolicy {
     let max_parallel = said.and_then(|policy| Some(policy.max_parallel.as_ref()?.value));
     let on_failure: Option<OnStepFailure> = said.and_then(|policy| policy.on_failure);
     let grace = said.and_then(|policy| Some(policy.grace?.0));
     PlanPolicy {
-        max_parallel: max_parallel.unwrap_or(defaults.max_parallel),
-        on_failure: on_failure.unwrap_or(defaults.on_failure),
-        grace: grace.unwrap_or(defaults.grace),
+        max_parallel: max_parallel.unwrap_or(default_policy.max_parallel),
+        on_failure: on_failure.unwrap_or(default_policy.on_failure),
+        grace: grace.unwrap_or(default_policy.grace),
     }
 }
 

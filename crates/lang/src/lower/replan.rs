@@ -8,31 +8,32 @@ use wf_model::{OnStuck, Planner, PlannerSource, ReplanSettings};
 const ROUNDS_OF_STUCK_AGENTS: u32 = 2;
 
 /// The replan settings of a plan. Where they are implied, nothing says that a partial result is accepted.
-pub(super) fn of_plan(plan: &ast::PlanSpec, defaults: &ReplanSettings) -> Option<ReplanSettings> {
+pub(super) fn of_plan(plan: &ast::PlanSpec, default_settings: &ReplanSettings) -> Option<ReplanSettings> {
     if plan.replans_stuck_agents() {
         let max_replans = ROUNDS_OF_STUCK_AGENTS;
-        return Some(ReplanSettings { max_replans, strict: true, ..defaults.clone() });
+        return Some(ReplanSettings { max_replans, strict: true, ..default_settings.clone() });
     }
-    plan.replan.as_ref().map(|said| completed(said, defaults))
+    plan.replan.as_ref().map(|said| completed(said, default_settings))
 }
 
 /// The replan settings of a plan, completed by the defaults.
-pub(super) fn completed(said: &ast::ReplanSpec, defaults: &ReplanSettings) -> ReplanSettings {
+pub(super) fn completed(said: &ast::ReplanSpec, default_settings: &ReplanSettings) -> ReplanSettings {
     let number = |said: &Option<Spanned<f64>>, usual: f64| said.as_ref().map_or(usual, |said| said.value);
     let seconds = said.time_budget_seconds.as_ref().map(|seconds| seconds.value);
     ReplanSettings {
-        max_replans: said.max_replans.unwrap_or(defaults.max_replans),
-        time_budget: seconds.map_or(defaults.time_budget, |seconds| Duration::from_secs(seconds.into())),
-        alpha: number(&said.alpha, defaults.alpha),
-        beta: number(&said.beta, defaults.beta),
-        lambda: number(&said.lambda, defaults.lambda),
-        w1: number(&said.w1, defaults.w1),
-        w2: number(&said.w2, defaults.w2),
-        epsilon: number(&said.epsilon, defaults.epsilon),
-        delta: number(&said.delta, defaults.delta),
-        rho: number(&said.rho, defaults.rho),
-        theta: number(&said.theta, defaults.theta),
-        strict: said.strict.unwrap_or(defaults.strict),
+        max_replans: said.max_replans.unwrap_or(default_settings.max_replans),
+        time_budget: seconds
+            .map_or(default_settings.time_budget, |seconds| Duration::from_secs(seconds.into())),
+        alpha: number(&said.alpha, default_settings.alpha),
+        beta: number(&said.beta, default_settings.beta),
+        lambda: number(&said.lambda, default_settings.lambda),
+        w1: number(&said.w1, default_settings.w1),
+        w2: number(&said.w2, default_settings.w2),
+        epsilon: number(&said.epsilon, default_settings.epsilon),
+        delta: number(&said.delta, default_settings.delta),
+        rho: number(&said.rho, default_settings.rho),
+        theta: number(&said.theta, default_settings.theta),
+        strict: said.strict.unwrap_or(default_settings.strict),
     }
 }
 

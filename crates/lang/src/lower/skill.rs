@@ -5,12 +5,12 @@ use wf_model::expr::Template;
 use wf_model::{SandboxPermissions, SkillArg, SkillCall, ValueSchema, interpreter};
 
 /// The script that a step runs, and its arguments.
-pub(super) fn call(used: &SkillUse, loaded: &LoadedSpec) -> Option<SkillCall> {
-    let (_, skill) = loaded.skill(&used.name.value)?;
-    let script = skill.script(used)?;
-    let said = used.script.as_ref().map(|script| script.value.as_str());
-    let declared = skill.own.script(said).map(|(_, script)| script);
-    let (args, words) = match (declared, &used.args) {
+pub(super) fn call(skill_use: &SkillUse, loaded: &LoadedSpec) -> Option<SkillCall> {
+    let (_, skill) = loaded.skill(&skill_use.name.value)?;
+    let script = skill.script(skill_use)?;
+    let said = skill_use.script.as_ref().map(|script| script.value.as_str());
+    let declared = skill.extension.script(said).map(|(_, script)| script);
+    let (args, words) = match (declared, &skill_use.args) {
         (Some(declared), values) => (args(declared, values.as_ref()), Vec::new()),
         (None, Some(SkillArgs::Named(values))) => {
             // Nothing is known of them but their names.
@@ -31,7 +31,7 @@ pub(super) fn call(used: &SkillUse, loaded: &LoadedSpec) -> Option<SkillCall> {
     };
     let head = interpreter(&script).iter();
     Some(SkillCall {
-        skill: used.name.value.clone(),
+        skill: skill_use.name.value.clone(),
         folder: skill.folder.clone(),
         head: head.map(|&word| word.to_owned()).collect(),
         script,
@@ -54,8 +54,8 @@ pub fn dry_run(path: &str, script: &SkillScript) -> Option<SkillCall> {
     })
 }
 
-pub(super) fn args(declared: &SkillScript, values: Option<&SkillArgs>) -> Vec<SkillArg> {
-    let args = declared.args.iter();
+pub(super) fn args(script: &SkillScript, values: Option<&SkillArgs>) -> Vec<SkillArg> {
+    let args = script.args.iter();
     args.map(|(name, arg)| {
         let values = values.and_then(|values| values.named(name.value.as_str()));
         let default = arg.default.as_ref();

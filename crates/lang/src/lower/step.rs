@@ -28,17 +28,17 @@ pub(super) struct SiblingSteps<'l> {
 
 pub(super) fn step(
     step: &ast::StepSpec,
-    among: &SiblingSteps<'_>,
+    siblings: &SiblingSteps<'_>,
     lowering: &mut SpecLowering<'_>,
 ) -> Result<Step, LoweringError> {
     let mut depends_on = Vec::with_capacity(step.depends_on.len());
     for name in &step.depends_on {
-        let ix = *among.places.get(&name.value).ok_or(LoweringError::Broken)?;
+        let ix = *siblings.places.get(&name.value).ok_or(LoweringError::Broken)?;
         if !depends_on.contains(&ix) {
             depends_on.push(ix);
         }
     }
-    let work = work(step, among.file, lowering)?;
+    let work = work(step, siblings.file, lowering)?;
     let lock = lock(step, &work);
     let in_container = matches!(work, StepWork::Run(_) | StepWork::Exec(_));
     let container = step.container.as_ref().filter(|_| in_container);
@@ -58,7 +58,7 @@ pub(super) fn step(
         timeout: step.timeout.as_ref().map(|period| period.value.0),
         queue_timeout: step.queue_timeout.as_ref().map(|period| period.value.0),
         retry: retry(step.retry.as_deref(), &lowering.defaults.retry),
-        on_stuck: on_stuck(step, among.file, lowering),
+        on_stuck: on_stuck(step, siblings.file, lowering),
         idempotent: step.idempotent,
         detach: step.detach,
         verify: checks(&step.inspect, &step.test, &step.verify),
@@ -78,11 +78,11 @@ pub(super) fn step(
             .map(Box::new),
         limits: limits(step.limits.as_deref()),
         classify: rules(&step.classify).into_iter().chain(no_container).collect(),
-        gates: gate::own(lowering.loaded, among.file, &step.gates)?,
+        gates: gate::own(lowering.loaded, siblings.file, &step.gates)?,
         tool: step.tool.as_deref().map(|tool| tool.value.clone()),
         target: step.target.as_deref().map(|target| target.value.clone()),
         on_escalation: step.on_escalation,
-        alternatives: alternatives(step, among, lowering)?,
+        alternatives: alternatives(step, siblings, lowering)?,
         briefing: step.briefing.as_ref().map(ToString::to_string),
     })
 }
@@ -110,7 +110,7 @@ fn not_run() -> FailureClassRule {
 
 fn alternatives(
     written: &ast::StepSpec,
-    among: &SiblingSteps<'_>,
+    siblings: &SiblingSteps<'_>,
     lowering: &mut SpecLowering<'_>,
 ) -> Result<Vec<Alternative>, LoweringError> {
     let ways = written.alternatives.iter().zip(&written.ways);
@@ -118,7 +118,7 @@ fn alternatives(
         Ok(Alternative {
             id: said.id.value.clone(),
             replaces: said.has_executor(),
-            step: Arc::new(step(way, among, lowering)?),
+            step: Arc::new(step(way, siblings, lowering)?),
         })
     })
     .collect()
@@ -286,17 +286,17 @@ fn on_stuck(step: &ast::StepSpec, file: usize, lowering: &SpecLowering<'_>) -> O
 }
 
 /// The retry of a step, completed by the workspace's defaults.
-pub(super) fn retry(said: Option<&ast::RetrySpec>, defaults: &Arc<RetryPolicy>) -> Arc<RetryPolicy> {
+pub(super) fn retry(said: Option<&ast::RetrySpec>, default_policy: &Arc<RetryPolicy>) -> Arc<RetryPolicy> {
     let Some(said) = said else {
-        return Arc::clone(defaults);
+        return Arc::clone(default_policy);
     };
     Arc::new(RetryPolicy {
         max: said.max,
-        backoff: said.backoff.map_or(defaults.backoff, |period| period.0),
-        factor: said.factor.as_ref().map_or(defaults.factor, |factor| factor.value),
-        max_delay: said.max_delay.map_or(defaults.max_delay, |period| period.0),
-        jitter: said.jitter.as_ref().map_or(defaults.jitter, |jitter| jitter.value),
-        on: said.on.clone().unwrap_or_else(|| defaults.on.clone()),
+        backoff: said.backoff.map_or(default_policy.backoff, |period| period.0),
+        factor: said.factor.as_ref().map_or(default_policy.factor, |factor| factor.value),
+        max_delay: said.max_delay.map_or(default_policy.max_delay, |period| period.0),
+        jitter: said.jitter.as_ref().map_or(default_policy.jitter, |jitter| jitter.value),
+        on: said.on.clone().unwrap_or_else(|| default_policy.on.clone()),
     })
 }
 

@@ -112,8 +112,8 @@ impl PersonaChanges {
     /// Returns the sum with other changes, each limited.
     #[must_use]
     pub fn plus(&self, other: &Self) -> Self {
-        let sum = |which: &PersonaTrait| {
-            let parts = [&self.0, &other.0].map(|all| all.get(which).copied().unwrap_or_default());
+        let sum = |persona_trait: &PersonaTrait| {
+            let parts = [&self.0, &other.0].map(|all| all.get(persona_trait).copied().unwrap_or_default());
             parts.iter().fold(0_i32, |sum, part| sum.saturating_add(*part)).clamp(-FARTHEST, FARTHEST)
         };
         Self::new(PersonaTrait::ALL.iter().map(|which| (*which, sum(which))))

@@ -89,8 +89,8 @@ impl PersonaAxes {
     };
 
     /// Returns an axis to change; `None` for a mood.
-    pub fn axis_mut(&mut self, which: PersonaTrait) -> Option<&mut f64> {
-        Some(match which {
+    pub fn axis_mut(&mut self, persona_trait: PersonaTrait) -> Option<&mut f64> {
+        Some(match persona_trait {
             PersonaTrait::Warmth => &mut self.warmth,
             PersonaTrait::Assertiveness => &mut self.assertiveness,
             PersonaTrait::Verbosity => &mut self.verbosity,

@@ -21,8 +21,8 @@ pub struct ApprovalStep {
 }
 
 /// A decision made by approvers.
-pub(crate) fn show_approval(decision: &ApprovalStep, summary: &mut SummaryBuilder) {
-    lines!(summary in Decision { guard "approve" = "it waits for an approval", below "approve" = decision });
+pub(crate) fn show_approval(approval: &ApprovalStep, summary: &mut SummaryBuilder) {
+    lines!(summary in Decision { guard "approve" = "it waits for an approval", below "approve" = approval });
 }
 
 view! { decision: ApprovalStep in Decision {

@@ -79,8 +79,8 @@ view! { check: Check in Work {
     below judge,
 } aside name, phase }
 
-fn certainty_text(mode: CheckCertainty) -> (&'static str, f64) {
-    match mode {
+fn certainty_text(certainty: CheckCertainty) -> (&'static str, f64) {
+    match certainty {
         CheckCertainty::Verifiable => ("verifiable: repeating it gives the same result", 1.0),
         CheckCertainty::Plausible => ("plausible: a judgement; repeating it may give another result", 0.0),
     }
@@ -323,8 +323,8 @@ pub struct JsonExpectation {
 }
 
 /// Comparisons, each of what a JSON path selects.
-pub(crate) fn show_json_expectations(comparisons: &[JsonExpectation], summary: &mut SummaryBuilder) {
-    for comparison in comparisons {
+pub(crate) fn show_json_expectations(expectations: &[JsonExpectation], summary: &mut SummaryBuilder) {
+    for comparison in expectations {
         summary.below(&format!("json[{}]", comparison.path), |summary| comparison.view(summary));
     }
 }

@@ -24,9 +24,9 @@ pub struct Escalation {
 }
 
 /// The escalations that blocks lead to.
-pub(crate) fn show_escalations(own: &[Escalation], summary: &mut SummaryBuilder) {
+pub(crate) fn show_escalations(escalations: &[Escalation], summary: &mut SummaryBuilder) {
     summary.below("escalation", |summary| {
-        for escalation in own {
+        for escalation in escalations {
             let (name, action) = (&escalation.name, escalation.action.as_str());
             lines!(summary in Decision { plain (name) = action });
             summary.below(name, |summary| escalation.view(summary));

@@ -56,7 +56,7 @@ fn of(truths: impl IntoIterator<Item = bool>) -> PossibleOutcomes {
 }
 
 fn compare(
-    how: ComparisonOperator,
+    operator: ComparisonOperator,
     left: &ExprNode,
     right: &ExprNode,
     domain: ReferenceDomain<'_>,
@@ -68,7 +68,7 @@ fn compare(
         return of([true, false]);
     }
     let pairs = left.iter().flat_map(|l| right.iter().map(move |r| (l, r)));
-    of(pairs.map(|(l, r)| how.holds(l, r) == Some(true)))
+    of(pairs.map(|(l, r)| operator.holds(l, r) == Some(true)))
 }
 
 /// Returns all the values that a node can have, if they are known.

@@ -5,10 +5,10 @@ use super::{ExprReference, StatusFunction};
 /// Resolves the references of an expression. Implemented by the machine and by tests.
 pub trait ExprScope {
     /// Returns the value of a name; `None` if it has none now. Never called with [`ExprReference::Test`].
-    fn value(&self, name: &ExprReference) -> Option<Value>;
+    fn value(&self, reference: &ExprReference) -> Option<Value>;
 
     /// Returns the answer of a status function.
-    fn test(&self, test: StatusFunction, step: Option<&str>) -> bool;
+    fn test(&self, function: StatusFunction, step: Option<&str>) -> bool;
 }
 
 /// The reason why an expression has no value.

@@ -23,13 +23,13 @@ const REMEDY: &str = "expressions only look up and compare values; compute in a 
 pub(super) struct ExprLowering<'t> {
     text: &'t str,
     at: Span,
-    pub(super) refs: Vec<SpannedReference>,
+    pub(super) references: Vec<SpannedReference>,
     pub(super) mistakes: Vec<Diagnostic>,
 }
 
 impl<'t> ExprLowering<'t> {
     pub(super) fn new(text: &'t str, at: Span) -> Self {
-        Self { text, at, refs: Vec::new(), mistakes: Vec::new() }
+        Self { text, at, references: Vec::new(), mistakes: Vec::new() }
     }
 
     /// Parses and lowers; if there is no result, there are mistakes.
@@ -244,9 +244,9 @@ impl<'t> ExprLowering<'t> {
         Some(ExprNode::Test(test, step))
     }
 
-    fn read(&mut self, name: ExprReference, path: Vec<LookupKey>, at: Range<usize>) {
+    fn read(&mut self, reference: ExprReference, path: Vec<LookupKey>, at: Range<usize>) {
         let span = self.place(at);
-        self.refs.push(SpannedReference { name, path, span });
+        self.references.push(SpannedReference { name: reference, path, span });
     }
 
     fn refuse_form<T>(&mut self, tree: &ast::Expr<'_>, message: &str, help: &str) -> Option<T> {

@@ -90,11 +90,11 @@ impl ExprNode {
     }
 }
 
-fn read(name: &ExprReference, path: &[LookupKey], scope: &dyn ExprScope) -> Result<Value, EvalError> {
+fn read(reference: &ExprReference, path: &[LookupKey], scope: &dyn ExprScope) -> Result<Value, EvalError> {
     let missing = |keys: &[LookupKey]| EvalError::NoValue {
-        name: keys.iter().fold(name.to_string(), |at, key| format!("{at}{key}")),
+        name: keys.iter().fold(reference.to_string(), |at, key| format!("{at}{key}")),
     };
-    let whole = scope.value(name).ok_or_else(|| missing(&[]))?;
+    let whole = scope.value(reference).ok_or_else(|| missing(&[]))?;
     let mut found = &whole;
     for (at, key) in path.iter().enumerate() {
         let so_far = path.get(..=at).unwrap_or(path);

@@ -13,7 +13,7 @@ use wf_base::source::Span;
 #[derive(Clone, Debug)]
 pub struct Expr {
     source: Arc<str>,
-    refs: Arc<[SpannedReference]>,
+    references: Arc<[SpannedReference]>,
     root: Arc<ExprNode>,
 }
 
@@ -28,16 +28,22 @@ impl Expr {
         let mut lowering = ExprLowering::new(text, at);
         let root = lowering.run();
         match root {
-            Some(root) if lowering.mistakes.is_empty() => {
-                Ok(Self { source: text.trim().into(), refs: lowering.refs.into(), root: Arc::new(root) })
-            }
+            Some(root) if lowering.mistakes.is_empty() => Ok(Self {
+                source: text.trim().into(),
+                references: lowering.references.into(),
+                root: Arc::new(root),
+            }),
             _ => Err(lowering.mistakes),
         }
     }
 
     /// Returns an expression that always has this value.
     pub fn of_value(value: Value) -> Self {
-        Self { source: value.to_string().into(), refs: [].into(), root: Arc::new(ExprNode::Const(value)) }
+        Self {
+            source: value.to_string().into(),
+            references: [].into(),
+            root: Arc::new(ExprNode::Const(value)),
+        }
     }
 
     /// Returns the text as written.
@@ -47,12 +53,12 @@ impl Expr {
 
     /// Returns every name read, with its position.
     pub fn refs(&self) -> &[SpannedReference] {
-        &self.refs
+        &self.references
     }
 
     /// Returns the reference that is all of the expression; `None`: it computes something.
     pub fn lookup(&self) -> Option<&SpannedReference> {
-        match (&*self.root, &*self.refs) {
+        match (&*self.root, &*self.references) {
             (ExprNode::Read(..), [only]) => Some(only),
             _ => None,
         }
@@ -60,14 +66,14 @@ impl Expr {
 
     /// True if a status function is called.
     pub fn asks_status(&self) -> bool {
-        let is_test = |read: &SpannedReference| matches!(read.name, ExprReference::Test(..));
-        self.refs.iter().any(is_test)
+        let is_test = |reference: &SpannedReference| matches!(reference.name, ExprReference::Test(..));
+        self.references.iter().any(is_test)
     }
 
     /// Returns the value, if it is the same in every scope. An expression without names that cannot
     /// be evaluated has none.
     pub fn constant(&self) -> Option<Value> {
-        if self.refs.is_empty() { self.eval(&EmptyScope).ok() } else { None }
+        if self.references.is_empty() { self.eval(&EmptyScope).ok() } else { None }
     }
 
     /// Returns the value in a scope. Only the names that decide it are asked for: after `false and`

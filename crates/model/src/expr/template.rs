@@ -13,7 +13,7 @@ use wf_base::source::Span;
 #[derive(Clone, Debug)]
 pub struct Template {
     source: Arc<str>,
-    refs: Arc<[SpannedReference]>,
+    references: Arc<[SpannedReference]>,
     pieces: Arc<[TemplatePiece]>,
 }
 
@@ -68,7 +68,7 @@ impl Template {
             TemplatePiece::Text(_) => Vec::new(),
             TemplatePiece::Value(expr) => expr.refs().to_vec(),
         });
-        Self { source: text.into(), refs: refs.collect(), pieces: pieces.into() }
+        Self { source: text.into(), references: refs.collect(), pieces: pieces.into() }
     }
 
     /// Returns the text as written.
@@ -78,7 +78,7 @@ impl Template {
 
     /// Returns every name read, with its position.
     pub fn refs(&self) -> &[SpannedReference] {
-        &self.refs
+        &self.references
     }
 
     /// Returns the value, if it is the same in every scope.

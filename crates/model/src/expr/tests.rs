@@ -11,12 +11,12 @@ use wf_base::source::Span;
 struct Fixed(BTreeMap<&'static str, Value>);
 
 impl ExprScope for Fixed {
-    fn value(&self, name: &ExprReference) -> Option<Value> {
-        self.0.get(name.to_string().as_str()).cloned()
+    fn value(&self, reference: &ExprReference) -> Option<Value> {
+        self.0.get(reference.to_string().as_str()).cloned()
     }
 
-    fn test(&self, test: StatusFunction, step: Option<&str>) -> bool {
-        matches!((test, step), (StatusFunction::Always, None) | (StatusFunction::Failed, Some("a")))
+    fn test(&self, function: StatusFunction, step: Option<&str>) -> bool {
+        matches!((function, step), (StatusFunction::Always, None) | (StatusFunction::Failed, Some("a")))
     }
 }
 
@@ -187,7 +187,7 @@ fn constants_are_known() {
 
 #[test]
 fn what_is_never_true_is_seen() {
-    let domain = |name: &ExprReference| match name {
+    let domain = |reference: &ExprReference| match reference {
         ExprReference::Param(name) if name == "region" => Some(vec![json!("eu"), json!("us")]),
         _ => None,
     };

@@ -84,8 +84,9 @@ fn generated_text(max_steps: u32) -> String {
 }
 
 /// The permissions that its steps may have.
-fn show_permitted(allow: &SandboxPermissions, summary: &mut SummaryBuilder) {
-    summary.below("allow", |summary| show_permissions(allow, "every program that it can read", summary));
+fn show_permitted(permissions: &SandboxPermissions, summary: &mut SummaryBuilder) {
+    summary
+        .below("allow", |summary| show_permissions(permissions, "every program that it can read", summary));
 }
 
 impl PlanEnvelope {

@@ -141,8 +141,8 @@ impl ItemKeyError {
 struct ItemScope<'a>(&'a Value);
 
 impl ExprScope for ItemScope<'_> {
-    fn value(&self, name: &ExprReference) -> Option<Value> {
-        (*name == ExprReference::Item).then(|| self.0.clone())
+    fn value(&self, reference: &ExprReference) -> Option<Value> {
+        (*reference == ExprReference::Item).then(|| self.0.clone())
     }
 
     fn test(&self, _: StatusFunction, _: Option<&str>) -> bool {

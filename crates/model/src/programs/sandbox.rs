@@ -21,8 +21,12 @@ pub struct SandboxPermissions {
 }
 
 /// The permissions of a process in a sandbox.
-pub(crate) fn show_permissions(allow: &SandboxPermissions, all_programs: &str, summary: &mut SummaryBuilder) {
-    let SandboxPermissions { read, write, net, env, exec } = allow;
+pub(crate) fn show_permissions(
+    permissions: &SandboxPermissions,
+    all_programs: &str,
+    summary: &mut SummaryBuilder,
+) {
+    let SandboxPermissions { read, write, net, env, exec } = permissions;
     lines!(summary in Reach {
         grant "read" = read,
         grant "write" = write,

@@ -219,8 +219,8 @@ mod tests {
     struct One(Value);
 
     impl ExprScope for One {
-        fn value(&self, name: &ExprReference) -> Option<Value> {
-            (name.to_string() == "params.it").then(|| self.0.clone())
+        fn value(&self, reference: &ExprReference) -> Option<Value> {
+            (reference.to_string() == "params.it").then(|| self.0.clone())
         }
 
         fn test(&self, _: StatusFunction, _: Option<&str>) -> bool {

@@ -90,7 +90,7 @@ impl ScheduleExclusion {
 
     /// Returns the windows that reach into a day, in seconds from its midnight: the one that starts on this day,
     /// and the one that started on the day before.
-    pub(super) fn windows(&self, day: Weekday) -> [Option<Range<i32>>; 2] {
+    pub(super) fn windows(&self, weekday: Weekday) -> [Option<Range<i32>>; 2] {
         let Self::Daily { from, until, on } = self else {
             return [None, None];
         };
@@ -98,7 +98,7 @@ impl ScheduleExclusion {
         let until = if until > from { until } else { until + DAY };
         let window =
             |day: Weekday, ago: i32| (on.is_empty() || on.contains(&day)).then_some(from - ago..until - ago);
-        [window(day, 0), window(day.previous_day(), DAY)]
+        [window(weekday, 0), window(weekday.previous_day(), DAY)]
     }
 }
 

@@ -132,10 +132,10 @@ impl CronField {
     }
 
     /// Reads the values of one item: `*`, a value, a range, each with a step or without.
-    pub(super) fn item(&self, item: CronPiece) -> Result<u64, BadCron> {
-        let (base, step) = match item.split('/') {
+    pub(super) fn item(&self, piece: CronPiece) -> Result<u64, BadCron> {
+        let (base, step) = match piece.split('/') {
             Some((base, step)) => (base, Some(self.step(step)?)),
-            None => (item, None),
+            None => (piece, None),
         };
         let stars = *self == MONTH_DAYS || *self == WEEK_DAYS;
         let (from, until) = if base.text == "*" || (stars && base.text == "?") {

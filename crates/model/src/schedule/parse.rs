@@ -83,17 +83,17 @@ fn pieces(text: &str) -> Vec<CronPiece<'_>> {
 }
 
 /// Reads a macro.
-fn named(text: &str, name: CronPiece, more: Option<&CronPiece>) -> Result<CronExpression, BadCron> {
-    let fields = MACROS.iter().find(|(known, _)| *known == name.text);
-    if let (Some(_), Some(more)) = (fields, more) {
+fn named(text: &str, piece: CronPiece, next_piece: Option<&CronPiece>) -> Result<CronExpression, BadCron> {
+    let fields = MACROS.iter().find(|(known, _)| *known == piece.text);
+    if let (Some(_), Some(more)) = (fields, next_piece) {
         return Err(more
-            .cron_error(format!("{} cannot be combined with other fields", name.text))
+            .cron_error(format!("{} cannot be combined with other fields", piece.text))
             .remedy("remove it, or write out all fields"));
     }
     if let Some((_, fields)) = fields {
         return parse(fields).map(|cron| CronExpression { text: text.trim().into(), ..cron });
     }
-    let remedy = match name.text.to_ascii_lowercase().as_str() {
+    let remedy = match piece.text.to_ascii_lowercase().as_str() {
         "@reboot" => "a goal runs at times; set one, such as `@daily`".into(),
         "@every" | "@every_minute" => {
             "write the times: `* * * * *` is every minute, `*/10 * * * *` every ten minutes".into()
@@ -101,7 +101,7 @@ fn named(text: &str, name: CronPiece, more: Option<&CronPiece>) -> Result<CronEx
         "@every_second" => "write `* * * * * *`".into(),
         lower => macros(lower),
     };
-    Err(name.cron_error(format!("invalid schedule `{}`", name.text)).remedy(remedy))
+    Err(piece.cron_error(format!("invalid schedule `{}`", piece.text)).remedy(remedy))
 }
 
 /// Returns the advice on which macro to write.
@@ -173,36 +173,37 @@ fn days(month_days: CronPiece, week_days: CronPiece) -> Result<CronDays, BadCron
 }
 
 /// Reads `L`, `L-3`, `LW`, `L-3W`, `15W`, or an item as in any field.
-fn month_day(item: CronPiece, days: &mut MonthDays) -> Result<(), BadCron> {
-    let upper = item.text.to_ascii_uppercase();
+fn month_day(piece: CronPiece, days: &mut MonthDays) -> Result<(), BadCron> {
+    let upper = piece.text.to_ascii_uppercase();
     let (base, working) = match upper.strip_suffix('W') {
         Some(base) => (base, true),
         None => (upper.as_str(), false),
     };
     let Some(rest) = base.strip_prefix('L') else {
         if !working {
-            days.days |= MONTH_DAYS.item(item)?;
+            days.days |= MONTH_DAYS.item(piece)?;
             return Ok(());
         }
         if base.is_empty() || base.contains(|c: char| !c.is_ascii_digit()) {
-            return Err(item.cron_error("`W` must follow a single day").remedy(
+            return Err(piece.cron_error("`W` must follow a single day").remedy(
                 "`15W` is the weekday nearest to the 15th, `LW` the last weekday of the \
                          month",
             ));
         }
-        let text = item.text.get(..base.len()).unwrap_or_default();
-        days.working |= bit(MONTH_DAYS.value(CronPiece { text, at: item.at })?);
+        let text = piece.text.get(..base.len()).unwrap_or_default();
+        days.working |= bit(MONTH_DAYS.value(CronPiece { text, at: piece.at })?);
         return Ok(());
     };
     let before = match rest.strip_prefix('-') {
         None if rest.is_empty() => 0,
         Some(number) => number.parse::<u8>().ok().filter(|n| *n <= 30).ok_or_else(|| {
-            item.cron_error("`L-` must be followed by a number between 0 and 30")
+            piece
+                .cron_error("`L-` must be followed by a number between 0 and 30")
                 .remedy("`L-3` is three days before the end of the month")
         })?,
         None => {
-            return Err(item
-                .cron_error(format!("`{}` is not a valid day of the month", item.text))
+            return Err(piece
+                .cron_error(format!("`{}` is not a valid day of the month", piece.text))
                 .remedy("`L` is the last day, `L-3` three days before it, `LW` the last weekday"));
         }
     };
@@ -216,8 +217,8 @@ fn month_day(item: CronPiece, days: &mut MonthDays) -> Result<(), BadCron> {
 }
 
 /// Reads `5#2`, `5#L`, `5L`, or an item as in any field.
-fn week_day(item: CronPiece, days: &mut WeekDays) -> Result<(), BadCron> {
-    if let Some((day, nth)) = item.split('#') {
+fn week_day(piece: CronPiece, days: &mut WeekDays) -> Result<(), BadCron> {
+    if let Some((day, nth)) = piece.split('#') {
         let day = WEEK_DAYS.value(day)? % 7;
         match nth.text {
             "L" | "l" => days.last |= bit(day),
@@ -232,12 +233,12 @@ fn week_day(item: CronPiece, days: &mut WeekDays) -> Result<(), BadCron> {
         }
         return Ok(());
     }
-    let last = item.text.strip_suffix(['L', 'l']);
+    let last = piece.text.strip_suffix(['L', 'l']);
     if let Some(text) = last.filter(|text| !text.is_empty()) {
-        let day = WEEK_DAYS.value(CronPiece { text, at: item.at })?;
+        let day = WEEK_DAYS.value(CronPiece { text, at: piece.at })?;
         days.last |= bit(day % 7);
         return Ok(());
     }
-    days.days |= WEEK_DAYS.item(item)?;
+    days.days |= WEEK_DAYS.item(piece)?;
     Ok(())
 }

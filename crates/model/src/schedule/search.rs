@@ -51,7 +51,7 @@ impl GoalSchedule {
 
         let mut closed = closed.into_iter().peekable();
         let mut closed_until = None;
-        let open: Vec<Weekday> =
+        let open_weekdays: Vec<Weekday> =
             Weekday::ALL.iter().copied().filter(|day| is_open(cron, &self.exclude, *day)).collect();
         let mut next = cron.day(first);
         while let Some(day) = next.filter(|day| *day <= last) {
@@ -61,7 +61,7 @@ impl GoalSchedule {
             let is_closed = closed_until.filter(|until| day <= *until);
             // Clocks may skip an open time.
             if is_closed.is_none()
-                && open.contains(&Weekday::of(day))
+                && open_weekdays.contains(&Weekday::of(day))
                 && let Some(slot) = self
                     .open_slot(midnight(day.saturating_sub(1.day())), midnight(day.saturating_add(2.days())))
             {
@@ -84,8 +84,8 @@ fn midnight(day: Date) -> Moment {
 }
 
 /// True if the windows leave any time of an expression open on a day of the week.
-fn is_open(cron: &CronExpression, exclude: &[ScheduleExclusion], day: Weekday) -> bool {
-    let mut windows: Vec<_> = exclude.iter().flat_map(|one| one.windows(day)).flatten().collect();
+fn is_open(cron: &CronExpression, exclude: &[ScheduleExclusion], weekday: Weekday) -> bool {
+    let mut windows: Vec<_> = exclude.iter().flat_map(|one| one.windows(weekday)).flatten().collect();
     windows.sort_unstable_by_key(|window| window.start);
     let is_due = |from: i32, until: i32| {
         let next = time_of_day(from).and_then(|from| cron.time(from));

@@ -6,9 +6,9 @@ use crate::plans::work::StepWork;
 use crate::programs::sandbox::show_permissions;
 
 /// The differences in one of a step's alternatives.
-pub(crate) fn show_alternative(other: &Alternative, summary: &mut SummaryBuilder) {
-    show_execution(&other.step, summary);
-    show_retries(&other.step.retry, summary);
+pub(crate) fn show_alternative(alternative: &Alternative, summary: &mut SummaryBuilder) {
+    show_execution(&alternative.step, summary);
+    show_retries(&alternative.step.retry, summary);
 }
 
 /// The keys of a step that its alternatives may have, too, apart from `retry`.

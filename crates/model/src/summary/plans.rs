@@ -55,9 +55,9 @@ impl ShownPlans {
 /// Returns the lines of a plan and of every plan that it uses, each once. `path` is its file.
 pub fn of_plan(plan: &Plan, path: &str) -> Vec<SummaryLine> {
     let mut summary = SummaryBuilder::default();
-    path.clone_into(&mut summary.used.root);
+    path.clone_into(&mut summary.shown_plans.root);
     show_plan(plan, &mut summary);
-    while let Some((plan, name)) = summary.used.queue.pop_front() {
+    while let Some((plan, name)) = summary.shown_plans.queue.pop_front() {
         summary.set_plan(&name);
         show_plan(&plan, &mut summary);
     }
@@ -96,19 +96,20 @@ pub(crate) fn show_about(title: Option<&str>, prose: Option<&str>, summary: &mut
 /// The use of another plan.
 pub(crate) fn show_use(nested: &NestedPlan, summary: &mut SummaryBuilder) {
     let NestedPlan { plan, path, with } = nested;
-    let name = summary.used.name(plan, path);
+    let name = summary.shown_plans.name(plan, path);
     lines!(summary in Work { plain "uses" = name, plain "with" in Data = with });
 }
 
 /// The plans that may be started.
 pub(crate) fn show_child_plans(plans: &[ChildPlan], summary: &mut SummaryBuilder) {
-    let names: Vec<String> = plans.iter().map(|child| summary.used.name(&child.plan, &child.path)).collect();
+    let names: Vec<String> =
+        plans.iter().map(|child| summary.shown_plans.name(&child.plan, &child.path)).collect();
     lines!(summary in Reach { grant "plans" = &names });
 }
 
 /// The steps of a plan, and their alternatives.
 fn show_steps(plan: &Plan, summary: &mut SummaryBuilder) {
-    let trust = summary.used.taints.of(plan);
+    let trust = summary.shown_plans.taints.of(plan);
     for (at, own) in plan.steps().iter().enumerate() {
         let part = if at < plan.parts().main { "steps" } else { "finally" };
         summary.set_part(&format!("{part}.{}", own.id));
@@ -127,7 +128,7 @@ fn show_steps(plan: &Plan, summary: &mut SummaryBuilder) {
 fn show_new_gates(plan: &Plan, summary: &mut SummaryBuilder) {
     let of_steps = plan.steps().iter().flat_map(|step| &step.gates);
     for own in plan.parts().gates.iter().chain(of_steps) {
-        if summary.used.is_new(own) {
+        if summary.shown_plans.is_new(own) {
             summary.set_part(&format!("gates.{}", own.id));
             gate::show_gate(own, summary);
         }
@@ -135,10 +136,10 @@ fn show_new_gates(plan: &Plan, summary: &mut SummaryBuilder) {
 }
 
 /// The trust in what a step outputs, where it is less than full.
-fn show_taint(step: &Step, value: &StepTaint, summary: &mut SummaryBuilder) {
-    let outputs = step.outputs.iter().map(|output| value.output(output.name.as_str()));
-    let files = (!step.artifacts.is_empty()).then_some(&value.outputs_taint);
-    let given = MixedTaint::mix_all(outputs.chain(files).chain(value.outputs.values()));
+fn show_taint(step: &Step, taint: &StepTaint, summary: &mut SummaryBuilder) {
+    let outputs = step.outputs.iter().map(|output| taint.output(output.name.as_str()));
+    let files = (!step.artifacts.is_empty()).then_some(&taint.outputs_taint);
+    let given = MixedTaint::mix_all(outputs.chain(files).chain(taint.outputs.values()));
     let text = given.from.map(|from| format!("{}: its outputs come from {from}", given.taint.as_str()));
     lines!(summary in Data { plain "taint" = text });
 }

@@ -14,7 +14,7 @@ pub struct SummaryBuilder {
     above: String,
     path_counts: BTreeMap<String, u32>,
     /// The plans and gates that are shown, or will be.
-    pub(crate) used: ShownPlans,
+    pub(crate) shown_plans: ShownPlans,
 }
 
 impl SummaryBuilder {

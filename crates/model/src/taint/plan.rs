@@ -24,9 +24,9 @@ impl TaintAnalysis {
     }
 }
 
-fn summarize(plan: &Plan, known: &mut TaintAnalysis) -> Arc<TaintSummary> {
+fn summarize(plan: &Plan, analysis: &mut TaintAnalysis) -> Arc<TaintSummary> {
     let place = std::ptr::from_ref(plan).addr();
-    if let Some(done) = known.0.get(&place) {
+    if let Some(done) = analysis.0.get(&place) {
         return Arc::clone(done);
     }
     let parts = plan.parts();
@@ -34,7 +34,7 @@ fn summarize(plan: &Plan, known: &mut TaintAnalysis) -> Arc<TaintSummary> {
     let mut steps = Vec::with_capacity(main.len());
     for own in main.iter().map(|ix| plan.step(*ix)) {
         // All alternatives: the one that will run is not known.
-        steps.extend(own.ways().map(|way| step(way, plan, known)));
+        steps.extend(own.ways().map(|way| step(way, plan, analysis)));
     }
     let flow = PlanFlow {
         steps,
@@ -44,11 +44,11 @@ fn summarize(plan: &Plan, known: &mut TaintAnalysis) -> Arc<TaintSummary> {
             .collect(),
     };
     let summary = Arc::new(TaintSummary::of(&flow));
-    known.0.insert(place, Arc::clone(&summary));
+    analysis.0.insert(place, Arc::clone(&summary));
     summary
 }
 
-fn step(step: &Step, plan: &Plan, known: &mut TaintAnalysis) -> StepFlow {
+fn step(step: &Step, plan: &Plan, analysis: &mut TaintAnalysis) -> StepFlow {
     let each = match &step.fan {
         StepRepetition::Each(list) => list.refs().iter().map(|read| read.name.clone()).collect(),
         StepRepetition::Once | StepRepetition::List(_) | StepRepetition::Matrix(_) => Vec::new(),
@@ -69,7 +69,7 @@ fn step(step: &Step, plan: &Plan, known: &mut TaintAnalysis) -> StepFlow {
             inputs.extend(reads(step.work.templates()));
             let mut children = step.work.plans_used().into_iter();
             let is_exposed =
-                work.reads_outside() || children.any(|plan| summarize(plan, known).has_external_outputs());
+                work.reads_outside() || children.any(|plan| summarize(plan, analysis).has_external_outputs());
             if is_exposed { OutputProducer::ExposedAgent } else { process(step) }
         }
         StepWork::Http(request) => {
@@ -82,7 +82,7 @@ fn step(step: &Step, plan: &Plan, known: &mut TaintAnalysis) -> StepFlow {
             let with = uses.with.iter();
             OutputProducer::Nested {
                 path: uses.path.clone(),
-                summary: summarize(&uses.plan, known),
+                summary: summarize(&uses.plan, analysis),
                 with: with.map(|(name, value)| (name.to_string(), reads([value]))).collect(),
             }
         }

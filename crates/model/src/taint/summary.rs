@@ -16,7 +16,7 @@ pub struct TaintSummary {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StepTaint {
     /// The item, if the step is repeated.
-    pub item: MixedTaint,
+    pub item_taint: MixedTaint,
     /// The inputs of its work, mixed.
     pub inputs_taint: MixedTaint,
     /// Its outputs and its files.
@@ -54,8 +54,8 @@ impl TaintSummary {
     }
 
     /// Returns the trust in a name where a step or the plan itself reads it.
-    pub fn value(&self, step: Option<&StepTaint>, name: &ExprReference) -> MixedTaint {
-        match name {
+    pub fn value(&self, step: Option<&StepTaint>, reference: &ExprReference) -> MixedTaint {
+        match reference {
             ExprReference::Param(name) => self.params.get(name).cloned().unwrap_or_default(),
             ExprReference::Output { step, output } => {
                 let step = self.steps.get(step);
@@ -63,7 +63,7 @@ impl TaintSummary {
                 step.map(own).unwrap_or_default()
             }
             ExprReference::Item | ExprReference::ItemKey => {
-                step.map(|step| step.item.clone()).unwrap_or_default()
+                step.map(|step| step.item_taint.clone()).unwrap_or_default()
             }
             ExprReference::Block(BlockField::Reason) => {
                 MixedTaint::of(TaintLevel::External, "the reason of a block")
@@ -87,8 +87,8 @@ impl TaintSummary {
         mixed
     }
 
-    fn step(&self, step: &StepFlow, params: &MixedTaint) -> StepTaint {
-        let mut taint = StepTaint { item: self.mixture(None, &step.each), ..StepTaint::default() };
+    fn step(&self, step: &StepFlow, param_taint: &MixedTaint) -> StepTaint {
+        let mut taint = StepTaint { item_taint: self.mixture(None, &step.each), ..StepTaint::default() };
         taint.inputs_taint = self.mixture(Some(&taint), &step.reads);
         let id = &step.id;
         match &step.producer {
@@ -96,7 +96,7 @@ impl TaintSummary {
                 taint.outputs_taint = MixedTaint::of(TaintLevel::External, &format!("the http step `{id}`"));
             }
             OutputProducer::Free => {
-                taint.process(params);
+                taint.process(param_taint);
                 let from = format!(
                     "step `{id}`, which runs without a sandbox, and so with network \
                                     access"
@@ -104,14 +104,14 @@ impl TaintSummary {
                 taint.outputs_taint.mix_in(&MixedTaint::of(TaintLevel::External, &from));
             }
             OutputProducer::Confined { net } => {
-                taint.process(params);
+                taint.process(param_taint);
                 if *net {
                     let from = format!("step `{id}`, which has network access");
                     taint.outputs_taint.mix_in(&MixedTaint::of(TaintLevel::External, &from));
                 }
             }
             OutputProducer::ExposedAgent => {
-                taint.process(params);
+                taint.process(param_taint);
                 let from = format!("step `{id}`, whose agent reads untrusted text");
                 taint.outputs_taint.mix_in(&MixedTaint::of(TaintLevel::External, &from));
             }
@@ -153,15 +153,15 @@ impl StepTaint {
             (name.clone(), both)
         });
         self.outputs = both.collect();
-        self.item.mix_in(&other.item);
+        self.item_taint.mix_in(&other.item_taint);
         self.inputs_taint.mix_in(&other.inputs_taint);
         self.outputs_taint.mix_in(&other.outputs_taint);
     }
 
     /// Mixes the outputs of a program from all its inputs, which include every parameter.
-    fn process(&mut self, params: &MixedTaint) {
-        self.inputs_taint.mix_in(&self.item.clone());
-        self.inputs_taint.mix_in(params);
+    fn process(&mut self, param_taint: &MixedTaint) {
+        self.inputs_taint.mix_in(&self.item_taint.clone());
+        self.inputs_taint.mix_in(param_taint);
         self.outputs_taint = self.inputs_taint.clone();
     }
 }

@@ -9,12 +9,12 @@ use wf_core::machine::{AlternativeSwitch, CheckVerdict, Event, EventKind};
 pub(super) fn last_alternatives(events: &[(u64, Event)]) -> BTreeMap<Name, Name> {
     let mut ways = BTreeMap::new();
     for (_, event) in events {
-        let changes: &[AlternativeSwitch] = match &event.fact {
+        let switches: &[AlternativeSwitch] = match &event.fact {
             EventKind::RoundCompleted(round) => &round.changes,
             EventKind::MemoryApplied { changes, .. } => changes,
             _ => &[],
         };
-        for change in changes {
+        for change in switches {
             match &change.to {
                 Some(to) => ways.insert(change.step.clone(), to.clone()),
                 None => ways.remove(&change.step),

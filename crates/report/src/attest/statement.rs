@@ -73,8 +73,8 @@ pub struct AttestationInput<'a> {
 }
 
 /// Returns the statement about a run; `None` if it has not ended, or its record is incomplete.
-pub fn attestation_statement(told: &AttestationInput<'_>, wf: &str) -> Option<AttestationStatement> {
-    let run = attested_run(told, None)?;
+pub fn attestation_statement(input: &AttestationInput<'_>, wf: &str) -> Option<AttestationStatement> {
+    let run = attested_run(input, None)?;
     let mut left = BTreeMap::new();
     collect(&run, &mut left);
     let subject = |(name, digest): (String, Sha256Digest)| AttestationSubject {
@@ -84,14 +84,14 @@ pub fn attestation_statement(told: &AttestationInput<'_>, wf: &str) -> Option<At
     if left.is_empty() {
         left.insert(format!("run:{}", run.id), run.head);
     }
-    let mut stale = stale_results(told);
+    let mut stale = stale_results(input);
     stale.sort();
     stale.dedup();
     Some(AttestationStatement {
         kind: STATEMENT.into(),
         subject: left.into_iter().map(subject).collect(),
         predicate_type: PREDICATE.into(),
-        predicate: AttestationPredicate { wf: wf.into(), run, baseline: baseline(told.events), stale },
+        predicate: AttestationPredicate { wf: wf.into(), run, baseline: baseline(input.events), stale },
     })
 }
 
@@ -136,38 +136,38 @@ fn baseline(events: &[(u64, Event)]) -> Option<Baseline> {
 }
 
 /// The stale results, as recorded and as seen now.
-fn stale_results(told: &AttestationInput<'_>) -> Vec<AttestedStaleResult> {
-    let recorded = told.events.iter().filter_map(|(_, event)| match &event.fact {
+fn stale_results(input: &AttestationInput<'_>) -> Vec<AttestedStaleResult> {
+    let recorded = input.events.iter().filter_map(|(_, event)| match &event.fact {
         EventKind::EvidenceStale(stale) => Some(stale),
         _ => None,
     });
-    let own = recorded.chain(&told.stale).map(|stale| AttestedStaleResult {
-        run: told.record.run.id.clone(),
+    let own = recorded.chain(&input.stale).map(|stale| AttestedStaleResult {
+        run: input.record.run.id.clone(),
         step: stale.place.step.clone(),
         item: stale.place.item,
         path: stale.path.clone(),
     });
-    let nested = told.nested.iter().flat_map(|(_, told)| stale_results(told));
+    let nested = input.nested.iter().flat_map(|(_, told)| stale_results(told));
     own.chain(nested).collect()
 }
 
-fn attested_run(told: &AttestationInput<'_>, nested_in: Option<&str>) -> Option<AttestedRun> {
-    let row = &told.record.run;
+fn attested_run(input: &AttestationInput<'_>, nested_in: Option<&str>) -> Option<AttestedRun> {
+    let row = &input.record.run;
     let RunState::Ended(outcome) = row.state else {
         return None;
     };
-    let (attempts, ways) = (attested_attempts(told.events), rounds::last_alternatives(told.events));
-    let steps = told.record.steps.iter().map(|row| {
-        let files = if row.reused_from.is_some() { reused_files(told.record, row) } else { Vec::new() };
-        Some(AttestedStep { artifacts: files, ..attested_step(told.plan, &ways, row, &attempts)? })
+    let (attempts, ways) = (attested_attempts(input.events), rounds::last_alternatives(input.events));
+    let steps = input.record.steps.iter().map(|row| {
+        let files = if row.reused_from.is_some() { reused_files(input.record, row) } else { Vec::new() };
+        Some(AttestedStep { artifacts: files, ..attested_step(input.plan, &ways, row, &attempts)? })
     });
-    let own = rounds::last_criteria(told.events).into_iter().map(attested_verdict);
-    let nested = told.nested.iter().map(|(attempt, told)| attested_run(told, Some(attempt)));
+    let own = rounds::last_criteria(input.events).into_iter().map(attested_verdict);
+    let nested = input.nested.iter().map(|(attempt, told)| attested_run(told, Some(attempt)));
     Some(AttestedRun {
         id: row.id.clone(),
         nested_in: nested_in.map(str::to_owned),
         retry_of: row.retry_of.clone(),
-        plan: attested_plan(&row.plan, &row.path, told.sources)?,
+        plan: attested_plan(&row.plan, &row.path, input.sources)?,
         params: digest(&json!(row.params)),
         started: row.created,
         ended: row.ended?,
@@ -177,7 +177,7 @@ fn attested_run(told: &AttestationInput<'_>, nested_in: Option<&str>) -> Option<
         counts: row.counts,
         steps: steps.collect::<Option<Vec<_>>>()?,
         criteria: own.collect(),
-        head: told.head,
+        head: input.head,
         nested: nested.collect::<Option<Vec<_>>>()?,
     })
 }
@@ -259,9 +259,9 @@ fn attested_attempts(events: &[(u64, Event)]) -> BTreeMap<TaskId, BTreeMap<u32, 
     all
 }
 
-fn files(files: &[Artifact]) -> Vec<AttestedFile> {
+fn files(artifacts: &[Artifact]) -> Vec<AttestedFile> {
     let file = |file: &Artifact| AttestedFile { path: file.path.clone(), digest: file.digest };
-    files.iter().map(file).collect()
+    artifacts.iter().map(file).collect()
 }
 
 fn attested_verdict(verdict: &CheckVerdict) -> AttestedVerdict {

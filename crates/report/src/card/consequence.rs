@@ -5,9 +5,9 @@ use wf_model::{Plan, StepIx};
 const MAX_NAMES: usize = 3;
 
 /// Returns what a yes leads to.
-pub(super) fn of_yes(ask: &ApprovalRequest, plan: Option<&Plan>) -> String {
-    let step = place(ask);
-    if let Some(call) = &ask.tool_call {
+pub(super) fn of_yes(request: &ApprovalRequest, plan: Option<&Plan>) -> String {
+    let step = place(request);
+    if let Some(call) = &request.tool_call {
         let answered = "the agent goes on with your answer";
         return if call.is_question {
             answered.into()
@@ -15,39 +15,39 @@ pub(super) fn of_yes(ask: &ApprovalRequest, plan: Option<&Plan>) -> String {
             format!("the agent calls the tool `{}`", call.tool)
         };
     }
-    if let Some(exchange) = &ask.exchange {
+    if let Some(exchange) = &request.exchange {
         return of_exchange(exchange.passed.point).into();
     }
-    if let Some(merge) = &ask.merge {
+    if let Some(merge) = &request.merge {
         let (yours, agents) =
             ("the files as you merged them count", "the agent's changes are merged into the workspace");
         return if merge.by_hand { yours.into() } else { agents.into() };
     }
-    if ask.stuck.is_some() {
+    if request.stuck.is_some() {
         return format!("`{step}` is tried again with your words");
     }
-    if let Some(phase) = ask.phase {
+    if let Some(phase) = request.phase {
         return format!("`{step}` goes on although its checks failed in phase {}", phase.as_str());
     }
-    match ask.point {
+    match request.point {
         Some(GatePoint::Start) => "the run begins".into(),
         Some(GatePoint::Publish) => "the run gives its outputs".into(),
         Some(GatePoint::Leave) => format!("the result of `{step}` goes on to its checks"),
         Some(_) => format!("`{step}` runs"),
-        None => of_followers(ask, plan),
+        None => of_followers(request, plan),
     }
 }
 
 /// Returns what a no leads to.
-pub(super) fn of_no(ask: &ApprovalRequest) -> String {
-    let step = place(ask);
-    if let Some(call) = &ask.tool_call {
+pub(super) fn of_no(request: &ApprovalRequest) -> String {
+    let step = place(request);
+    if let Some(call) = &request.tool_call {
         let refused = || format!("the agent is told that it may not call `{}`, and goes on", call.tool);
         return if call.is_question { "the agent goes on without an answer".into() } else { refused() };
     }
-    match (ask.point, &ask.place) {
-        _ if ask.exchange.is_some() => "the agent is told, or ends if it cannot go on".into(),
-        _ if ask.merge.is_some() => format!("the changes stay in the agent's copy, and `{step}` fails"),
+    match (request.point, &request.place) {
+        _ if request.exchange.is_some() => "the agent is told, or ends if it cannot go on".into(),
+        _ if request.merge.is_some() => format!("the changes stay in the agent's copy, and `{step}` fails"),
         (Some(_), None) => "the run ends as blocked".into(),
         (Some(_), Some(_)) => format!("`{step}` is blocked"),
         _ => format!("`{step}` fails, and steps that need its success do not run"),
@@ -55,15 +55,15 @@ pub(super) fn of_no(ask: &ApprovalRequest) -> String {
 }
 
 /// Returns the step that waits for an answer.
-pub(super) fn waiting_step(ask: &ApprovalRequest, plan: &Plan) -> Option<StepIx> {
-    ask.place.as_ref().and_then(|place| plan.find(place.step.as_str()))
+pub(super) fn waiting_step(request: &ApprovalRequest, plan: &Plan) -> Option<StepIx> {
+    request.place.as_ref().and_then(|place| plan.find(place.step.as_str()))
 }
 
-fn of_followers(ask: &ApprovalRequest, plan: Option<&Plan>) -> String {
+fn of_followers(request: &ApprovalRequest, plan: Option<&Plan>) -> String {
     let Some(plan) = plan else {
         return "the run goes on".into();
     };
-    let later = waiting_step(ask, plan).map(|ix| plan.downstream(ix)).unwrap_or_default();
+    let later = waiting_step(request, plan).map(|ix| plan.downstream(ix)).unwrap_or_default();
     let named = later.iter().take(MAX_NAMES).map(|ix| format!("`{}`", plan.step(*ix).id));
     let named: Vec<String> = named.collect();
     let named = named.join(", ");
@@ -82,6 +82,6 @@ fn of_exchange(point: GatePoint) -> &'static str {
     }
 }
 
-fn place(ask: &ApprovalRequest) -> String {
-    ask.place.as_ref().map_or_else(|| "run".to_owned(), ToString::to_string)
+fn place(request: &ApprovalRequest) -> String {
+    request.place.as_ref().map_or_else(|| "run".to_owned(), ToString::to_string)
 }

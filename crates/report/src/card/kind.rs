@@ -31,20 +31,20 @@ keywords! {
 
 impl CardKind {
     /// Returns the kind of the card of a request.
-    pub(super) fn of(ask: &ApprovalRequest) -> Self {
-        match &ask.answer {
+    pub(super) fn of(request: &ApprovalRequest) -> Self {
+        match &request.answer {
             Some(AnswerOptions::Choose(_)) => return Self::Decision,
             Some(AnswerOptions::Edit { .. }) => return Self::Draft,
             Some(AnswerOptions::Select(_)) => return Self::Batch,
             None => {}
         }
         match () {
-            () if ask.is_question() => Self::Question,
-            () if ask.tool_call.is_some() || ask.exchange.is_some() => Self::Agent,
-            () if ask.merge.is_some() => Self::Merge,
-            () if ask.phase.is_some() => Self::Checks,
-            () if ask.place.is_none() => Self::Plan,
-            () if ask.point.is_some() => Self::Gate,
+            () if request.is_question() => Self::Question,
+            () if request.tool_call.is_some() || request.exchange.is_some() => Self::Agent,
+            () if request.merge.is_some() => Self::Merge,
+            () if request.phase.is_some() => Self::Checks,
+            () if request.place.is_none() => Self::Plan,
+            () if request.point.is_some() => Self::Gate,
             () => Self::Step,
         }
     }

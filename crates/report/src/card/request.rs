@@ -25,51 +25,51 @@ pub struct RequestCard {
 
 impl RequestCard {
     /// Returns the card of a request of a plan; without the plan, it says less.
-    pub fn of(ask: &ApprovalRequest, plan: Option<&Plan>, covered: &[Artifact]) -> Self {
-        let bands = match &ask.answer {
+    pub fn of(request: &ApprovalRequest, plan: Option<&Plan>, artifacts: &[Artifact]) -> Self {
+        let bands = match &request.answer {
             Some(AnswerOptions::Select(entries)) => entry_bands(entries),
             _ => Vec::new(),
         };
         Self {
-            kind: CardKind::of(ask),
-            rationale: rationale(ask),
-            yes: consequence::of_yes(ask, plan),
-            no: consequence::of_no(ask),
-            affected: affected(ask, plan, covered),
+            kind: CardKind::of(request),
+            rationale: rationale(request),
+            yes: consequence::of_yes(request, plan),
+            no: consequence::of_no(request),
+            affected: affected(request, plan, artifacts),
             bands,
         }
     }
 }
 
 /// Returns why a request comes: who asks, and what decides its risk.
-fn rationale(ask: &ApprovalRequest) -> String {
-    let gates: Vec<String> = ask.gates.iter().map(|gate| format!("`{gate}`")).collect();
-    let place = ask.place.as_ref().map(ToString::to_string);
+fn rationale(request: &ApprovalRequest) -> String {
+    let gates: Vec<String> = request.gates.iter().map(|gate| format!("`{gate}`")).collect();
+    let place = request.place.as_ref().map(ToString::to_string);
     let asks = match (gates.as_slice(), place) {
         ([], None) => "The run asks.".to_owned(),
-        ([], Some(place)) if ask.stuck.is_some() => {
+        ([], Some(place)) if request.stuck.is_some() => {
             format!("`{place}` failed and may not be tried again by itself.")
         }
         ([], Some(place)) => format!("`{place}` asks."),
         ([gate], _) => format!("Gate {gate} asks."),
         (many, _) => format!("Gates {} ask.", many.join(", ")),
     };
-    match ask.risk_of_approval() {
+    match request.risk_of_approval() {
         Some(risk) => format!("{asks} The risk is {risk}."),
         None => asks,
     }
 }
 
 /// Returns the files that an answer covers, then those that may change.
-fn affected(ask: &ApprovalRequest, plan: Option<&Plan>, covered: &[Artifact]) -> Vec<String> {
-    let checked = covered.iter().map(|file| format!("{} as it was checked", file.path));
-    let writes = plan.map(|plan| writes(ask, plan)).unwrap_or_default();
+fn affected(request: &ApprovalRequest, plan: Option<&Plan>, artifacts: &[Artifact]) -> Vec<String> {
+    let checked = artifacts.iter().map(|file| format!("{} as it was checked", file.path));
+    let writes = plan.map(|plan| writes(request, plan)).unwrap_or_default();
     checked.chain(writes.into_iter().map(|path| format!("{path} may change"))).collect()
 }
 
 /// Returns the files and folders that the waiting step and those after it may write; of the whole plan if none waits.
-fn writes<'a>(ask: &ApprovalRequest, plan: &'a Plan) -> BTreeSet<&'a str> {
-    let waiting = consequence::waiting_step(ask, plan);
+fn writes<'a>(request: &ApprovalRequest, plan: &'a Plan) -> BTreeSet<&'a str> {
+    let waiting = consequence::waiting_step(request, plan);
     let later = waiting.map(|ix| plan.downstream(ix)).unwrap_or_default();
     let steps: Vec<&Step> = match waiting {
         Some(ix) => std::iter::once(ix).chain(later).map(|ix| plan.step(ix)).collect(),

@@ -44,8 +44,8 @@ fn request(more: &serde_json::Value) -> ApprovalRequest {
 #[test]
 fn a_step_names_what_follows_and_what_may_change() {
     let (plan, file) = (plan(), json!({"path": "list.txt", "digest": "0".repeat(64), "size": 3}));
-    let covered: Artifact = serde_json::from_value(file).unwrap();
-    let card = RequestCard::of(&request(&json!({})), Some(&plan), &[covered]);
+    let artifacts: Artifact = serde_json::from_value(file).unwrap();
+    let card = RequestCard::of(&request(&json!({})), Some(&plan), &[artifacts]);
     assert_eq!(card.kind, CardKind::Step);
     assert_eq!(card.yes, "`upload`, `tell`, `last` may run");
     assert_eq!(card.no, "`agree` fails, and steps that need its success do not run");

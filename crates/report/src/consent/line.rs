@@ -74,8 +74,8 @@ impl PlanSummary {
     }
 
     #[must_use]
-    pub fn add_workspace_settings(mut self, house: &WorkspaceSettings<'_>) -> Self {
-        let WorkspaceSettings { is_sandboxed, readable_paths, env_passthrough, named } = house;
+    pub fn add_workspace_settings(mut self, settings: &WorkspaceSettings<'_>) -> Self {
+        let WorkspaceSettings { is_sandboxed, readable_paths, env_passthrough, named } = settings;
         let confined = if *is_sandboxed {
             ("on", 0.0)
         } else {

@@ -44,15 +44,15 @@ pub fn consent(
 }
 
 /// The most important warnings, which come first.
-fn warnings(view: &PlanSummary) -> String {
+fn warnings(summary: &PlanSummary) -> String {
     let mut text = String::new();
-    let free = view.lines.iter().filter(|line| is_free(line)).count();
+    let free = summary.lines.iter().filter(|line| is_free(line)).count();
     if free > 0 {
         let steps = plural(free, "step");
         let what = format!("{steps} without a sandbox: they may do whatever your user may do");
         let _ = writeln!(text, "{} {what}", paint(WARN, "!"));
     }
-    let hidden: Vec<String> = view.invisible_lines().map(SummaryLine::path).collect();
+    let hidden: Vec<String> = summary.invisible_lines().map(SummaryLine::path).collect();
     if !hidden.is_empty() {
         let what = "invisible characters are shown as ⟨U+…⟩ in";
         let _ = writeln!(text, "{} {what}", paint(BAD, "!"));

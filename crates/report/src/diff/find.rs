@@ -18,8 +18,8 @@ pub fn diff(before: &PlanSummary, after: &PlanSummary) -> PlanDiff {
     let mut found = PlanDiff::default();
     let renamed = moves(&old, &new, &mut found.parts);
     let is_moved = |line: &SummaryLine| renamed.contains(&PlanPart::of(line));
-    let by_path = |consent: &PlanSummary| -> BTreeMap<String, SummaryLine> {
-        let lines = consent.lines.iter().filter(|line| !is_moved(line));
+    let by_path = |summary: &PlanSummary| -> BTreeMap<String, SummaryLine> {
+        let lines = summary.lines.iter().filter(|line| !is_moved(line));
         lines.map(|line| (line.path(), line.clone())).collect()
     };
     let (was, is) = (by_path(before), by_path(after));
@@ -36,9 +36,9 @@ pub fn diff(before: &PlanSummary, after: &PlanSummary) -> PlanDiff {
     found
 }
 
-fn parts(consent: &PlanSummary) -> PartLines<'_> {
+fn parts(summary: &PlanSummary) -> PartLines<'_> {
     let mut parts = PartLines::new();
-    for line in &consent.lines {
+    for line in &summary.lines {
         parts.entry(PlanPart::of(line)).or_default().push(line);
     }
     parts
@@ -48,7 +48,7 @@ fn parts(consent: &PlanSummary) -> PartLines<'_> {
 fn moves<'c>(
     old: &PartLines<'c>,
     new: &PartLines<'c>,
-    moved: &mut Vec<PartChange>,
+    part_changes: &mut Vec<PartChange>,
 ) -> BTreeSet<PlanPart<'c>> {
     let mut renamed = BTreeSet::new();
     let mut gone: Vec<_> = old.iter().filter(|(part, _)| !new.contains_key(*part)).collect();
@@ -57,24 +57,31 @@ fn moves<'c>(
         if let Some(twin) = twin {
             let (other, _) = gone.remove(twin);
             renamed.extend([*part, *other]);
-            moved.push(PartChange::Renamed { from: other.shown(), to: part.shown() });
+            part_changes.push(PartChange::Renamed { from: other.shown(), to: part.shown() });
         } else {
-            moved.push(PartChange::Added { part: part.shown() });
+            part_changes.push(PartChange::Added { part: part.shown() });
         }
     }
     let removed = gone.into_iter().map(|(part, _)| PartChange::Removed { part: part.shown() });
-    moved.extend(removed);
+    part_changes.extend(removed);
     renamed
 }
 
 /// True if two parts of the same kind have the same content.
-fn has_same_content(a: &PlanPart<'_>, old: &[&SummaryLine], b: &PlanPart<'_>, new: &[&SummaryLine]) -> bool {
+fn has_same_content(
+    old_part: &PlanPart<'_>,
+    old_lines: &[&SummaryLine],
+    new_part: &PlanPart<'_>,
+    new_lines: &[&SummaryLine],
+) -> bool {
     let sort = |within: &str| within.split('.').next().unwrap_or("").to_owned();
     let said = |lines: &[&SummaryLine]| -> Vec<(String, String)> {
         let own = lines.iter().map(|line| (line.key.clone(), line.text.clone()));
         own.collect()
     };
-    a.plan == b.plan && sort(a.name) == sort(b.name) && said(old) == said(new)
+    old_part.plan == new_part.plan
+        && sort(old_part.name) == sort(new_part.name)
+        && said(old_lines) == said(new_lines)
 }
 
 impl<'c> PlanPart<'c> {

@@ -36,8 +36,8 @@ impl PlanDiff {
                     SummaryLineKind::Decision,
                 ])
         };
-        let others: Vec<&SummaryChange> = self.changes.iter().filter(|own| !said(own)).collect();
-        section(&mut text, &paint(BOLD, "other changes"), &others);
+        let other_changes: Vec<&SummaryChange> = self.changes.iter().filter(|own| !said(own)).collect();
+        section(&mut text, &paint(BOLD, "other changes"), &other_changes);
         text
     }
 }

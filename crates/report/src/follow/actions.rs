@@ -16,14 +16,14 @@ pub struct GithubAnnotator<W> {
     folder: PathBuf,
     path: String,
     sites: DeclarationSites,
-    board: RunTracker,
+    tracker: RunTracker,
 }
 
 impl<W: Write> GithubAnnotator<W> {
     /// Writes workflow commands to `out`. The path of the plan and those of the sites are relative to the workspace, which
     /// is in a folder below the top of the repository.
     pub fn new(out: W, folder: PathBuf, path: impl Into<String>, sites: DeclarationSites) -> Self {
-        Self { out, folder, path: path.into(), sites, board: RunTracker::default() }
+        Self { out, folder, path: path.into(), sites, tracker: RunTracker::default() }
     }
 
     fn write(&mut self, text: &str) {
@@ -58,7 +58,7 @@ impl<W: Write> GithubAnnotator<W> {
 
 impl<W: Write> RunObserver for GithubAnnotator<W> {
     fn event(&mut self, run: &RunRef, event: &Event) {
-        match self.board.event(run, event) {
+        match self.tracker.event(run, event) {
             Some(RunNotification::Ended(ending)) => {
                 let told = ending.nested && ending.failed_checks.is_empty();
                 if ending.state == StepState::Failed && !told {
@@ -77,11 +77,11 @@ impl<W: Write> RunObserver for GithubAnnotator<W> {
     }
 
     fn replayed(&mut self, run: &RunRef, event: &Event) {
-        self.board.replay(run, event);
+        self.tracker.replay(run, event);
     }
 
     fn output(&mut self, run: &RunRef, attempt: &Attempt, _: OutputStream, bytes: &[u8]) {
-        self.board.output(run, attempt, bytes);
+        self.tracker.output(run, attempt, bytes);
     }
 
     fn wants_output(&self) -> OutputInterest {

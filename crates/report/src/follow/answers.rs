@@ -9,11 +9,11 @@ use wf_core::observe::RunRef;
 /// to print.
 pub(super) fn gate_or_approval_notification(
     run: &RunRef,
-    fact: &EventKind,
+    kind: &EventKind,
     names: &ItemNames,
 ) -> Option<RunNotification> {
     let named = |place: Option<&TaskId>| request_subject(run, place, names);
-    let (verb, text) = match fact {
+    let (verb, text) = match kind {
         EventKind::GateEvaluated { place, result } => gate_notification(&named(place.as_ref()), result)?,
         EventKind::Escalated { place, gate, action, message, .. } => {
             let name = named(place.as_ref());
@@ -58,11 +58,11 @@ fn gate_notification(name: &str, result: &GateResult) -> Option<(&'static str, S
     (!all.is_empty()).then_some(("flagged", text))
 }
 
-fn approval_notification(name: &str, given: &ApprovalOutcome) -> (&'static str, String) {
-    let names: Vec<&str> = given.by.iter().map(|by| by.name.as_str()).collect();
+fn approval_notification(name: &str, outcome: &ApprovalOutcome) -> (&'static str, String) {
+    let names: Vec<&str> = outcome.by.iter().map(|by| by.name.as_str()).collect();
     let by = if names.is_empty() { String::new() } else { format!(" · by {}", names.join(", ")) };
-    let said = if given.reason.is_empty() { "" } else { ": " };
-    let verb = match given.decision {
+    let said = if outcome.reason.is_empty() { "" } else { ": " };
+    let verb = match outcome.decision {
         RequestDecision::Approved => "approved",
         RequestDecision::Answered => "answered",
         RequestDecision::Denied => "denied",
@@ -70,6 +70,6 @@ fn approval_notification(name: &str, given: &ApprovalOutcome) -> (&'static str, 
         RequestDecision::Void => "void",
         RequestDecision::Withdrawn => "withdrawn",
     };
-    let answer = given.answer.as_ref().map_or_else(String::new, |answer| format!(" · {answer}"));
-    (verb, format!("{name}{by}{answer}{said}{}", given.reason))
+    let answer = outcome.answer.as_ref().map_or_else(String::new, |answer| format!(" · {answer}"));
+    (verb, format!("{name}{by}{answer}{said}{}", outcome.reason))
 }

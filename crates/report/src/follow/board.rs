@@ -33,8 +33,8 @@ pub struct RunTracker {
 
 impl RunTracker {
     /// Returns a board of a run with these options for resuming it and this time of earlier work.
-    pub fn for_run(next: ResumeOptions, worked: Duration) -> Self {
-        Self { prior_work: worked, resume_options: next, ..Self::default() }
+    pub fn for_run(resume_options: ResumeOptions, worked: Duration) -> Self {
+        Self { prior_work: worked, resume_options, ..Self::default() }
     }
 
     /// Returns the board, which reports a missing sandbox if `is_open`.

@@ -7,7 +7,7 @@ use wf_core::machine::{EventKind, StepState};
 use wf_core::observe::{RunRef, TaskRemark};
 
 /// The outcome of a step, by its event alone.
-pub(super) fn task_ending(run: &RunRef, fact: &EventKind, names: &ItemNames) -> Option<TaskEnding> {
+pub(super) fn task_ending(run: &RunRef, kind: &EventKind, names: &ItemNames) -> Option<TaskEnding> {
     let blank = |step: &Name, place: String| TaskEnding {
         step: step.clone(),
         run: RunRef { path: names.path(&run.path), ..run.clone() },
@@ -24,7 +24,7 @@ pub(super) fn task_ending(run: &RunRef, fact: &EventKind, names: &ItemNames) -> 
         output_tail: Vec::new(),
         nested: false,
     };
-    match fact {
+    match kind {
         EventKind::StepEnded {
             place,
             state,
@@ -53,8 +53,8 @@ pub(super) fn task_ending(run: &RunRef, fact: &EventKind, names: &ItemNames) -> 
 }
 
 /// A stale or dropped result.
-pub(super) fn changed_result(run: &RunRef, fact: &EventKind, names: &ItemNames) -> Option<RunNotification> {
-    let (verb, place, reason) = match fact {
+pub(super) fn changed_result(run: &RunRef, kind: &EventKind, names: &ItemNames) -> Option<RunNotification> {
+    let (verb, place, reason) = match kind {
         EventKind::EvidenceStale(stale) => (
             "stale",
             names.place(&run.path, &stale.place),
@@ -87,8 +87,8 @@ pub(super) fn remark_notification(subject: String, remark: &TaskRemark) -> RunNo
 }
 
 /// A notification about the run as a whole.
-pub(super) fn run_notification(fact: &EventKind) -> Option<RunNotification> {
-    let (verb, text) = match fact {
+pub(super) fn run_notification(kind: &EventKind) -> Option<RunNotification> {
+    let (verb, text) = match kind {
         EventKind::RunDraining { step } => ("stopping", format!("`{step}` failed, no new steps will start")),
         EventKind::CancelRequested { reason, force: true } => ("killing", format!("immediately: {reason}")),
         EventKind::CancelRequested { reason, force: false } => ("cancelling", reason.clone()),
@@ -98,7 +98,7 @@ pub(super) fn run_notification(fact: &EventKind) -> Option<RunNotification> {
         EventKind::RoundCompleted(round) => ("round", crate::rounds::round_text(round)),
         EventKind::PlannerRequested { .. }
         | EventKind::PlannerAccepted { .. }
-        | EventKind::PlannerRejected(_) => ("planner", crate::rounds::planner_text(fact)),
+        | EventKind::PlannerRejected(_) => ("planner", crate::rounds::planner_text(kind)),
         EventKind::RunTimedOut => ("timed out", "the run exceeded its time limit".to_owned()),
         EventKind::BudgetThresholdReached { spent, percent } => ("budget", threshold_text(*spent, *percent)),
         EventKind::BudgetExtended { limit_ms: limit } => {

@@ -2,8 +2,8 @@ use wf_base::untrusted::untrusted;
 use wf_core::machine::{EventKind, GuidanceOutcome, TaskId};
 
 /// Returns the task that a planner guides, and what became of that; `None` for all other facts.
-pub(super) fn guidance_text(fact: &EventKind) -> Option<(&TaskId, String)> {
-    match fact {
+pub(super) fn guidance_text(kind: &EventKind) -> Option<(&TaskId, String)> {
+    match kind {
         EventKind::GuidanceRequested(start) => {
             let text = format!("asked for guidance after attempt {}", start.attempt.attempt);
             Some((&start.attempt.place, text))

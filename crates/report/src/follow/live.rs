@@ -33,10 +33,10 @@ pub struct TerminalInfo {
 /// times. Moves the cursor, so `out` is the terminal itself.
 pub struct LiveView<W> {
     out: W,
-    screen: TerminalInfo,
-    volume: Verbosity,
+    terminal: TerminalInfo,
+    verbosity: Verbosity,
     clock: Arc<dyn Clock>,
-    board: RunTracker,
+    tracker: RunTracker,
     lines: OutputLineBuffer,
     began: Option<Moment>,
     /// The amounts that the outermost run has used.
@@ -48,17 +48,17 @@ impl<W: Write> LiveView<W> {
     /// Prints to a terminal.
     pub fn new(
         out: W,
-        screen: TerminalInfo,
-        volume: Verbosity,
-        board: RunTracker,
+        terminal: TerminalInfo,
+        verbosity: Verbosity,
+        tracker: RunTracker,
         clock: Arc<dyn Clock>,
     ) -> Self {
         Self {
             out,
-            screen,
-            volume,
+            terminal,
+            verbosity,
             clock,
-            board,
+            tracker,
             lines: OutputLineBuffer::default(),
             began: None,
             ledger: BudgetLedger::default(),
@@ -97,7 +97,7 @@ impl<W: Write> LiveView<W> {
 
     fn colored(&self, text: &str) -> String {
         let text = styled(text);
-        if self.screen.color { text.into_owned() } else { plain(&text) }
+        if self.terminal.color { text.into_owned() } else { plain(&text) }
     }
 
     fn view(&self) -> String {
@@ -105,8 +105,8 @@ impl<W: Write> LiveView<W> {
             return String::new();
         };
         let now = self.clock.now();
-        let going = self.board.running_tasks();
-        let rows = MAX_LIVE_ROWS.min(self.screen.height.saturating_sub(4) / 2).max(1);
+        let going = self.tracker.running_tasks();
+        let rows = MAX_LIVE_ROWS.min(self.terminal.height.saturating_sub(4) / 2).max(1);
         let mut view = String::new();
         for one in going.iter().take(rows) {
             let took = elapsed(now.since(one.since));
@@ -123,7 +123,7 @@ impl<W: Write> LiveView<W> {
             let more = format!("{:>23}and {} more", "", going.len() - rows);
             let _ = writeln!(view, "{}", paint(DIM, &more));
         }
-        view.push_str(&self.status(self.board.worked() + now.since(began), going.len()));
+        view.push_str(&self.status(self.tracker.worked() + now.since(began), going.len()));
         if let Some(used) = usage_line(&self.ledger, now) {
             let used = fit(&used, self.free_width(24));
             let _ = writeln!(view, "{:>23}{}", "", paint(DIM, &used));
@@ -132,8 +132,8 @@ impl<W: Write> LiveView<W> {
     }
 
     fn status(&self, took: Duration, going: usize) -> String {
-        let (ended, failed) = self.board.progress();
-        let steps = plural(self.screen.steps, "step");
+        let (ended, failed) = self.tracker.progress();
+        let steps = plural(self.terminal.steps, "step");
         let mut text = format!("{ended} of {steps} · {going} running");
         if failed > 0 {
             let _ = write!(text, " · {failed} failed");
@@ -145,7 +145,7 @@ impl<W: Write> LiveView<W> {
 
     /// The width left beside `used` characters.
     fn free_width(&self, used: usize) -> usize {
-        self.screen.width.saturating_sub(used).max(10)
+        self.terminal.width.saturating_sub(used).max(10)
     }
 }
 
@@ -157,15 +157,15 @@ impl<W: Write> RunObserver for LiveView<W> {
         }
         let mut text = String::new();
         if let EventKind::AttemptEnded { attempt, .. } = &event.fact {
-            let name = self.board.subject(run, &attempt.place);
+            let name = self.tracker.subject(run, &attempt.place);
             text.push_str(&self.lines.close(&name, &run.id, attempt));
         }
-        match self.board.event(run, event) {
+        match self.tracker.event(run, event) {
             Some(RunNotification::Over(ending)) => {
                 self.began = None;
                 let _ = write!(text, "\n{}", final_line(&ending));
             }
-            Some(news) => text.push_str(&notification_text(&news, self.volume)),
+            Some(news) => text.push_str(&notification_text(&news, self.verbosity)),
             None => {}
         }
         let text = self.colored(&text);
@@ -173,7 +173,7 @@ impl<W: Write> RunObserver for LiveView<W> {
     }
 
     fn replayed(&mut self, run: &RunRef, event: &Event) {
-        self.board.replay(run, event);
+        self.tracker.replay(run, event);
         if run.path.is_empty() {
             self.ledger.apply_fact(event.at, &event.fact);
         }
@@ -181,15 +181,15 @@ impl<W: Write> RunObserver for LiveView<W> {
 
     fn remark(&mut self, run: &RunRef, place: &TaskId, remark: &TaskRemark) {
         let text =
-            notification_text(&remark_notification(self.board.subject(run, place), remark), self.volume);
+            notification_text(&remark_notification(self.tracker.subject(run, place), remark), self.verbosity);
         let text = self.colored(&text);
         self.print_above(&text);
     }
 
     fn output(&mut self, run: &RunRef, attempt: &Attempt, _: OutputStream, bytes: &[u8]) {
-        self.board.output(run, attempt, bytes);
-        if self.volume == Verbosity::Verbose {
-            let name = self.board.subject(run, &attempt.place);
+        self.tracker.output(run, attempt, bytes);
+        if self.verbosity == Verbosity::Verbose {
+            let name = self.tracker.subject(run, &attempt.place);
             let text = self.lines.push(&name, &run.id, attempt, bytes);
             let text = self.colored(&text);
             self.print_above(&text);

@@ -18,8 +18,8 @@ impl ResumeOptions {
     }
 
     /// Records the approval with which the run started.
-    pub(super) fn record_approval(&mut self, fact: &EventKind) {
-        if let EventKind::RunApproved(approved) = fact {
+    pub(super) fn record_approval(&mut self, kind: &EventKind) {
+        if let EventKind::RunApproved(approved) = kind {
             let reviewed = approved.policy == ApprovalPolicy::Reviewed;
             self.used_up = reviewed && approved.execution >= approved.executions;
         }
@@ -80,9 +80,9 @@ mod tests {
                 skills: Vec::new(),
             }))
         };
-        let after = |fact: Option<EventKind>, is_goal| {
+        let after = |kind: Option<EventKind>, is_goal| {
             let mut next = ResumeOptions::of("plan.md", is_goal);
-            if let Some(fact) = &fact {
+            if let Some(fact) = &kind {
                 next.record_approval(fact);
             }
             next.commands(&run)

@@ -11,16 +11,16 @@ use wf_core::observe::{OutputInterest, OutputStream, RunObserver, RunRef, TaskRe
 #[derive(Debug)]
 pub struct PlainPrinter<W> {
     out: W,
-    volume: Verbosity,
-    board: RunTracker,
+    verbosity: Verbosity,
+    tracker: RunTracker,
     lines: OutputLineBuffer,
 }
 
 impl<W: Write> PlainPrinter<W> {
     /// Writes the notifications of the board to `out`. Text that cannot be written is lost: a
     /// closed reader ends no run.
-    pub fn new(out: W, volume: Verbosity, board: RunTracker) -> Self {
-        Self { out, volume, board, lines: OutputLineBuffer::default() }
+    pub fn new(out: W, verbosity: Verbosity, tracker: RunTracker) -> Self {
+        Self { out, verbosity, tracker, lines: OutputLineBuffer::default() }
     }
 
     fn write(&mut self, text: &str) {
@@ -31,7 +31,7 @@ impl<W: Write> PlainPrinter<W> {
     }
 
     fn print_notification(&mut self, ending: &RunEnding) {
-        let gap = if self.volume == Verbosity::Quiet { "" } else { "\n" };
+        let gap = if self.verbosity == Verbosity::Quiet { "" } else { "\n" };
         self.write(&format!("{gap}{}", final_line(ending)));
     }
 }
@@ -39,38 +39,38 @@ impl<W: Write> PlainPrinter<W> {
 impl<W: Write> RunObserver for PlainPrinter<W> {
     fn event(&mut self, run: &RunRef, event: &Event) {
         if let EventKind::AttemptEnded { attempt, .. } = &event.fact {
-            let name = self.board.subject(run, &attempt.place);
+            let name = self.tracker.subject(run, &attempt.place);
             let rest = self.lines.close(&name, &run.id, attempt);
             self.write(&rest);
         }
-        match self.board.event(run, event) {
+        match self.tracker.event(run, event) {
             Some(RunNotification::Over(ending)) => self.print_notification(&ending),
-            Some(news) => self.write(&notification_text(&news, self.volume)),
+            Some(news) => self.write(&notification_text(&news, self.verbosity)),
             None => {}
         }
     }
 
     fn replayed(&mut self, run: &RunRef, event: &Event) {
-        self.board.replay(run, event);
+        self.tracker.replay(run, event);
     }
 
     fn remark(&mut self, run: &RunRef, place: &TaskId, remark: &TaskRemark) {
         self.write(&notification_text(
-            &remark_notification(self.board.subject(run, place), remark),
-            self.volume,
+            &remark_notification(self.tracker.subject(run, place), remark),
+            self.verbosity,
         ));
     }
 
     fn output(&mut self, run: &RunRef, attempt: &Attempt, _: OutputStream, bytes: &[u8]) {
-        self.board.output(run, attempt, bytes);
-        if self.volume == Verbosity::Verbose {
-            let name = self.board.subject(run, &attempt.place);
+        self.tracker.output(run, attempt, bytes);
+        if self.verbosity == Verbosity::Verbose {
+            let name = self.tracker.subject(run, &attempt.place);
             let lines = self.lines.push(&name, &run.id, attempt, bytes);
             self.write(&lines);
         }
     }
 
     fn wants_output(&self) -> OutputInterest {
-        if self.volume == Verbosity::Verbose { OutputInterest::Everything } else { OutputInterest::Ends }
+        if self.verbosity == Verbosity::Verbose { OutputInterest::Everything } else { OutputInterest::Ends }
     }
 }

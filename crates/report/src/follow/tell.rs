@@ -29,11 +29,11 @@ pub enum Verbosity {
 }
 
 /// Notifications as lines of text; empty if the volume is too low for them.
-pub fn notification_text(news: &RunNotification, volume: Verbosity) -> String {
-    let loud = volume >= Verbosity::Normal;
-    match news {
-        RunNotification::Ended(ending) => step_ended_text(ending, volume),
-        RunNotification::Judged { subject, verdict, .. } => verdict_line(subject, verdict, volume),
+pub fn notification_text(notification: &RunNotification, verbosity: Verbosity) -> String {
+    let loud = verbosity >= Verbosity::Normal;
+    match notification {
+        RunNotification::Ended(ending) => step_ended_text(ending, verbosity),
+        RunNotification::Judged { subject, verdict, .. } => verdict_line(subject, verdict, verbosity),
         RunNotification::Began { plan, run, is_unsandboxed: is_open } if loud => {
             let mut text = format!("{plan} · run {}", paint(NAME, run.short()));
             if *is_open {
@@ -41,7 +41,7 @@ pub fn notification_text(news: &RunNotification, volume: Verbosity) -> String {
             }
             line(BOLD, "running", None, &text)
         }
-        RunNotification::Started { subject, attempt } if volume == Verbosity::Verbose => {
+        RunNotification::Started { subject, attempt } if verbosity == Verbosity::Verbose => {
             line(DIM, "started", None, &format!("{subject}{}", attempt_label(*attempt)))
         }
         RunNotification::Awaits { subject, reason } if loud => {
@@ -104,11 +104,11 @@ pub fn final_line(ending: &RunEnding) -> String {
 }
 
 /// The rounds of a run, one after another. Empty for a single round in which everything passed.
-fn rounds_text(all: &[Round]) -> String {
-    if matches!(all, [] | [Round { solved: SolverOutcome { directive: Directive::Accept, .. }, .. }]) {
+fn rounds_text(rounds: &[Round]) -> String {
+    if matches!(rounds, [] | [Round { solved: SolverOutcome { directive: Directive::Accept, .. }, .. }]) {
         return String::new();
     }
-    format!("{}\n{}\n", paint(DIM, "rounds"), rounds_table(all, false))
+    format!("{}\n{}\n", paint(DIM, "rounds"), rounds_table(rounds, false))
 }
 
 /// The stale evidence: ` (evidence of `build` is stale: …)`.
@@ -120,11 +120,11 @@ fn stale_note(stale: &[String]) -> String {
     }
 }
 
-fn step_ended_text(ending: &TaskEnding, volume: Verbosity) -> String {
+fn step_ended_text(ending: &TaskEnding, verbosity: Verbosity) -> String {
     let bad = ending.state == StepState::Failed;
     // The line about the cancellation has said it of all that had not begun.
     let unstarted = ending.state == StepState::Cancelled && ending.duration.is_none();
-    if !bad && volume == Verbosity::Quiet || unstarted && volume <= Verbosity::Normal {
+    if !bad && verbosity == Verbosity::Quiet || unstarted && verbosity <= Verbosity::Normal {
         return String::new();
     }
     let (verb, style) = match ending.state {
@@ -167,13 +167,13 @@ fn failure_text(ending: &TaskEnding) -> String {
     text
 }
 
-fn verdict_line(subject: &str, verdict: &CheckVerdict, volume: Verbosity) -> String {
+fn verdict_line(subject: &str, verdict: &CheckVerdict, verbosity: Verbosity) -> String {
     let took = Some(Duration::from_millis(verdict.duration_ms));
     let text = format!("{subject} · check `{}`", verdict.name);
     if !verdict.passed() {
         return line(BAD, "refuted", took, &text) + &failed_check_text(verdict);
     }
-    if volume >= Verbosity::Normal { line(GOOD, "verified", took, &text) } else { String::new() }
+    if verbosity >= Verbosity::Normal { line(GOOD, "verified", took, &text) } else { String::new() }
 }
 
 #[cfg(test)]
@@ -235,9 +235,9 @@ mod tests {
         }
     }
 
-    fn check(ending: TaskEnding, volume: Verbosity, expected: &str) {
+    fn check(ending: TaskEnding, verbosity: Verbosity, expected: &str) {
         let news = RunNotification::Ended(Box::new(ending));
-        assert_eq!(plain(&notification_text(&news, volume)), expected);
+        assert_eq!(plain(&notification_text(&news, verbosity)), expected);
     }
 
     #[test]

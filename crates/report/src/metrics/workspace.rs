@@ -116,70 +116,71 @@ impl WorkspaceMetrics {
     }
 
     /// Writes all counts.
-    pub fn write(&self, text: &mut Exposition) {
-        text.counter("wf_runs_started", "Runs that began, nested ones too.");
+    pub fn write(&self, exposition: &mut Exposition) {
+        exposition.counter("wf_runs_started", "Runs that began, nested ones too.");
         for (plan, count) in &self.runs_started {
-            text.sample("wf_runs_started_total", &[("plan", plan)], count);
+            exposition.sample("wf_runs_started_total", &[("plan", plan)], count);
         }
-        text.counter("wf_runs_ended", "Runs that ended.");
+        exposition.counter("wf_runs_ended", "Runs that ended.");
         for ((plan, outcome), count) in &self.runs_ended {
-            text.sample("wf_runs_ended_total", &[("plan", plan), ("outcome", outcome)], count);
+            exposition.sample("wf_runs_ended_total", &[("plan", plan), ("outcome", outcome)], count);
         }
-        text.counter("wf_steps_ended", "Steps and items that ended.");
+        exposition.counter("wf_steps_ended", "Steps and items that ended.");
         for ((state, standing), count) in &self.steps_ended {
-            text.sample("wf_steps_ended_total", &[("state", state), ("standing", standing)], count);
+            exposition.sample("wf_steps_ended_total", &[("state", state), ("standing", standing)], count);
         }
-        text.counter("wf_attempts_started", "Attempts of steps that began.");
-        text.sample("wf_attempts_started_total", &[], self.attempts);
-        text.counter("wf_checks_completed", "Checks that gave a verdict.");
+        exposition.counter("wf_attempts_started", "Attempts of steps that began.");
+        exposition.sample("wf_attempts_started_total", &[], self.attempts);
+        exposition.counter("wf_checks_completed", "Checks that gave a verdict.");
         for (verdict, count) in &self.checks {
-            text.sample("wf_checks_completed_total", &[("verdict", verdict)], count);
+            exposition.sample("wf_checks_completed_total", &[("verdict", verdict)], count);
         }
-        text.counter("wf_rounds_completed", "Rounds of the controller.");
-        text.sample("wf_rounds_completed_total", &[], self.rounds);
-        self.write_models(text);
-        self.write_decisions(text);
+        exposition.counter("wf_rounds_completed", "Rounds of the controller.");
+        exposition.sample("wf_rounds_completed_total", &[], self.rounds);
+        self.write_models(exposition);
+        self.write_decisions(exposition);
     }
 
-    fn write_models(&self, text: &mut Exposition) {
-        text.counter("wf_model_calls", "Calls of models that ended. A failed one names no model.");
+    fn write_models(&self, exposition: &mut Exposition) {
+        exposition.counter("wf_model_calls", "Calls of models that ended. A failed one names no model.");
         for ((model, outcome), count) in &self.model_calls {
-            text.sample("wf_model_calls_total", &[("model", model), ("outcome", outcome)], count);
+            exposition.sample("wf_model_calls_total", &[("model", model), ("outcome", outcome)], count);
         }
-        text.counter("wf_model_tokens", "Tokens of calls of models.");
+        exposition.counter("wf_model_tokens", "Tokens of calls of models.");
         for (direction, count) in &self.tokens {
-            text.sample("wf_model_tokens_total", &[("direction", direction)], count);
+            exposition.sample("wf_model_tokens_total", &[("direction", direction)], count);
         }
-        text.counter("wf_model_cost_micro_usd", "Cost of calls of models, in millionths of a US dollar.");
-        text.sample("wf_model_cost_micro_usd_total", &[], self.cost_micro_usd);
+        exposition
+            .counter("wf_model_cost_micro_usd", "Cost of calls of models, in millionths of a US dollar.");
+        exposition.sample("wf_model_cost_micro_usd_total", &[], self.cost_micro_usd);
     }
 
-    fn write_decisions(&self, text: &mut Exposition) {
-        text.gauge("wf_requests_open", "Requests that wait for people.");
+    fn write_decisions(&self, exposition: &mut Exposition) {
+        exposition.gauge("wf_requests_open", "Requests that wait for people.");
         let mut open: BTreeMap<&str, u64> = BTreeMap::new();
         self.open.values().for_each(|request| *open.entry(request.risk).or_default() += 1);
         for (risk, count) in open {
-            text.sample("wf_requests_open", &[("risk", risk)], count);
+            exposition.sample("wf_requests_open", &[("risk", risk)], count);
         }
-        text.counter("wf_decisions", "Requests that were resolved.");
+        exposition.counter("wf_decisions", "Requests that were resolved.");
         for ((decision, risk), count) in &self.decisions {
-            text.sample("wf_decisions_total", &[("decision", decision), ("risk", risk)], count);
+            exposition.sample("wf_decisions_total", &[("decision", decision), ("risk", risk)], count);
         }
-        text.histogram("wf_decision_seconds", "Time from a request to the decision of people.");
+        exposition.histogram("wf_decision_seconds", "Time from a request to the decision of people.");
         for (risk, times) in &self.decision_times {
             let name = "wf_decision_seconds_bucket";
             for (bound, count) in DECISION_BOUNDS.iter().zip(times.buckets) {
-                text.sample(name, &[("risk", risk), ("le", &format!("{bound}.0"))], count);
+                exposition.sample(name, &[("risk", risk), ("le", &format!("{bound}.0"))], count);
             }
-            text.sample(name, &[("risk", risk), ("le", "+Inf")], times.count);
-            text.sample("wf_decision_seconds_count", &[("risk", risk)], times.count);
+            exposition.sample(name, &[("risk", risk), ("le", "+Inf")], times.count);
+            exposition.sample("wf_decision_seconds_count", &[("risk", risk)], times.count);
             let sum = format!("{}.{:03}", times.sum_ms / 1_000, times.sum_ms % 1_000);
-            text.sample("wf_decision_seconds_sum", &[("risk", risk)], sum);
+            exposition.sample("wf_decision_seconds_sum", &[("risk", risk)], sum);
         }
     }
 }
 
 /// Returns the word for the risk of a request.
-fn risk(ask: &ApprovalRequest) -> &'static str {
-    ask.risk_of_approval().map_or(NO_RISK, |risk| risk.level.as_str())
+fn risk(request: &ApprovalRequest) -> &'static str {
+    request.risk_of_approval().map_or(NO_RISK, |risk| risk.level.as_str())
 }

@@ -14,9 +14,9 @@ pub fn annotation(level: &str, properties: &[(&str, &str)], message: &str) -> St
 
 /// The diagnostics of all files as annotations. `folder` is the one that their paths are relative to, from the top of the
 /// repository.
-pub fn annotations(all: &[CheckedFile], folder: &Path) -> String {
+pub fn annotations(files: &[CheckedFile], folder: &Path) -> String {
     let mut text = String::new();
-    for file in all {
+    for file in files {
         for diagnostic in &file.diagnostics {
             text.push_str(&diagnostic_annotation(file, diagnostic, folder));
         }

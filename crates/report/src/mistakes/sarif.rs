@@ -11,8 +11,8 @@ use wf_base::source::{SourceText, Span};
 
 /// The diagnostics of all files as a SARIF 2.1.0 log, for code scanners. `folder` is the one that their paths are relative to,
 /// from the top of the repository.
-pub fn sarif(all: &[CheckedFile], folder: &Path, version: &str) -> String {
-    let results: Vec<Value> = all
+pub fn sarif(files: &[CheckedFile], folder: &Path, version: &str) -> String {
+    let results: Vec<Value> = files
         .iter()
         .flat_map(|file| file.diagnostics.iter().map(|one| result(&file.source, folder, one)))
         .collect();

@@ -10,7 +10,7 @@ use wf_store::AttemptRow;
 impl RunRecord {
     /// Returns the round that an attempt was made in, from 1.
     pub(super) fn round_of(&self, attempt: &AttemptRow) -> usize {
-        let before = self.held.closed.iter();
+        let before = self.decisions.closed.iter();
         1 + before.filter(|at| **at <= attempt.started).count()
     }
 
@@ -18,7 +18,7 @@ impl RunRecord {
     /// `retry` counts anew in each.
     pub(super) fn attempts_before_round(&self, attempt: &AttemptRow) -> u32 {
         let round = self.round_of(attempt);
-        let same = |one: &&AttemptRow| one.step == attempt.step && one.item == attempt.item;
+        let same = |row: &&AttemptRow| row.step == attempt.step && row.item == attempt.item;
         let own = self.attempts.iter().filter(same);
         let before = own.filter(|one| self.round_of(one) < round);
         before.map(|one| one.attempt).max().unwrap_or_default()
@@ -32,12 +32,12 @@ impl RunRecord {
         step: &Name,
         round: usize,
     ) -> Option<(&AlternativeSwitch, u32)> {
-        let rounds = self.held.rounds.iter().take(round.saturating_sub(1));
+        let rounds = self.decisions.rounds.iter().take(round.saturating_sub(1));
         let mut changes = rounds.rev().flat_map(|round| {
             let next = round.round.saturating_add(1);
             round.changes.iter().map(move |change| (change, next))
         });
-        let mut first = self.held.memory.iter().flat_map(|memory| &memory.changes);
+        let mut first = self.decisions.memory.iter().flat_map(|memory| &memory.changes);
         let own = changes.find(|(change, _)| change.step == *step);
         own.or_else(|| Some((first.find(|change| change.step == *step)?, 1)))
     }

@@ -85,8 +85,8 @@ impl RecordedApproval {
         requests
     }
 
-    fn on_event(requests: &mut Vec<Self>, fact: &EventKind) {
-        match fact {
+    fn on_event(requests: &mut Vec<Self>, kind: &EventKind) {
+        match kind {
             EventKind::ApprovalRequested(ask) => requests.push(Self { ask: (**ask).clone(), given: None }),
             EventKind::ApprovalResolved { request, given, .. } => {
                 if let Some(open) = requests.iter_mut().find(|one| one.ask.request == *request) {
@@ -131,8 +131,8 @@ impl RunDecisions {
         held
     }
 
-    fn on_event(&mut self, fact: &EventKind) {
-        match fact {
+    fn on_event(&mut self, kind: &EventKind) {
+        match kind {
             EventKind::RunApproved(approved) => self.approved = Some((**approved).clone()),
             EventKind::GateEvaluated { place, result } => {
                 self.gates.push(GateRecord { place: place.clone(), result: result.clone() });
@@ -265,12 +265,12 @@ impl RunDecisions {
 }
 
 /// The decision in words, with the answer, and who made it.
-fn decision_text(given: &ApprovalOutcome) -> String {
-    let mut text = given.decision.as_str().to_owned();
-    if let Some(answer) = &given.answer {
+fn decision_text(outcome: &ApprovalOutcome) -> String {
+    let mut text = outcome.decision.as_str().to_owned();
+    if let Some(answer) = &outcome.answer {
         let _ = write!(text, ", {},", untrusted(&answer.to_string()));
     }
-    let names: Vec<&str> = given.by.iter().map(|by| by.name.as_str()).collect();
+    let names: Vec<&str> = outcome.by.iter().map(|by| by.name.as_str()).collect();
     if !names.is_empty() {
         let _ = write!(text, " by {}", untrusted(&names.join(", ")));
     }

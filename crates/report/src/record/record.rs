@@ -53,7 +53,7 @@ pub struct RunRecord {
     pub shaken: Vec<StaleDependant>,
     /// The approvals, gates and decisions that it needed.
     #[serde(flatten)]
-    pub held: RunDecisions,
+    pub decisions: RunDecisions,
     /// The calls of its agents, by attempt.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub agents: Vec<AgentCalls>,
@@ -108,7 +108,7 @@ impl RunRecord {
 
     /// Returns the pending approvals of it and of nested runs, by its names.
     pub fn open_questions(&self) -> Vec<String> {
-        let open = self.held.questions.iter();
+        let open = self.decisions.questions.iter();
         let open = open.filter(|question| question.given.is_none());
         let own = open.map(|question| match &question.ask.place {
             Some(place) => self.task_display_name(place),

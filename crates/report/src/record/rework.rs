@@ -77,14 +77,14 @@ impl RunRecord {
         let row = self.steps.iter().find(own);
         // Findings ignored in an attempt before the verified one do not matter.
         match row {
-            Some(row) if row.standing != Standing::Verified => ignored_in(&self.held, place),
+            Some(row) if row.standing != Standing::Verified => ignored_in(&self.decisions, place),
             _ => Vec::new(),
         }
     }
 }
 
-fn ignored_in(held: &RunDecisions, place: &TaskId) -> Vec<String> {
-    let own = held.questions.iter();
+fn ignored_in(decisions: &RunDecisions, place: &TaskId) -> Vec<String> {
+    let own = decisions.questions.iter();
     let own = own.filter(|question| question.ask.place.as_ref() == Some(place));
     let said = own.filter_map(|question| {
         let (phase, given) = (question.ask.phase?, question.given.as_ref()?);

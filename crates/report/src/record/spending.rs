@@ -45,7 +45,7 @@ pub struct ModelSpending {
 struct SpendingFold {
     /// The model of each agent.
     briefed: BTreeMap<Attempt, Name>,
-    sums: Vec<ModelSpending>,
+    spending: Vec<ModelSpending>,
 }
 
 impl ModelSpending {
@@ -94,8 +94,8 @@ impl ModelSpending {
 }
 
 impl SpendingFold {
-    fn apply(&mut self, fact: &EventKind) {
-        match fact {
+    fn apply(&mut self, kind: &EventKind) {
+        match kind {
             EventKind::AgentBriefed(briefing) => {
                 self.briefed.insert(briefing.attempt.clone(), briefing.model.clone());
             }
@@ -133,19 +133,19 @@ impl SpendingFold {
         }
     }
 
-    fn add(&mut self, one: ModelSpending) {
-        let same = |sum: &&mut ModelSpending| sum.caller == one.caller && sum.model == one.model;
-        let Some(sum) = self.sums.iter_mut().find(same) else {
-            return self.sums.push(one);
+    fn add(&mut self, spending: ModelSpending) {
+        let same = |sum: &&mut ModelSpending| sum.caller == spending.caller && sum.model == spending.model;
+        let Some(sum) = self.spending.iter_mut().find(same) else {
+            return self.spending.push(spending);
         };
-        sum.calls = sum.calls.saturating_add(one.calls);
-        sum.tokens = sum.tokens.saturating_add(one.tokens);
-        sum.cost = sum.cost.plus(one.cost);
+        sum.calls = sum.calls.saturating_add(spending.calls);
+        sum.tokens = sum.tokens.saturating_add(spending.tokens);
+        sum.cost = sum.cost.plus(spending.cost);
     }
 
     fn finish(mut self) -> Vec<ModelSpending> {
-        self.sums.sort_by(|one, other| (one.caller, &one.model).cmp(&(other.caller, &other.model)));
-        self.sums
+        self.spending.sort_by(|one, other| (one.caller, &one.model).cmp(&(other.caller, &other.model)));
+        self.spending
     }
 }
 

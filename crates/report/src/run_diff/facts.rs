@@ -35,7 +35,7 @@ pub(super) fn facts(subject: RunSubject<'_>, part: RunPart) -> Vec<RunFact> {
             .own_rulings()
             .map(|row| fact(row.verdict.name.as_str(), json!({"ruling": row.verdict.ruling})))
             .collect(),
-        RunPart::Rounds => record.held.rounds.iter().map(round).collect(),
+        RunPart::Rounds => record.decisions.rounds.iter().map(round).collect(),
         RunPart::Approvals => approvals(record),
         RunPart::Models => record.spending().iter().map(spending).collect(),
         RunPart::Outputs => values(&record.run.outputs),
@@ -143,14 +143,14 @@ fn round(round: &Round) -> RunFact {
 }
 
 fn approvals(record: &RunRecord) -> Vec<RunFact> {
-    let approved = record.held.approved.iter().map(|approved| {
+    let approved = record.decisions.approved.iter().map(|approved| {
         let by: Vec<&str> = approved.by.iter().map(|signer| signer.name.as_str()).collect();
         fact(
             "run",
             json!({"by": by.join(", "), "policy": approved.policy, "plan_digest": approved.plan_digest}),
         )
     });
-    let requests = record.held.questions.iter().map(|one| {
+    let requests = record.decisions.questions.iter().map(|one| {
         let place =
             one.ask.place.as_ref().map_or_else(|| "run".to_owned(), |place| record.task_display_name(place));
         let given = one.given.as_ref();
@@ -167,10 +167,10 @@ fn approvals(record: &RunRecord) -> Vec<RunFact> {
     approved.chain(requests).collect()
 }
 
-fn spending(own: &ModelSpending) -> RunFact {
-    let with = own.model.as_ref().map_or_else(String::new, |model| format!(" with {model}"));
-    let name = format!("{}{with}", own.caller.as_str());
-    fact(&name, json!({"calls": own.calls, "tokens": own.tokens, "cost_micro_usd": own.cost}))
+fn spending(spending: &ModelSpending) -> RunFact {
+    let with = spending.model.as_ref().map_or_else(String::new, |model| format!(" with {model}"));
+    let name = format!("{}{with}", spending.caller.as_str());
+    fact(&name, json!({"calls": spending.calls, "tokens": spending.tokens, "cost_micro_usd": spending.cost}))
 }
 
 /// The files, each as its last attempt left it.

@@ -46,8 +46,8 @@ pub fn file(folder: &Path, path: &str) -> Result<Vec<u8>, SkillFolderError> {
     content(opened.map_err(|errno| error(place.clone(), failed(errno)))?, place, MAX_FILE)
 }
 
-fn error(place: PathBuf, reason: SkillFolderProblem) -> SkillFolderError {
-    SkillFolderError { place, reason }
+fn error(place: PathBuf, problem: SkillFolderProblem) -> SkillFolderError {
+    SkillFolderError { place, problem }
 }
 
 fn content(opened: OwnedFd, place: PathBuf, most: u64) -> Result<Vec<u8>, SkillFolderError> {

@@ -41,7 +41,7 @@ impl SkillConversionError {
 /// Nothing of it is executed.
 pub fn adapt(
     bundle: &SkillBundle,
-    ask: &ConversionOptions<'_>,
+    options: &ConversionOptions<'_>,
     detect: TextDetector<'_>,
 ) -> Result<(SkillBundle, SkillConversion), SkillConversionError> {
     let path = skill_md(bundle)
@@ -51,14 +51,14 @@ pub fn adapt(
         .ok_or_else(|| SkillConversionError::new(format!("{path} is not UTF-8"), "save it as UTF-8"))?;
     refuse_secrets(text, detect)?;
     let (read, noted) = read(text)?;
-    let (format, reason) = match ask.format {
+    let (format, reason) = match options.format {
         Some(format) => (format, "requested".to_owned()),
         None => recognise(&read.root, bundle),
     };
-    let is_strict = ask.format == Some(SkillFormat::Standard);
+    let is_strict = options.format == Some(SkillFormat::Standard);
     let (mut front, mut fields, mut review) = convert_front_matter(&read.root, is_strict)?;
-    let named = resolved_name(ask, &front)?;
-    fields.insert(0, name_fate(ask, &front, &named));
+    let named = resolved_name(options, &front)?;
+    fields.insert(0, name_fate(options, &front, &named));
     front.name = named;
     let name = front.name.clone();
     if path != "SKILL.md" {
@@ -122,15 +122,15 @@ fn read(text: &str) -> Result<(SkillFrontMatter<'_>, Vec<String>), SkillConversi
 }
 
 fn resolved_name(
-    ask: &ConversionOptions<'_>,
+    options: &ConversionOptions<'_>,
     front: &FrontMatterFields,
 ) -> Result<String, SkillConversionError> {
-    let said = ask.name.unwrap_or(if front.name.is_empty() { ask.folder } else { &front.name });
+    let said = options.name.unwrap_or(if front.name.is_empty() { options.folder } else { &front.name });
     name(said)
 }
 
-fn name_fate(ask: &ConversionOptions<'_>, front: &FrontMatterFields, name: &str) -> ConvertedField {
-    let (fate, reason) = if ask.name.is_some() && front.name != name {
+fn name_fate(options: &ConversionOptions<'_>, front: &FrontMatterFields, name: &str) -> ConvertedField {
+    let (fate, reason) = if options.name.is_some() && front.name != name {
         (FieldOutcome::Translated, format!("`{name}`, as requested"))
     } else if front.name.is_empty() {
         (FieldOutcome::Translated, format!("missing: `{name}`, from its folder"))

@@ -64,7 +64,7 @@ pub(super) fn convert_front_matter(
         let help = "add `description:`: what the skill does and when to use it";
         return Err(SkillConversionError::new("SKILL.md has no description", help));
     }
-    Ok((taker.front, taker.fates, taker.review))
+    Ok((taker.front, taker.fields, taker.review))
 }
 
 /// The value of a field, as text.
@@ -108,13 +108,13 @@ fn truncate_words(text: &str, most: usize) -> Option<String> {
 #[derive(Default)]
 struct FrontMatterConverter {
     front: FrontMatterFields,
-    fates: Vec<ConvertedField>,
+    fields: Vec<ConvertedField>,
     review: Vec<String>,
 }
 
 impl FrontMatterConverter {
-    fn fate(&mut self, field: &str, fate: FieldOutcome, reason: impl Into<String>) {
-        self.fates.push(ConvertedField { field: field.to_owned(), fate, reason: reason.into() });
+    fn fate(&mut self, field: &str, outcome: FieldOutcome, reason: impl Into<String>) {
+        self.fields.push(ConvertedField { field: field.to_owned(), fate: outcome, reason: reason.into() });
     }
 
     fn standard(&mut self, key: &str, node: &YamlNode<'_>) {

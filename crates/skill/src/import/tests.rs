@@ -28,8 +28,8 @@ fn ask() -> ConversionOptions<'static> {
 
 type Made = (SkillBundle, SkillConversion);
 
-fn with(files: &[(&str, &str)], ask: &ConversionOptions<'_>) -> Result<Made, SkillConversionError> {
-    adapt(&bundle(files), ask, &detect)
+fn with(files: &[(&str, &str)], options: &ConversionOptions<'_>) -> Result<Made, SkillConversionError> {
+    adapt(&bundle(files), options, &detect)
 }
 
 fn of(fields: &str) -> Result<Made, SkillConversionError> {

@@ -67,29 +67,29 @@ fn language_of_program(program: &str) -> Option<ScriptLanguage> {
 }
 
 /// Returns all issues of a skill, by file and offset. Takes time in the size of its files.
-pub fn inspect(case: &InspectionInput<'_>) -> Vec<InspectionIssue> {
+pub fn inspect(input: &InspectionInput<'_>) -> Vec<InspectionIssue> {
     let mut issues = Vec::new();
-    if let Some(skill) = case.skill {
+    if let Some(skill) = input.skill {
         issues.extend(front::front(skill));
-        issues.extend(paths::paths(case.bundle, skill));
-        issues.extend(body(case.bundle, skill));
+        issues.extend(paths::paths(input.bundle, skill));
+        issues.extend(body(input.bundle, skill));
     }
-    for path in case.declared.scripts.keys() {
-        if !case.bundle.files.contains_key(path) {
+    for path in input.declared.scripts.keys() {
+        if !input.bundle.files.contains_key(path) {
             let reason = format!("`metadata.wf` declares {path}, which does not exist");
             issues.push(InspectionIssue::new(Rule::ScriptMissing, "SKILL.md", 0, reason));
         }
     }
-    let shared = SharedShellState::of(case.bundle);
-    for (path, file) in &case.bundle.files {
-        issues.extend(texts::texts(case.detect, path, &file.bytes));
-        let declared = case.declared.scripts.get(path);
+    let shared = SharedShellState::of(input.bundle);
+    for (path, file) in &input.bundle.files {
+        issues.extend(texts::texts(input.detect, path, &file.bytes));
+        let declared = input.declared.scripts.get(path);
         issues.extend(match language(path, &file.bytes) {
             Some(language) => {
-                script(path, &file.bytes, language, &script_permissions(case.declared, path), &shared)
+                script(path, &file.bytes, language, &script_permissions(input.declared, path), &shared)
             }
             None if is_compiled(path) => {
-                let has_source = case.bundle.files.contains_key(&source(path));
+                let has_source = input.bundle.files.contains_key(&source(path));
                 let (rule, reason) = if has_source {
                     let reason = "it is compiled Python, which may differ from its source";
                     (Rule::Unread, reason)
@@ -102,7 +102,7 @@ pub fn inspect(case: &InspectionInput<'_>) -> Vec<InspectionIssue> {
             None => executable_issues(path, file.is_executable || declared.is_some(), &file.bytes),
         });
     }
-    let steps = flow(case.bundle, &issues);
+    let steps = flow(input.bundle, &issues);
     issues.extend(steps);
     issues.sort();
     issues.dedup();

@@ -9,8 +9,8 @@ pub const REPORT_VERSION: u32 = 4;
 
 /// Returns the install report of a skill: its identity, the permissions of its scripts, the
 /// findings. The same bytes give the same report, on every machine.
-pub fn report(name: &str, case: &InspectionInput<'_>, issues: &[InspectionIssue]) -> Value {
-    let files = case.bundle.files.iter().map(|(path, file)| {
+pub fn report(name: &str, input: &InspectionInput<'_>, issues: &[InspectionIssue]) -> Value {
+    let files = input.bundle.files.iter().map(|(path, file)| {
         json!({
             "path": path,
             "bytes": file.bytes.len(),
@@ -18,7 +18,7 @@ pub fn report(name: &str, case: &InspectionInput<'_>, issues: &[InspectionIssue]
             "executable": file.is_executable,
         })
     });
-    let scripts = case.declared.scripts.iter().map(|(path, script)| {
+    let scripts = input.declared.scripts.iter().map(|(path, script)| {
         let private = script.read.iter().filter_map(|path| {
             let (_, holds) = private(path)?;
             Some(json!({ "path": path, "holds": holds }))
@@ -35,15 +35,15 @@ pub fn report(name: &str, case: &InspectionInput<'_>, issues: &[InspectionIssue]
         })
     });
     let findings = issues.iter().map(|issue| {
-        let text = case.bundle.text(&issue.file).unwrap_or_default();
+        let text = input.bundle.text(&issue.file).unwrap_or_default();
         json!(IssueRecord::of(issue, text))
     });
     json!({
         "version": REPORT_VERSION,
         "skill": name,
         "scripts": scripts.collect::<Vec<_>>(),
-        "description": case.skill.map(|skill| skill.description.clone()),
-        "bundle": case.bundle.digest().to_string(),
+        "description": input.skill.map(|skill| skill.description.clone()),
+        "bundle": input.bundle.digest().to_string(),
         "files": files.collect::<Vec<_>>(),
         "findings": findings.collect::<Vec<_>>(),
     })

@@ -75,11 +75,11 @@ pub(super) fn texts(detect: TextDetector<'_>, path: &str, bytes: &[u8]) -> Vec<I
 }
 
 /// True if a single zero-width character is not between two letters.
-fn is_stray_zero_width(text: &str, seen: &DetectorHit) -> bool {
+fn is_stray_zero_width(text: &str, hit: &DetectorHit) -> bool {
     let is_letter = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
-    let before = text.get(..seen.range.start).and_then(|text| text.chars().next_back());
-    let after = text.get(seen.range.end..).and_then(|text| text.chars().next());
-    let is_one = seen.description == "a zero-width character" && seen.range.len() == 3;
+    let before = text.get(..hit.range.start).and_then(|text| text.chars().next_back());
+    let after = text.get(hit.range.end..).and_then(|text| text.chars().next());
+    let is_one = hit.description == "a zero-width character" && hit.range.len() == 3;
     is_one && !(is_letter(before) && is_letter(after))
 }
 

@@ -27,11 +27,11 @@ const OWN: &str = "wf";
 
 /// Takes the fields of a front matter.
 pub(super) fn skill(
-    read: &SkillFrontMatter<'_>,
+    front: &SkillFrontMatter<'_>,
     folder: &str,
     warnings: Vec<SkillFinding>,
 ) -> Result<Skill, Vec<SkillFinding>> {
-    let mut fields = SkillFieldReader { read, warnings };
+    let mut fields = SkillFieldReader { front, warnings };
     let name = fields.name(folder);
     let description = fields.description().map_err(|finding| vec![finding])?;
     let license = fields.text("license", "LICENSE-TYPE");
@@ -49,13 +49,13 @@ pub(super) fn skill(
         allowed_tools,
         metadata,
         own,
-        body: read.body,
+        body: front.body,
         warnings: fields.warnings,
     })
 }
 
 struct SkillFieldReader<'a> {
-    read: &'a SkillFrontMatter<'a>,
+    front: &'a SkillFrontMatter<'a>,
     warnings: Vec<SkillFinding>,
 }
 
@@ -65,7 +65,7 @@ impl<'a> SkillFieldReader<'a> {
     }
 
     fn get(&self, key: &str) -> Option<&'a YamlNode<'static>> {
-        self.read.root.get(key).map(|entry| &entry.value)
+        self.front.root.get(key).map(|entry| &entry.value)
     }
 
     /// Returns the declared name, or that of the folder if the declared one is unusable.
@@ -73,7 +73,7 @@ impl<'a> SkillFieldReader<'a> {
         let Some(node) = self.get("name") else {
             self.warn(
                 "NAME-MISSING",
-                self.read.root.span,
+                self.front.root.span,
                 "the skill has no `name`; using the name of its folder",
             );
             return normal(folder);
@@ -93,7 +93,7 @@ impl<'a> SkillFieldReader<'a> {
         let help = "describe what the skill does and when to use it";
         let Some(node) = self.get("description") else {
             let message = "the skill has no `description`";
-            return Err(SkillFinding::new("DESC-MISSING", self.read.root.span, message).help(help));
+            return Err(SkillFinding::new("DESC-MISSING", self.front.root.span, message).help(help));
         };
         let text = node.text().unwrap_or("");
         if strip(text).is_empty() {
@@ -184,19 +184,19 @@ impl<'a> SkillFieldReader<'a> {
     /// Returns the span of the lines of `metadata.wf`.
     fn wf_metadata_span(&mut self) -> Option<Span> {
         let own = self.get("metadata")?.get(OWN)?;
-        if own.value.form != YamlNotation::Literal || !self.read.has_places {
+        if own.value.form != YamlNotation::Literal || !self.front.has_places {
             let message = "`metadata.wf` is only read below a `|`, in front matter between `---` lines";
             self.warn("OWN", own.at, message);
             return None;
         }
         let span = own.value.span;
-        let before = self.read.text.get(..span.range().start).unwrap_or("");
+        let before = self.front.text.get(..span.range().start).unwrap_or("");
         let start = before.rfind('\n').map_or(0, |end| end + 1);
         Some(Span::new(start, span.range().end))
     }
 
     fn unknown(&mut self) {
-        for entry in self.read.root.entries().unwrap_or(&[]) {
+        for entry in self.front.root.entries().unwrap_or(&[]) {
             let key = &*entry.key;
             if FIELDS.contains(&key) {
                 continue;

@@ -20,16 +20,16 @@ pub struct SkillListArgs {
 pub fn run(ui: &Ui, args: &SkillListArgs) -> Result<CliExitCode, CommandError> {
     let (all, _) = find(ui);
     if args.json {
-        let skills: Vec<Value> = all.found.iter().map(as_json).collect();
+        let skills: Vec<Value> = all.skills.iter().map(as_json).collect();
         let document = json!({"v": 1, "skills": skills, "left_out": left_out_json(&all)});
         ui.print_json(&(serde_json::to_string_pretty(&document).unwrap_or_default() + "\n"))?;
-    } else if all.found.is_empty() {
+    } else if all.skills.is_empty() {
         ui.print_info("no skills · a skill is a folder with a SKILL.md in skills/ or .agents/skills/\n");
         ui.print_info("install one with: wf skill install bundled:coding\n");
     } else {
         let columns = ["skill", "status", "path", "description"].map(|name| (name, ColumnAlign::Left));
         let mut table = TextTable::new(&columns);
-        all.found.iter().for_each(|one| table.row(row(one)));
+        all.skills.iter().for_each(|one| table.row(row(one)));
         ui.print(&table.render())?;
     }
     Ok(CliExitCode::Ok)

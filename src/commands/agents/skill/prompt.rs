@@ -40,7 +40,7 @@ pub fn run(ui: &Ui, args: &SkillPromptArgs) -> Result<CliExitCode, CommandError>
 fn find_skills(ui: &Ui) -> Vec<PromptSkill> {
     let (all, folder_of) = find(ui);
     warn_of_broken(ui, &all);
-    let counts = all.found.iter().filter(|one| one.shadowed_by.is_none());
+    let counts = all.skills.iter().filter(|one| one.shadowed_by.is_none());
     let offer = |one: &wf_skill::DiscoveredSkill| {
         let skill = one.skill.as_ref().ok()?;
         Some(PromptSkill {

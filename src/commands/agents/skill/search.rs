@@ -25,7 +25,7 @@ pub fn run(ui: &Ui, args: &SkillSearchArgs) -> Result<CliExitCode, CommandError>
     warn_of_broken(ui, &all);
     let counts = |one: &&DiscoveredSkill| one.shadowed_by.is_none();
     let loaded: Vec<(&DiscoveredSkill, &Skill)> =
-        all.found.iter().filter(counts).filter_map(|one| Some((one, one.skill.as_ref().ok()?))).collect();
+        all.skills.iter().filter(counts).filter_map(|one| Some((one, one.skill.as_ref().ok()?))).collect();
     let among: Vec<SearchableSkill<'_>> = loaded
         .iter()
         .map(|(one, skill)| SearchableSkill {

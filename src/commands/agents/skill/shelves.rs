@@ -12,7 +12,7 @@ use wf_skill::{DiscoveredSkill, OmittedFolders, SkillDiscovery};
 /// Returns the skills of the workspace and of the user, and the folder of each. Omissions are reported.
 pub fn find(ui: &Ui) -> (SkillDiscovery, impl Fn(&DiscoveredSkill) -> PathBuf + use<>) {
     let (found, own) = discover_skills(&ui.host);
-    for part in &found.left_out {
+    for part in &found.omitted {
         ui.print_message(&sentence_of(part));
     }
     (found, move |one: &DiscoveredSkill| own.folder(one))
@@ -21,7 +21,7 @@ pub fn find(ui: &Ui) -> (SkillDiscovery, impl Fn(&DiscoveredSkill) -> PathBuf + 
 /// Returns the skills that the plans of the workspace may use, for a model that writes plans.
 pub fn usable_skills(ui: &Ui) -> Vec<SkillSummary> {
     let (all, _) = find(ui);
-    let own = all.found.into_iter().filter(|one| one.shadowed_by.is_none() && !one.shelf.is_users);
+    let own = all.skills.into_iter().filter(|one| one.shadowed_by.is_none() && !one.search_folder.is_users);
     let usable = own.filter_map(|one| {
         let description = line(&one.skill.ok()?.description);
         Some(SkillSummary { name: one.name, description })
@@ -33,7 +33,7 @@ pub fn usable_skills(ui: &Ui) -> Vec<SkillSummary> {
 pub fn left_out_json(found: &SkillDiscovery) -> Vec<Value> {
     let part =
         |part: &OmittedFolders| json!({"shelf": part.shelf, "folders": part.folders, "reason": part.reason});
-    found.left_out.iter().map(part).collect()
+    found.omitted.iter().map(part).collect()
 }
 
 fn sentence_of(part: &OmittedFolders) -> String {
@@ -48,7 +48,7 @@ fn sentence_of(part: &OmittedFolders) -> String {
 
 /// Warns of skills that do not load, whatever the answer of the command is.
 pub fn warn_of_broken(ui: &Ui, found: &SkillDiscovery) {
-    for one in found.found.iter().filter(|one| one.shadowed_by.is_none()) {
+    for one in found.skills.iter().filter(|one| one.shadowed_by.is_none()) {
         if let Err(findings) = &one.skill {
             let reason: Vec<String> =
                 findings.iter().map(|finding| untrusted(&finding.message).to_string()).collect();

@@ -30,7 +30,7 @@ pub struct SkillShowArgs {
 /// Shows a skill.
 pub fn run(ui: &Ui, args: &SkillShowArgs) -> Result<CliExitCode, CommandError> {
     let (all, folder_of) = find(ui);
-    let counts = || all.found.iter().filter(|one| one.shadowed_by.is_none());
+    let counts = || all.skills.iter().filter(|one| one.shadowed_by.is_none());
     let Some(found) = counts().find(|one| one.name == args.name) else {
         let message = format!("unknown skill `{}`", untrusted(&args.name));
         let failure = CommandError::new(CliExitCode::Usage, message);
@@ -50,7 +50,7 @@ pub fn run(ui: &Ui, args: &SkillShowArgs) -> Result<CliExitCode, CommandError> {
             ui.print(&files(&folder)?)?;
             let body = found.text.get(skill.body.range()).unwrap_or("");
             ui.print(&format!("\n{}\n", untrusted(body.trim_matches(['\r', '\n'])).block()))?;
-            for other in all.found.iter().filter(|one| one.shadowed_by == Some(found.shown())) {
+            for other in all.skills.iter().filter(|one| one.shadowed_by == Some(found.shown())) {
                 ui.print_message_line(&format!("it shadows {}", line(&other.shown())));
             }
             Ok(CliExitCode::Ok)

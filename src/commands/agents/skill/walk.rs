@@ -60,7 +60,7 @@ fn read(ui: &Ui, folder: PathBuf) -> SkillLocation {
         _ if !folder.is_dir() => ("SKILL.md", Err(SkillTextError::NoFolder)),
         Ok(None) => ("SKILL.md", Err(SkillTextError::NoFile)),
         Ok(Some((file, bytes))) => (file, String::from_utf8(bytes).map_err(|_| SkillTextError::NotText)),
-        Err(error) => match error.reason {
+        Err(error) => match error.problem {
             SkillFolderProblem::Link => ("SKILL.md", Err(SkillTextError::Link)),
             _ => ("SKILL.md", Err(SkillTextError::Unreadable)),
         },

@@ -221,7 +221,7 @@ pub fn untrusted_input(plan: &Plan, step: StepIx) -> Option<String> {
     let summary = taints(plan);
     let inputs = &summary.steps.get(plan.step(step).id.as_str())?;
     let mut all = inputs.inputs_taint.clone();
-    all.mix_in(&inputs.item);
+    all.mix_in(&inputs.item_taint);
     let from = all.from.filter(|_| all.taint == TaintLevel::External)?;
     Some(format!("its values, from {from}"))
 }

@@ -5,7 +5,7 @@ use super::events::EventText;
 use crate::server::ClientRequest;
 
 /// Returns a reply of Anthropic Messages.
-pub(super) fn json(asked: &ClientRequest, reply: &ModelReply, id: &str) -> Value {
+pub(super) fn json(request: &ClientRequest, reply: &ModelReply, id: &str) -> Value {
     let text = (!reply.text.is_empty()).then(|| json!({"type": "text", "text": reply.text}));
     let calls = reply.tool_calls.iter().map(|call| {
         let arguments = object_text(&call.arguments);
@@ -14,13 +14,13 @@ pub(super) fn json(asked: &ClientRequest, reply: &ModelReply, id: &str) -> Value
         json!({"type": "tool_use", "id": call.id, "name": call.tool, "input": input})
     });
     let content: Vec<Value> = text.into_iter().chain(calls).collect();
-    message(asked, reply, id, &content)
+    message(request, reply, id, &content)
 }
 
 /// Returns a streamed reply of Anthropic Messages.
-pub(super) fn events(asked: &ClientRequest, reply: &ModelReply, id: &str) -> String {
+pub(super) fn events(request: &ClientRequest, reply: &ModelReply, id: &str) -> String {
     let mut events = EventText::default();
-    let mut start = message(asked, reply, id, &[]);
+    let mut start = message(request, reply, id, &[]);
     start["stop_reason"] = Value::Null;
     start["usage"]["output_tokens"] = json!(0);
     events.typed("message_start", json!({"message": start}));
@@ -44,12 +44,12 @@ pub(super) fn events(asked: &ClientRequest, reply: &ModelReply, id: &str) -> Str
     events.finish()
 }
 
-fn message(asked: &ClientRequest, reply: &ModelReply, id: &str, content: &[Value]) -> Value {
+fn message(request: &ClientRequest, reply: &ModelReply, id: &str, content: &[Value]) -> Value {
     json!({
         "id": format!("msg_{id}"),
         "type": "message",
         "role": "assistant",
-        "model": asked.model,
+        "model": request.model,
         "content": content,
         "stop_reason": stop_reason(reply.stop),
         "stop_sequence": null,

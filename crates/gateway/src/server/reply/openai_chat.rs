@@ -5,7 +5,7 @@ use super::events::EventText;
 use crate::server::ClientRequest;
 
 /// Returns a reply of OpenAI Chat Completions.
-pub(super) fn json(asked: &ClientRequest, reply: &ModelReply, id: &str) -> Value {
+pub(super) fn json(request: &ClientRequest, reply: &ModelReply, id: &str) -> Value {
     let mut message = json!({"role": "assistant", "content": reply.text, "refusal": null});
     if !reply.tool_calls.is_empty() {
         message["tool_calls"] = reply.tool_calls.iter().map(call).collect();
@@ -15,21 +15,21 @@ pub(super) fn json(asked: &ClientRequest, reply: &ModelReply, id: &str) -> Value
         "id": format!("chatcmpl-{id}"),
         "object": "chat.completion",
         "created": 0,
-        "model": asked.model,
+        "model": request.model,
         "choices": [choice],
         "usage": usage(reply),
     })
 }
 
 /// Returns a streamed reply of OpenAI Chat Completions.
-pub(super) fn events(asked: &ClientRequest, reply: &ModelReply, id: &str) -> String {
+pub(super) fn events(request: &ClientRequest, reply: &ModelReply, id: &str) -> String {
     let mut events = EventText::default();
     let chunk = |choices: Value| {
         json!({
             "id": format!("chatcmpl-{id}"),
             "object": "chat.completion.chunk",
             "created": 0,
-            "model": asked.model,
+            "model": request.model,
             "choices": choices,
         })
     };
@@ -46,7 +46,7 @@ pub(super) fn events(asked: &ClientRequest, reply: &ModelReply, id: &str) -> Str
         send(json!({"tool_calls": [part]}), None);
     }
     send(json!({}), Some(finish_reason(reply.stop)));
-    if asked.includes_usage {
+    if request.includes_usage {
         let mut last = chunk(json!([]));
         last["usage"] = usage(reply);
         events.data(&last);

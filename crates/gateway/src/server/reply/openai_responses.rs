@@ -5,13 +5,13 @@ use super::events::EventText;
 use crate::server::{ClientRequest, ClientTool};
 
 /// Returns a reply of OpenAI Responses.
-pub(super) fn json(asked: &ClientRequest, reply: &ModelReply, id: &str) -> Value {
-    let mut response = response(asked, id, "completed");
+pub(super) fn json(request: &ClientRequest, reply: &ModelReply, id: &str) -> Value {
+    let mut response = response(request, id, "completed");
     if let Some(reason) = incomplete_reason(reply.stop) {
         response["status"] = json!("incomplete");
         response["incomplete_details"] = json!({"reason": reason});
     }
-    response["output"] = output(asked, reply, id).into();
+    response["output"] = output(request, reply, id).into();
     let usage = reply.usage;
     response["usage"] = json!({
         "input_tokens": usage.input,
@@ -24,13 +24,13 @@ pub(super) fn json(asked: &ClientRequest, reply: &ModelReply, id: &str) -> Value
 }
 
 /// Returns a streamed reply of OpenAI Responses.
-pub(super) fn events(asked: &ClientRequest, reply: &ModelReply, id: &str) -> String {
+pub(super) fn events(request: &ClientRequest, reply: &ModelReply, id: &str) -> String {
     let mut events = EventText::default();
-    events.numbered("response.created", json!({"response": response(asked, id, "in_progress")}));
-    for (index, item) in output(asked, reply, id).iter().enumerate() {
+    events.numbered("response.created", json!({"response": response(request, id, "in_progress")}));
+    for (index, item) in output(request, reply, id).iter().enumerate() {
         write_item(&mut events, index, item);
     }
-    let whole = json(asked, reply, id);
+    let whole = json(request, reply, id);
     let is_complete = incomplete_reason(reply.stop).is_none();
     let kind = if is_complete { "response.completed" } else { "response.incomplete" };
     events.numbered(kind, json!({"response": whole}));
@@ -38,7 +38,7 @@ pub(super) fn events(asked: &ClientRequest, reply: &ModelReply, id: &str) -> Str
 }
 
 /// Returns a response without output.
-fn response(asked: &ClientRequest, id: &str, status: &str) -> Value {
+fn response(request: &ClientRequest, id: &str, status: &str) -> Value {
     json!({
         "id": format!("resp_{id}"),
         "object": "response",
@@ -46,7 +46,7 @@ fn response(asked: &ClientRequest, id: &str, status: &str) -> Value {
         "status": status,
         "error": null,
         "incomplete_details": null,
-        "model": asked.model,
+        "model": request.model,
         "output": [],
         "usage": null,
     })
@@ -63,7 +63,7 @@ fn incomplete_reason(stop: StopReason) -> Option<&'static str> {
 }
 
 /// Returns the items of the output.
-fn output(asked: &ClientRequest, reply: &ModelReply, id: &str) -> Vec<Value> {
+fn output(request: &ClientRequest, reply: &ModelReply, id: &str) -> Vec<Value> {
     let part = json!({"type": "output_text", "text": reply.text, "annotations": []});
     let message = (!reply.text.is_empty()).then(|| {
         json!({
@@ -75,11 +75,11 @@ fn output(asked: &ClientRequest, reply: &ModelReply, id: &str) -> Vec<Value> {
         })
     });
     let calls = reply.tool_calls.iter().enumerate();
-    let calls = calls.map(|(at, call)| call_item(asked, call, &format!("{id}_{at}")));
+    let calls = calls.map(|(at, call)| call_item(request, call, &format!("{id}_{at}")));
     message.into_iter().chain(calls).collect()
 }
 
-fn call_item(asked: &ClientRequest, call: &ToolCall, id: &str) -> Value {
+fn call_item(request: &ClientRequest, call: &ToolCall, id: &str) -> Value {
     let function = |name: &str| {
         json!({
             "type": "function_call",
@@ -90,7 +90,7 @@ fn call_item(asked: &ClientRequest, call: &ToolCall, id: &str) -> Value {
             "status": "completed",
         })
     };
-    match asked.renamed_tools.get(&call.tool) {
+    match request.renamed_tools.get(&call.tool) {
         None => function(&call.tool),
         Some(ClientTool::Namespaced { namespace, name }) => {
             let mut item = function(name);

@@ -13,18 +13,18 @@ pub enum ReplyBody {
 }
 
 /// Writes the reply of a model. The id must be another for each reply: Claude Code joins replies of one id.
-pub fn write_reply(asked: &ClientRequest, reply: &ModelReply, id: &str) -> ReplyBody {
-    if asked.stream {
-        ReplyBody::Events(match asked.api {
-            ClientApi::Anthropic => anthropic::events(asked, reply, id),
-            ClientApi::OpenaiChat => openai_chat::events(asked, reply, id),
-            ClientApi::OpenaiResponses => openai_responses::events(asked, reply, id),
+pub fn write_reply(request: &ClientRequest, reply: &ModelReply, id: &str) -> ReplyBody {
+    if request.stream {
+        ReplyBody::Events(match request.api {
+            ClientApi::Anthropic => anthropic::events(request, reply, id),
+            ClientApi::OpenaiChat => openai_chat::events(request, reply, id),
+            ClientApi::OpenaiResponses => openai_responses::events(request, reply, id),
         })
     } else {
-        let json = match asked.api {
-            ClientApi::Anthropic => anthropic::json(asked, reply, id),
-            ClientApi::OpenaiChat => openai_chat::json(asked, reply, id),
-            ClientApi::OpenaiResponses => openai_responses::json(asked, reply, id),
+        let json = match request.api {
+            ClientApi::Anthropic => anthropic::json(request, reply, id),
+            ClientApi::OpenaiChat => openai_chat::json(request, reply, id),
+            ClientApi::OpenaiResponses => openai_responses::json(request, reply, id),
         };
         ReplyBody::Json(json.to_string())
     }

@@ -38,17 +38,17 @@ impl Drop for CallGuard {
 }
 
 impl ClientCalls for HeldCalls {
-    fn call(&self, asked: ClientRequest) -> ClientCallFuture<'_> {
+    fn call(&self, request: ClientRequest) -> ClientCallFuture<'_> {
         Box::pin(async move {
             self.begun.fetch_add(1, Ordering::SeqCst);
             let mut guard = CallGuard(Some(Arc::clone(&self.dropped)));
             self.permits.acquire().await.unwrap().forget();
             guard.0 = None;
-            self.asked.lock().unwrap().push(asked.clone());
+            self.asked.lock().unwrap().push(request.clone());
             if let Some(refusal) = self.refusals.lock().unwrap().pop_front() {
                 return Err(refusal);
             }
-            let Some(Message::User { text }) = asked.request.messages.last() else { panic!() };
+            let Some(Message::User { text }) = request.request.messages.last() else { panic!() };
             Ok(ModelReply {
                 text: text.clone(),
                 tool_calls: Vec::new(),

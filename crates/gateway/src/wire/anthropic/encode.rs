@@ -63,9 +63,9 @@ pub fn encode(wire: &WireRequest<'_>) -> Value {
 }
 
 /// Returns the messages. Those of one role in a row become one, and empty ones, which are refused, are left out.
-fn messages(all: &[Message]) -> Value {
+fn messages(messages: &[Message]) -> Value {
     let mut turns: Vec<(&'static str, Vec<Value>)> = Vec::new();
-    for message in all {
+    for message in messages {
         let (role, blocks) = match message {
             Message::User { text } => ("user", text_block(text).into_iter().collect()),
             Message::Omitted { turns } => {

@@ -51,8 +51,8 @@ pub(super) fn check(gate: &GateSpec, decoder: &mut SpecDecoder<'_>) {
 
 /// Returns the keys of the context that a gate may rewrite at a trigger, by which the number can be named, and what to do
 /// about another one.
-fn rewritten(on: GateTrigger) -> (&'static [&'static str], &'static str) {
-    match on {
+fn rewritten(trigger: GateTrigger) -> (&'static [&'static str], &'static str) {
+    match trigger {
         GateTrigger::BeforeRun | GateTrigger::OnInput => {
             (&["message", "params"], "write `extract: $.params.NAME` for a parameter")
         }

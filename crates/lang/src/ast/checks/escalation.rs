@@ -50,15 +50,15 @@ const USED: &[(&str, &[EscalationAction])] = &[
 
 /// Notes the keys that an action lacks, and those that it cannot use.
 fn check_action_keys(
-    made: &mut EscalationSpec,
+    escalation: &mut EscalationSpec,
     fields: &MappingFields<'_, '_>,
     decoder: &mut SpecDecoder<'_>,
 ) {
-    let action = made.action.value;
+    let action = escalation.action.value;
     for (_, key) in NEEDED.iter().filter(|(needs, _)| *needs == action) {
         if !fields.has(key) {
             let message = format!("`{}` requires the key `{key}`", action.as_str());
-            decoder.emit(Diagnostic::new(Code::KeyMissing, made.action.span, message));
+            decoder.emit(Diagnostic::new(Code::KeyMissing, escalation.action.span, message));
         }
     }
     for (key, by) in USED {

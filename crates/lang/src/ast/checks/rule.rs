@@ -201,15 +201,16 @@ impl PredicateRule {
 }
 
 /// Notes ranges in which nothing could ever continue.
-fn ranges(made: &mut NumericRangeConfig, fields: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<'_>) {
+fn ranges(config: &mut NumericRangeConfig, fields: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<'_>) {
     if !fields.has("auto_approve") && !fields.has("require_approval") {
         let message = "without `auto_approve` and `require_approval`, every number is blocked";
         decoder.emit(Diagnostic::new(Code::KeyMissing, fields.head(), message));
     }
-    let outside = made.block_outside.as_ref();
-    for (key, range) in
-        [("auto_approve", made.auto_approve.as_ref()), ("require_approval", made.require_approval.as_ref())]
-    {
+    let outside = config.block_outside.as_ref();
+    for (key, range) in [
+        ("auto_approve", config.auto_approve.as_ref()),
+        ("require_approval", config.require_approval.as_ref()),
+    ] {
         if let (Some(outside), Some(range)) = (outside, range)
             && (range.max.zip(outside.min).is_some_and(|(max, min)| max < min)
                 || range.min.zip(outside.max).is_some_and(|(min, max)| min > max))
@@ -232,8 +233,8 @@ fn some_range(range: &mut PredicateRangeSpec, fields: &MappingFields<'_, '_>, de
 }
 
 /// Notes unknown names of detectors.
-fn known_detectors(made: &mut GuardrailConfig, _: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<'_>) {
-    for name in &made.detect {
+fn known_detectors(config: &mut GuardrailConfig, _: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<'_>) {
+    for name in &config.detect {
         if !DETECTORS.contains(&name.value.as_str()) {
             let message = format!("unknown detector `{}`", name.value);
             let mistake = Diagnostic::new(Code::ValueWrong, name.span, message);
@@ -246,13 +247,17 @@ fn known_detectors(made: &mut GuardrailConfig, _: &MappingFields<'_, '_>, decode
 }
 
 /// Notes lists of texts with which nothing could ever continue, and texts in both lists.
-fn some_values(made: &mut StringMatchConfig, fields: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<'_>) {
-    if made.allowed_values.is_empty() && made.approval_values.is_empty() {
+fn some_values(
+    config: &mut StringMatchConfig,
+    fields: &MappingFields<'_, '_>,
+    decoder: &mut SpecDecoder<'_>,
+) {
+    if config.allowed_values.is_empty() && config.approval_values.is_empty() {
         let message = "without `allowed_values` and `approval_values`, every value is blocked";
         decoder.emit(Diagnostic::new(Code::KeyMissing, fields.head(), message));
     }
-    let twice = |value: &&String| made.allowed_values.contains(value);
-    if let Some(value) = made.approval_values.iter().find(twice) {
+    let twice = |value: &&String| config.allowed_values.contains(value);
+    if let Some(value) = config.approval_values.iter().find(twice) {
         let message = format!("`{value}` is also listed in `allowed_values`, which takes precedence");
         decoder.emit(Diagnostic::new(Code::ValueWrong, fields.key("approval_values"), message));
     }

@@ -73,7 +73,7 @@ fn check_delivery(notify: &mut NotifySpec, fields: &MappingFields<'_, '_>, decod
     }
 }
 
-fn check_address(hook: &mut WebhookSpec, fields: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<'_>) {
+fn check_address(webhook: &mut WebhookSpec, fields: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<'_>) {
     if fields.has("url") && fields.has("url_secret") {
         let message = "a webhook has both `url` and `url_secret`";
         let mistake = Diagnostic::new(Code::ValueWrong, fields.key("url_secret"), message);
@@ -83,7 +83,7 @@ fn check_address(hook: &mut WebhookSpec, fields: &MappingFields<'_, '_>, decoder
         let mistake = Diagnostic::new(Code::KeyMissing, fields.head(), message);
         decoder.emit(mistake.with_help("add `url: https://…`, or `url_secret: NAME`"));
     }
-    let Some(url) = &hook.url else { return };
+    let Some(url) = &webhook.url else { return };
     if url.value.contains("{{") {
         let message = "templates are not supported in the address of a webhook";
         let mistake = Diagnostic::new(Code::ValueWrong, url.span, message);

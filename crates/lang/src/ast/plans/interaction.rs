@@ -23,9 +23,9 @@ pub(super) fn check(plan: &PlanSpec, fields: &MappingFields<'_, '_>, decoder: &m
 }
 
 /// Returns the mistake and its remedy.
-fn misfit_of_type(plan: &PlanSpec, kind: WorkItemType) -> Option<(&'static str, &'static str)> {
+fn misfit_of_type(plan: &PlanSpec, item_type: WorkItemType) -> Option<(&'static str, &'static str)> {
     let has_children = plan.all_steps().any(|step| step.used_paths().next().is_some());
-    match kind {
+    match item_type {
         WorkItemType::Task if has_children => Some((
             "a task has no children, and a step of it uses or starts another plan",
             "write `type: project`, or leave `type` out",

@@ -64,21 +64,21 @@ record! {
 
 /// Notes the reasons why an alternative is invalid.
 fn check_alternative(
-    made: &mut AlternativeSpec,
+    alternative: &mut AlternativeSpec,
     fields: &MappingFields<'_, '_>,
     decoder: &mut SpecDecoder<'_>,
 ) {
-    sound::check_nonzero_duration(made.timeout.as_ref(), decoder);
-    sound::check_reserved_names(&made.env, decoder);
-    sound::check_program(made.exec.as_ref().map(|exec| exec.len()), fields.key("exec"), decoder);
-    check_literal_word(made.tool.as_ref(), decoder);
-    check_literal_word(made.target.as_ref(), decoder);
+    sound::check_nonzero_duration(alternative.timeout.as_ref(), decoder);
+    sound::check_reserved_names(&alternative.env, decoder);
+    sound::check_program(alternative.exec.as_ref().map(|exec| exec.len()), fields.key("exec"), decoder);
+    check_literal_word(alternative.tool.as_ref(), decoder);
+    check_literal_word(alternative.target.as_ref(), decoder);
     let executors: Vec<&str> =
         ["run", "exec", "skill", "agent", "http", "uses"].into_iter().filter(|key| fields.has(key)).collect();
     if let [first, second, ..] = executors.as_slice() {
-        let id = &made.id.value;
+        let id = &alternative.id.value;
         let message = format!("alternative `{id}` has both `{first}` and `{second}`");
-        let mistake = Diagnostic::new(Code::ExecutorTwice, made.id.span, message);
+        let mistake = Diagnostic::new(Code::ExecutorTwice, alternative.id.span, message);
         decoder.emit(mistake.with_help("keep one of them"));
     }
     if fields.has("with") && !fields.has("uses") {
@@ -93,8 +93,8 @@ fn check_alternative(
     }
     let others = AlternativeSpec::KEYS.iter().filter(|key| **key != "id");
     if others.clone().all(|key| !fields.has(key)) {
-        let message = format!("alternative `{}` does not differ from its step", made.id.value);
-        let mistake = Diagnostic::new(Code::KeyMissing, made.id.span, message);
+        let message = format!("alternative `{}` does not differ from its step", alternative.id.value);
+        let mistake = Diagnostic::new(Code::KeyMissing, alternative.id.span, message);
         decoder.emit(mistake.with_help("give it another `target`, `tool`, `run`, `env` or `timeout`"));
     }
 }

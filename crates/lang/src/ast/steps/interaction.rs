@@ -40,9 +40,13 @@ impl InteractionSpec {
 }
 
 /// Notes signals that are written out and are no words of theirs.
-fn words_are_known(signals: &mut InteractionSpec, _: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<'_>) {
-    check_word::<InteractionRegister>("register", &signals.register, decoder);
-    for mode in signals.proxy.iter().chain(&signals.planner) {
+fn words_are_known(
+    interaction: &mut InteractionSpec,
+    _: &MappingFields<'_, '_>,
+    decoder: &mut SpecDecoder<'_>,
+) {
+    check_word::<InteractionRegister>("register", &interaction.register, decoder);
+    for mode in interaction.proxy.iter().chain(&interaction.planner) {
         check_word::<InteractionMode>("mode", mode, decoder);
     }
 }

@@ -201,8 +201,8 @@ impl JsonSchema for ScriptArg {
 }
 
 /// Notes scripts that cannot be in the skill's folder.
-fn paths_inside(own: &mut SkillExtension, _: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<'_>) {
-    for (path, _) in own.scripts.iter() {
+fn paths_inside(extension: &mut SkillExtension, _: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<'_>) {
+    for (path, _) in extension.scripts.iter() {
         let odd = |part: &str| matches!(part, "" | "." | "..");
         if path.value.split('/').any(odd) || path.value.chars().any(char::is_control) {
             let message = format!("`{}` is not a file in the skill's folder", path.value);

@@ -10,14 +10,14 @@ pub(in crate::ast) const ENOUGH: u32 = 3;
 
 impl StepSpec {
     /// Returns the reaction when its agent keeps failing, given what its plan says. No other step has one.
-    pub fn own_on_stuck(&self, of_plan: Option<OnStuck>) -> OnStuck {
-        let said = self.on_stuck.as_ref().map(|said| said.value).or(of_plan);
+    pub fn own_on_stuck(&self, plan_on_stuck: Option<OnStuck>) -> OnStuck {
+        let said = self.on_stuck.as_ref().map(|said| said.value).or(plan_on_stuck);
         said.filter(|_| self.agent.is_some()).unwrap_or_default()
     }
 
     /// True if its agent asks a planner after failed attempts, given what its plan says.
-    pub fn consults_planner(&self, of_plan: Option<OnStuck>) -> bool {
-        self.own_on_stuck(of_plan) == OnStuck::ConsultPlanner
+    pub fn consults_planner(&self, plan_on_stuck: Option<OnStuck>) -> bool {
+        self.own_on_stuck(plan_on_stuck) == OnStuck::ConsultPlanner
     }
 
     /// Returns the number of attempts that failed checks can lead to.

@@ -131,49 +131,51 @@ impl<'l> TaintLint<'l> {
 
     fn judge(
         &mut self,
-        view: &LintedFile<'l>,
+        linted: &LintedFile<'l>,
         step: Option<&StepSpec>,
-        site: &TaintSink,
+        sink: &TaintSink,
         reached: &mut ReachedPlaces,
     ) {
-        if let Some(schema) = self.schema(view, step, &site.name, &site.path) {
+        if let Some(schema) = self.schema(linted, step, &sink.reference, &sink.path) {
             let place = std::ptr::from_ref(schema).addr();
             let blunt = self.blunt_schemas.entry(place);
             if *blunt.or_insert_with(|| is_blunt(schema)) {
                 return;
             }
         }
-        let value = view.value(step, &site.name);
+        let value = linted.value(step, &sink.reference);
         for param in value.params.iter() {
-            let place = || site.place.clone();
+            let place = || sink.place.clone();
             reached.entry(param.clone()).or_insert_with(place);
         }
         // A variable for every step is reported once, however many steps it reaches.
-        let key = (view.file, site.span, site.code);
+        let key = (linted.file, sink.span, sink.code);
         if let Some(from) = external(&value).filter(|_| self.reported.insert(key)) {
-            let path: String = site.path.iter().map(ToString::to_string).collect();
-            let message =
-                format!("untrusted input reaches {}: `{}{path}` comes from {from}", site.place, site.name);
-            let mistake = Diagnostic::new(site.code, site.span, message).with_help(help(site.code));
-            self.diagnostics.push((view.file, mistake));
+            let path: String = sink.path.iter().map(ToString::to_string).collect();
+            let message = format!(
+                "untrusted input reaches {}: `{}{path}` comes from {from}",
+                sink.place, sink.reference
+            );
+            let mistake = Diagnostic::new(sink.code, sink.span, message).with_help(help(sink.code));
+            self.diagnostics.push((linted.file, mistake));
         }
     }
 
     /// Follows the values given to the plan that a step uses.
     fn nested(
         &mut self,
-        view: &LintedFile<'l>,
+        linted: &LintedFile<'l>,
         step: &'l StepSpec,
-        model: &Plan,
+        plan: &Plan,
         reached: &mut ReachedPlaces,
     ) {
-        let Some(file) = self.loaded.used(view.file, step) else {
+        let Some(file) = self.loaded.used(linted.file, step) else {
             return;
         };
-        let Some(own) = model.find(step.id.value.as_str()) else {
+        let Some(own) = plan.find(step.id.value.as_str()) else {
             return;
         };
-        let own = model.step(own);
+        let own = plan.step(own);
         let path = self.loaded.sources.get(file).map(SourceText::path);
         let uses = own.ways().find_map(|way| match &way.work {
             StepWork::Uses(uses) if Some(uses.path.as_str()) == path => Some(uses),
@@ -182,26 +184,26 @@ impl<'l> TaintLint<'l> {
         let Some(uses) = uses else { return };
         let inner = self.file(file, &uses.plan);
         let given = GivenArguments { step: Some(step), with: &step.with, path: &uses.path };
-        self.arguments(view, &given, &inner, reached);
+        self.arguments(linted, &given, &inner, reached);
     }
 
     /// Follows the values given to the plan that undoes a run.
-    fn undo(&mut self, view: &LintedFile<'l>, model: &Plan, reached: &mut ReachedPlaces) {
-        let (Some(written), Some(undo)) = (view.plan.undo_step(), &model.parts().undo) else {
+    fn undo(&mut self, linted: &LintedFile<'l>, plan: &Plan, reached: &mut ReachedPlaces) {
+        let (Some(written), Some(undo)) = (linted.plan.undo_step(), &plan.parts().undo) else {
             return;
         };
-        let Some(file) = self.loaded.used(view.file, written) else {
+        let Some(file) = self.loaded.used(linted.file, written) else {
             return;
         };
         let inner = self.file(file, &undo.nested.plan);
         let given = GivenArguments { step: None, with: &written.with, path: &undo.nested.path };
-        self.arguments(view, &given, &inner, reached);
+        self.arguments(linted, &given, &inner, reached);
     }
 
     /// Follows values to the places that the parameters of another plan reach.
     fn arguments(
         &mut self,
-        view: &LintedFile<'l>,
+        linted: &LintedFile<'l>,
         given: &GivenArguments<'_>,
         inner: &ReachedPlaces,
         reached: &mut ReachedPlaces,
@@ -213,21 +215,21 @@ impl<'l> TaintLint<'l> {
             let template: &Template = &value.value.0;
             for read in template.refs() {
                 let site = TaintSink {
-                    name: read.name.clone(),
+                    reference: read.name.clone(),
                     path: read.path.clone(),
                     span: read.span,
                     code: Code::TaintSpec,
                     place: format!("{place} of {}", given.path),
                 };
-                self.judge(view, given.step, &site, reached);
+                self.judge(linted, given.step, &site, reached);
             }
         }
     }
 
     /// Follows the values that gates decide by.
-    fn gates(&mut self, view: &LintedFile<'l>, gates: &'l [GateRef]) {
+    fn gates(&mut self, linted: &LintedFile<'l>, gates: &'l [GateRef]) {
         for named in gates {
-            let gate = self.loaded.gate(view.file, named);
+            let gate = self.loaded.gate(linted.file, named);
             let Some((_, gate)) = gate.filter(|(_, gate)| decides(gate)) else {
                 continue;
             };
@@ -237,7 +239,7 @@ impl<'l> TaintLint<'l> {
             let Some(name) = read_by(&extract.value.0) else {
                 continue;
             };
-            let value = view.value(None, &name);
+            let value = linted.value(None, &name);
             let Some(from) = external(&value) else {
                 continue;
             };
@@ -248,7 +250,7 @@ impl<'l> TaintLint<'l> {
             let id = &gate.id.value;
             let message = format!("gate `{id}` is decided by untrusted input: `{name}` comes from {from}");
             let mistake = Diagnostic::new(Code::TaintGate, span, message);
-            self.diagnostics.push((view.file, mistake.with_help(help(Code::TaintGate))));
+            self.diagnostics.push((linted.file, mistake.with_help(help(Code::TaintGate))));
         }
     }
 
@@ -256,12 +258,12 @@ impl<'l> TaintLint<'l> {
     /// for, and each output of a repeated step is a list.
     fn schema(
         &self,
-        view: &LintedFile<'l>,
+        linted: &LintedFile<'l>,
         step: Option<&StepSpec>,
-        name: &ExprReference,
+        reference: &ExprReference,
         path: &[LookupKey],
     ) -> Option<&'l Value> {
-        match name {
+        match reference {
             ExprReference::Item => {
                 let ForEachSpec::Computed(list) = &step?.for_each.as_ref()?.value else {
                     return None;
@@ -269,16 +271,16 @@ impl<'l> TaintLint<'l> {
                 let list = list.lookup()?;
                 let of_item = list.path.iter().chain([&LookupKey::Index(0)]).chain(path);
                 let of_item: Vec<LookupKey> = of_item.cloned().collect();
-                self.schema(view, None, &list.name, &of_item)
+                self.schema(linted, None, &list.name, &of_item)
             }
             ExprReference::Param(name) => {
-                let mut params = view.plan.params.iter();
+                let mut params = linted.plan.params.iter();
                 let param = params.find(|(own, _)| own.value.as_str() == name)?;
                 part_of(param.1.schema.text(), path)
             }
             ExprReference::Output { step, output } => {
-                let step = *view.steps.get(step.as_str())?;
-                let schema = self.output_schema(view, step, output)?;
+                let step = *linted.steps.get(step.as_str())?;
+                let schema = self.output_schema(linted, step, output)?;
                 match path {
                     _ if step.for_each.is_none() && step.matrix.is_none() => part_of(schema, path),
                     // A list is as harmless as each of its items.
@@ -292,12 +294,12 @@ impl<'l> TaintLint<'l> {
     }
 
     /// Returns the schema of an output of a step, or of the plan that it uses.
-    fn output_schema(&self, view: &LintedFile<'l>, step: &'l StepSpec, output: &str) -> Option<&'l Value> {
+    fn output_schema(&self, linted: &LintedFile<'l>, step: &'l StepSpec, output: &str) -> Option<&'l Value> {
         let mut own = step.outputs.iter();
         if let Some((_, own)) = own.find(|(own, _)| own.value.as_str() == output) {
             return Some(own.schema.text());
         }
-        let used = self.loaded.used(view.file, step)?;
+        let used = self.loaded.used(linted.file, step)?;
         let used = self.loaded.plans.get(used)?.as_ref()?;
         let mut outputs = used.outputs.iter();
         let found = outputs.find(|(own, _)| own.value.as_str() == output)?;
@@ -306,9 +308,9 @@ impl<'l> TaintLint<'l> {
 }
 
 impl LintedFile<'_> {
-    fn value(&self, step: Option<&StepSpec>, name: &ExprReference) -> MixedTaint {
+    fn value(&self, step: Option<&StepSpec>, reference: &ExprReference) -> MixedTaint {
         let step = step.and_then(|step| self.summary.steps.get(step.id.value.as_str()));
-        self.summary.value(step, name)
+        self.summary.value(step, reference)
     }
 }
 

@@ -12,7 +12,7 @@ const INTERPRETERS: [&str; 16] = [
 
 /// A place at which a value could do harm.
 pub(super) struct TaintSink {
-    pub(super) name: ExprReference,
+    pub(super) reference: ExprReference,
     /// The part of its value that is read.
     pub(super) path: Vec<LookupKey>,
     /// The location.
@@ -46,7 +46,7 @@ pub(super) fn of_step(step: &StepSpec, plan: &PlanSpec, source: &SourceText) -> 
         headers.for_each(|(_, value)| add(&mut sites, value, Code::TaintUrl, &place));
     }
     let may_be_untrusted =
-        |made: &&GeneratedSpec| made.within.as_ref().is_some_and(|within| within.untrusted);
+        |generated: &&GeneratedSpec| generated.within.as_ref().is_some_and(|within| within.untrusted);
     let made = step.generated().filter(|made| !may_be_untrusted(made));
     if let Some(text) = made.and_then(|made| made.text.as_ref()) {
         let place = || format!("the plan that step `{id}` runs");
@@ -67,40 +67,40 @@ pub(super) fn of_step(step: &StepSpec, plan: &PlanSpec, source: &SourceText) -> 
 }
 
 /// Returns all such places of a check.
-pub(super) fn of_check(check: &CheckSpec, sites: &mut Vec<TaintSink>) {
+pub(super) fn of_check(check: &CheckSpec, sinks: &mut Vec<TaintSink>) {
     let name = &check.name.value;
     if check.run.is_some() {
         let place = || format!("the shell of check `{name}`");
         let variables = check.env.iter();
-        variables.for_each(|(_, value)| add(sites, value, Code::TaintShell, &place));
+        variables.for_each(|(_, value)| add(sinks, value, Code::TaintShell, &place));
     }
     if let Some(argv) = &check.exec {
         let argv: Vec<&Template> = argv.iter().collect();
         let place = || format!("the command of check `{name}`");
-        arguments(&argv, &place, sites);
+        arguments(&argv, &place, sinks);
     }
 }
 
 /// A place in words, built only if something is read there.
 type SinkDescription<'w> = &'w dyn Fn() -> String;
 
-fn add(sites: &mut Vec<TaintSink>, template: &Template, code: Code, place: SinkDescription<'_>) {
+fn add(sinks: &mut Vec<TaintSink>, template: &Template, code: Code, place: SinkDescription<'_>) {
     let sited = |SpannedReference { name, path, span }: &SpannedReference| TaintSink {
-        name: name.clone(),
+        reference: name.clone(),
         path: path.clone(),
         span: *span,
         code,
         place: place(),
     };
-    sites.extend(template.refs().iter().map(sited));
+    sinks.extend(template.refs().iter().map(sited));
 }
 
 /// Adds the program itself, and text that an interpreter executes.
-fn arguments(argv: &[&Template], place: SinkDescription<'_>, sites: &mut Vec<TaintSink>) {
+fn arguments(argv: &[&Template], place: SinkDescription<'_>, sinks: &mut Vec<TaintSink>) {
     let Some((program, rest)) = argv.split_first() else {
         return;
     };
-    add(sites, program, Code::TaintShell, place);
+    add(sinks, program, Code::TaintShell, place);
     let name = program.source().rsplit('/').next().unwrap_or("");
     if !INTERPRETERS.contains(&name) {
         return;
@@ -109,7 +109,7 @@ fn arguments(argv: &[&Template], place: SinkDescription<'_>, sites: &mut Vec<Tai
     for argument in rest {
         let is_code = matches!(before, "-e" | "--eval" | "-r") || is_command(before);
         if is_code || matches!(name, "ssh" | "eval") {
-            add(sites, argument, Code::TaintShell, place);
+            add(sinks, argument, Code::TaintShell, place);
         }
         before = argument.source();
     }
@@ -127,7 +127,7 @@ fn named_in(
     plan: &PlanSpec,
     source: &SourceText,
     place: SinkDescription<'_>,
-    sites: &mut Vec<TaintSink>,
+    sinks: &mut Vec<TaintSink>,
 ) {
     if !script.value.contains("WF_") {
         return;
@@ -146,8 +146,8 @@ fn named_in(
             !rest.starts_with(in_word)
         });
         if let Some((at, _)) = whole {
-            sites.push(TaintSink {
-                name,
+            sinks.push(TaintSink {
+                reference: name,
                 path: Vec::new(),
                 span: part(source, script, at..at + variable.len()),
                 code: Code::TaintShell,

@@ -171,8 +171,8 @@ impl AgentCalls {
     }
 
     /// Applies a fact about a question that a call raised.
-    fn apply_question(&mut self, fact: &EventKind) {
-        match fact {
+    fn apply_question(&mut self, kind: &EventKind) {
+        match kind {
             EventKind::GateEvaluated { result, .. } => self.open_gates.push(result.clone()),
             EventKind::ApprovalRequested(asked) => self.push_approval(asked),
             EventKind::ApprovalResolved { request, given, .. } => {
@@ -186,15 +186,20 @@ impl AgentCalls {
         }
     }
 
-    fn push_approval(&mut self, asked: &ApprovalRequest) {
-        let part = asked.exchange.as_ref().map(|exchange| (exchange.passed.point, exchange.passed.position));
-        let of_tool = asked.tool_call.as_ref().map(|subject| (GatePoint::Call, Some(subject.position)));
+    fn push_approval(&mut self, request: &ApprovalRequest) {
+        let part =
+            request.exchange.as_ref().map(|exchange| (exchange.passed.point, exchange.passed.position));
+        let of_tool = request.tool_call.as_ref().map(|subject| (GatePoint::Call, Some(subject.position)));
         let Some((point, position)) = part.or(of_tool) else {
             return;
         };
         self.close_gates(point, position);
-        let approval =
-            CallApproval { position, request: asked.request, message: asked.message.clone(), outcome: None };
+        let approval = CallApproval {
+            position,
+            request: request.request,
+            message: request.message.clone(),
+            outcome: None,
+        };
         let of_next = point == GatePoint::Request;
         match self.calls.last_mut().filter(|_| !of_next) {
             Some(call) => call.approvals.push(approval),
@@ -212,8 +217,8 @@ impl AgentCalls {
         }
     }
 
-    fn apply(&mut self, fact: &EventKind) {
-        match fact {
+    fn apply(&mut self, kind: &EventKind) {
+        match kind {
             EventKind::ModelCallStarted(start) => {
                 self.close_gates(GatePoint::Request, None);
                 let NextCall { supplement, gates, approvals } = std::mem::take(&mut self.next);
@@ -328,8 +333,8 @@ impl ModelCallRecord {
     }
 }
 
-fn attempt_of(fact: &EventKind) -> Option<&Attempt> {
-    match fact {
+fn attempt_of(kind: &EventKind) -> Option<&Attempt> {
+    match kind {
         EventKind::ModelCallStarted(start) => Some(&start.attempt),
         EventKind::ModelCallEnded(end) => Some(&end.attempt),
         EventKind::ToolCallStarted(start) => Some(&start.id.attempt),
@@ -342,8 +347,8 @@ fn attempt_of(fact: &EventKind) -> Option<&Attempt> {
 }
 
 /// Returns the task that a question is about.
-fn place_of(fact: &EventKind) -> Option<&TaskId> {
-    match fact {
+fn place_of(kind: &EventKind) -> Option<&TaskId> {
+    match kind {
         EventKind::GateEvaluated { place, .. } | EventKind::ApprovalResolved { place, .. } => place.as_ref(),
         EventKind::ApprovalRequested(asked) => asked.place.as_ref(),
         _ => None,

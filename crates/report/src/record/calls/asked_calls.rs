@@ -152,8 +152,8 @@ impl ShownAskedCall {
 }
 
 impl AskedFold {
-    fn apply(&mut self, fact: &EventKind) {
-        match fact {
+    fn apply(&mut self, kind: &EventKind) {
+        match kind {
             EventKind::CheckCompleted { attempt, verdict } => {
                 let asker = CallAsker::Check(verdict.name.clone());
                 for call in verdict.judgement.iter().flat_map(|judged| &judged.asked) {

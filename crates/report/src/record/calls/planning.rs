@@ -67,7 +67,7 @@ pub fn planning_text(number: u32, record: &PlanningRecord, bodies: BodyReader<'_
         let asked = call_text(
             &mut text,
             &format!("call {number} · {} {}", call.role, call.model),
-            PlannedCallView { call, earlier: earlier.as_ref(), bodies },
+            PlannedCallView { call, earlier_request: earlier.as_ref(), bodies },
         );
         earlier = asked.or(earlier);
     }
@@ -78,13 +78,13 @@ pub fn planning_text(number: u32, record: &PlanningRecord, bodies: BodyReader<'_
 #[derive(Clone, Copy)]
 struct PlannedCallView<'a> {
     call: &'a PlanningCall,
-    earlier: Option<&'a ModelRequest>,
+    earlier_request: Option<&'a ModelRequest>,
     bodies: BodyReader<'a>,
 }
 
 /// Writes a call; returns its request.
 fn call_text(text: &mut String, heading: &str, view: PlannedCallView<'_>) -> Option<ModelRequest> {
-    let PlannedCallView { call, earlier, bodies } = view;
+    let PlannedCallView { call, earlier_request: earlier, bodies } = view;
     let Some(end) = &call.end else {
         let state = match (&call.refused, call.reserve) {
             (Some(reason), _) => format!("not made: {reason}"),

@@ -23,12 +23,12 @@ impl AgentCalls {
     fn built_request(
         &self,
         call: &ModelCallRecord,
-        before: &[ModelCallRecord],
+        earlier_calls: &[ModelCallRecord],
         bodies: BodyReader<'_>,
     ) -> Result<ModelRequest, String> {
         let mut request: ModelRequest = read(bodies, &self.request)?;
-        let following = before.iter().skip(1).chain([call]);
-        for (one, next) in before.iter().zip(following) {
+        let following = earlier_calls.iter().skip(1).chain([call]);
+        for (one, next) in earlier_calls.iter().zip(following) {
             let Some(reply) = one.reply() else {
                 continue;
             };

@@ -7,7 +7,7 @@ use wf_core::machine::CheckRuling;
 use wf_core::verify::{CriterionComparison, EvidenceFreshness, ReverifiedResult};
 
 /// The results of repeated checks, as a table, with a line that says if they pass.
-pub fn findings(all: &[ReverifiedResult], names: &ItemNames) -> String {
+pub fn findings(results: &[ReverifiedResult], names: &ItemNames) -> String {
     let mut table = TextTable::new(&[
         ("step", ColumnAlign::Left),
         ("criterion", ColumnAlign::Left),
@@ -15,7 +15,7 @@ pub fn findings(all: &[ReverifiedResult], names: &ItemNames) -> String {
         ("now", ColumnAlign::Left),
         ("reason", ColumnAlign::Left),
     ]);
-    for finding in all {
+    for finding in results {
         let mut name = name(finding, names);
         for criterion in &finding.criteria {
             table.row(row(std::mem::take(&mut name), criterion));
@@ -27,18 +27,18 @@ pub fn findings(all: &[ReverifiedResult], names: &ItemNames) -> String {
     if table.is_empty() {
         return format!("{} no check passed in this run\n", paint(BAD, "nothing to verify:"));
     }
-    table.render() + "\n" + &verdict(all)
+    table.render() + "\n" + &verdict(results)
 }
 
 /// True if something passed then, and all of it passes now.
-pub fn all_pass(all: &[ReverifiedResult]) -> bool {
-    all.iter().any(ReverifiedResult::passed) && all.iter().all(ReverifiedResult::still_holds)
+pub fn all_pass(results: &[ReverifiedResult]) -> bool {
+    results.iter().any(ReverifiedResult::passed) && results.iter().all(ReverifiedResult::still_holds)
 }
 
-fn name(finding: &ReverifiedResult, names: &ItemNames) -> String {
-    match &finding.place {
-        Some(place) => names.subject(&finding.path, place),
-        None => names.text(&finding.path, "(plan)"),
+fn name(result: &ReverifiedResult, names: &ItemNames) -> String {
+    match &result.place {
+        Some(place) => names.subject(&result.path, place),
+        None => names.text(&result.path, "(plan)"),
     }
 }
 
@@ -79,22 +79,22 @@ fn style(ruling: CheckRuling) -> Style {
     }
 }
 
-fn verdict(all: &[ReverifiedResult]) -> String {
-    let criteria = || all.iter().flat_map(|finding| &finding.criteria);
+fn verdict(results: &[ReverifiedResult]) -> String {
+    let criteria = || results.iter().flat_map(|finding| &finding.criteria);
     let then = criteria().filter(|one| one.then == CheckRuling::Pass);
     let (passed, still) = then.fold((0, 0), |(passed, still), one| {
         (passed + 1, still + usize::from(one.now.ruling == CheckRuling::Pass))
     });
-    let stale = |finding: &&ReverifiedResult| {
-        let evidence = finding.evidence.as_ref();
+    let stale = |result: &&ReverifiedResult| {
+        let evidence = result.evidence.as_ref();
         evidence.is_some_and(|files| files.stale.is_some())
     };
-    let stale = all.iter().filter(stale).count();
+    let stale = results.iter().filter(stale).count();
     let mut line = format!("{still} of {passed} checks that passed still pass");
     if stale > 0 {
         line += &format!(", the evidence of {} is stale", plural(stale, "result"));
     }
-    if all_pass(all) {
+    if all_pass(results) {
         format!("{} {line}\n", paint(GOOD, "passed:"))
     } else {
         format!("{} {line}\n", paint(BAD, "failed:"))

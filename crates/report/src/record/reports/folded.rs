@@ -35,11 +35,11 @@ impl FoldedItems {
         let mut folded = Self::default();
         for rows in of_steps.into_values() {
             let rest = rows.into_iter().skip(SHOWN_ITEMS);
-            let alike: Vec<&StepRow> =
+            let same_rows: Vec<&StepRow> =
                 rest.filter(|row| is_alike(row) && !noted.contains(&task_of_row(row))).collect();
-            if alike.len() >= MIN_FOLDED {
-                folded.lines.extend(alike.last().map(|last| (task_of_row(last), line(&alike))));
-                folded.items.extend(alike.into_iter().map(task_of_row));
+            if same_rows.len() >= MIN_FOLDED {
+                folded.lines.extend(same_rows.last().map(|last| (task_of_row(last), line(&same_rows))));
+                folded.items.extend(same_rows.into_iter().map(task_of_row));
             }
         }
         folded

@@ -41,7 +41,7 @@ fn suites(record: &RunRecord, name: &str, printed: OutputLookup<'_>, report: &mu
     if let Some(met) = record.run.accepted {
         suite.add_property(("accepted", met.to_string().as_str()));
     }
-    for round in &record.held.rounds {
+    for round in &record.decisions.rounds {
         let told =
             untrusted(&format!("{}: {}", round.solved.directive.as_str(), round.rationale)).to_string();
         let name = format!("round {}", round.round);

@@ -36,12 +36,12 @@ pub fn show(record: &RunRecord, now: Moment) -> String {
             text.push_str(&ruling(check));
         }
     }
-    if !record.held.rounds.is_empty() {
-        let told = rounds_table(&record.held.rounds, false);
+    if !record.decisions.rounds.is_empty() {
+        let told = rounds_table(&record.decisions.rounds, false);
         let _ = write!(text, "\n{}\n{told}", paint(DIM, "rounds"));
         text.push_str(&options_text(record));
     }
-    text.push_str(&record.held.lines(&|place| record.task_display_name(place)));
+    text.push_str(&record.decisions.lines(&|place| record.task_display_name(place)));
     text.push_str(&artifacts(record));
     text.push_str(&next(record));
     text
@@ -50,7 +50,7 @@ pub fn show(record: &RunRecord, now: Moment) -> String {
 /// The options for a run for which nothing more was tried.
 fn options_text(record: &RunRecord) -> String {
     let abandoned = RunState::Ended(wf_core::machine::RunOutcome::Abandoned);
-    match record.held.rounds.last() {
+    match record.decisions.rounds.last() {
         Some(round) if record.run.state == abandoned => {
             format!("\n{}", moves::moves_text(&moves::moves(round), record.run.id.short()))
         }
@@ -106,7 +106,7 @@ fn head(record: &RunRecord, now: Moment) -> String {
     field("undo of", run.undo_of.as_ref().map_or("", RunId::short));
     field("undo", &undo_text(record, now));
     field("parent", &parent_text(run));
-    field("approved", &record.held.approvers_line());
+    field("approved", &record.decisions.approvers_line());
     field("outputs", &pairs(&run.outputs));
     text
 }
@@ -188,10 +188,10 @@ fn steps(record: &RunRecord, depth: usize, text: &mut String) {
 }
 
 /// The line of a child run of an agent.
-fn child_line(id: &ChildId, child: &RunRecord, depth: usize) -> String {
-    let run = &child.run;
+fn child_line(id: &ChildId, record: &RunRecord, depth: usize) -> String {
+    let run = &record.run;
     let state = match run.state {
-        RunState::Running if child.life == RunLifecycle::Waiting => StepState::Waiting,
+        RunState::Running if record.life == RunLifecycle::Waiting => StepState::Waiting,
         RunState::Running => StepState::Running,
         RunState::Ended(RunOutcome::Succeeded) => StepState::Succeeded,
         RunState::Ended(RunOutcome::Cancelled) => StepState::Cancelled,
@@ -279,7 +279,7 @@ fn next_commands(record: &RunRecord) -> Vec<String> {
                 [] | [_] => String::new(),
                 [first, ..] => format!(" {}", shell_word(first)),
             };
-            let mut open = record.held.questions.iter().filter(|question| question.given.is_none());
+            let mut open = record.decisions.questions.iter().filter(|question| question.given.is_none());
             let yes = match open.next().map(|question| &question.ask) {
                 Some(ask) if ask.is_question() => format!("wf answer {id}{step} --text TEXT"),
                 Some(ApprovalRequest { answer: Some(AnswerOptions::Choose(_)), .. }) => {

@@ -29,8 +29,8 @@ fn value_trusts(values: &BTreeMap<String, MixedTaint>) -> Value {
     each.collect::<serde_json::Map<_, _>>().into()
 }
 
-fn value_trust(value: &MixedTaint) -> Value {
-    json!({ "taint": value.taint, "from": value.from.as_deref() })
+fn value_trust(taint: &MixedTaint) -> Value {
+    json!({ "taint": taint.taint, "from": taint.from.as_deref() })
 }
 
 /// The reason why the outputs of a step are external, if any are.

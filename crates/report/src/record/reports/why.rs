@@ -37,44 +37,48 @@ pub struct StepExplanation<'a> {
 }
 
 /// Explains why a step ran or did not, why it ended so, and by which rule.
-pub fn explain_step(of: &StepExplanation<'_>) -> String {
-    let row = of.record.steps.iter().find(|row| task_of_row(row) == *of.place);
-    let mut text = head(&of.record.task_display_name(of.place), row);
-    for reason in reasons(of, row) {
+pub fn explain_step(explanation: &StepExplanation<'_>) -> String {
+    let row = explanation.record.steps.iter().find(|row| task_of_row(row) == *explanation.place);
+    let mut text = head(&explanation.record.task_display_name(explanation.place), row);
+    for reason in reasons(explanation, row) {
         let _ = writeln!(text, "  {} {}", paint(DIM, "·"), styled_line(&reason));
     }
     text
 }
 
 /// Returns the same as a document.
-pub fn explain_step_json(of: &StepExplanation<'_>) -> serde_json::Value {
-    let row = of.record.steps.iter().find(|row| task_of_row(row) == *of.place);
-    let reasons: Vec<String> = reasons(of, row).iter().map(|reason| plain(reason)).collect();
+pub fn explain_step_json(explanation: &StepExplanation<'_>) -> serde_json::Value {
+    let row = explanation.record.steps.iter().find(|row| task_of_row(row) == *explanation.place);
+    let reasons: Vec<String> = reasons(explanation, row).iter().map(|reason| plain(reason)).collect();
     serde_json::json!({
         "v": 1,
-        "run": of.record.run.id,
-        "step": of.record.task_display_name(of.place),
+        "run": explanation.record.run.id,
+        "step": explanation.record.task_display_name(explanation.place),
         "state": row.map(|row| row.state),
         "reasons": reasons,
     })
 }
 
-fn reasons(of: &StepExplanation<'_>, row: Option<&StepRow>) -> Vec<String> {
-    let step = of.plan.find(of.place.step.as_str()).map(|ix| of.plan.step(ix));
+fn reasons(explanation: &StepExplanation<'_>, row: Option<&StepRow>) -> Vec<String> {
+    let step = explanation.plan.find(explanation.place.step.as_str()).map(|ix| explanation.plan.step(ix));
     let mut reasons = Vec::new();
     match row {
         None => reasons.push("it never started: the run ended before it, or has not reached it yet".into()),
         Some(row) => {
-            reasons.extend(start_explanation(of, row, step));
-            reasons.extend(of.cache.map(|story| cache_explanation(of, row, story)).unwrap_or_default());
-            reasons.extend(of.record.held.reasons(of.place));
-            reasons.extend(attempts(of, row, step));
-            reasons.extend(of.record.gap(of.place).map(|gap| format!("{gap} of its criteria")));
-            reasons.extend(used_alternative(of, row));
-            reasons.extend(remarks_of_checks(of));
-            reasons.extend(isolation_of_checks(of));
-            reasons.extend(untrusted_values(of.plan, of.place.step.as_str()));
-            reasons.extend(end(of.record, row));
+            reasons.extend(start_explanation(explanation, row, step));
+            reasons.extend(
+                explanation.cache.map(|story| cache_explanation(explanation, row, story)).unwrap_or_default(),
+            );
+            reasons.extend(explanation.record.decisions.reasons(explanation.place));
+            reasons.extend(attempts(explanation, row, step));
+            reasons.extend(
+                explanation.record.gap(explanation.place).map(|gap| format!("{gap} of its criteria")),
+            );
+            reasons.extend(used_alternative(explanation, row));
+            reasons.extend(remarks_of_checks(explanation));
+            reasons.extend(isolation_of_checks(explanation));
+            reasons.extend(untrusted_values(explanation.plan, explanation.place.step.as_str()));
+            reasons.extend(end(explanation.record, row));
         }
     }
     reasons
@@ -93,7 +97,7 @@ fn head(place: &str, row: Option<&StepRow>) -> String {
 }
 
 /// Explains why it started, or did not.
-fn start_explanation(of: &StepExplanation<'_>, row: &StepRow, step: Option<&Step>) -> Vec<String> {
+fn start_explanation(explanation: &StepExplanation<'_>, row: &StepRow, step: Option<&Step>) -> Vec<String> {
     if let Some(from) = &row.reused_from {
         let short = from.short();
         return vec![format!(
@@ -101,9 +105,10 @@ fn start_explanation(of: &StepExplanation<'_>, row: &StepRow, step: Option<&Step
              what did not succeed"
         )];
     }
-    let again = of.rerun_reason.filter(|_| row.state != StepState::Skipped);
-    let mut reasons: Vec<String> = again.map(|reason| rerun_explanation(of, reason)).into_iter().collect();
-    reasons.extend(step.map(|step| needs(of, step)).unwrap_or_default());
+    let again = explanation.rerun_reason.filter(|_| row.state != StepState::Skipped);
+    let mut reasons: Vec<String> =
+        again.map(|reason| rerun_explanation(explanation, reason)).into_iter().collect();
+    reasons.extend(step.map(|step| needs(explanation, step)).unwrap_or_default());
     if row.state == StepState::Skipped {
         reasons.push(skip_rule(row, step));
     }
@@ -111,29 +116,30 @@ fn start_explanation(of: &StepExplanation<'_>, row: &StepRow, step: Option<&Step
 }
 
 /// Explains why it ran although the run that this one retries had run it, or was to run it.
-fn rerun_explanation(of: &StepExplanation<'_>, reason: &str) -> String {
-    match &of.record.run.retry_of {
+fn rerun_explanation(explanation: &StepExplanation<'_>, reason: &str) -> String {
+    match &explanation.record.run.retry_of {
         Some(earlier) => format!("re-run after run {}: {reason}", earlier.short()),
         None => format!("re-run: {reason}"),
     }
 }
 
-fn needs(of: &StepExplanation<'_>, step: &Step) -> Vec<String> {
+fn needs(explanation: &StepExplanation<'_>, step: &Step) -> Vec<String> {
     let mut reasons = Vec::new();
     for ix in &step.depends_on {
-        let id = &of.plan.step(*ix).id;
+        let id = &explanation.plan.step(*ix).id;
         let own = |row: &&StepRow| row.step == *id && row.item.is_none();
-        let state = match of.record.steps.iter().find(own) {
+        let state = match explanation.record.steps.iter().find(own) {
             Some(row) => state_word(row.state, row.standing),
             None => "not finished",
         };
         reasons.push(format!("depends on `{id}` ({state})"));
     }
-    if let Some(on) = of.record.stale_dependency(&step.id) {
+    if let Some(on) = explanation.record.stale_dependency(&step.id) {
         reasons.push(format!("depends on `{on}`, whose evidence is stale"));
     }
     if step.depends_on.is_empty() {
-        let finally = of.plan.find(step.id.as_str()).is_some_and(|ix| of.plan.is_finally(ix));
+        let finally =
+            explanation.plan.find(step.id.as_str()).is_some_and(|ix| explanation.plan.is_finally(ix));
         reasons.push(if step.on_escalation {
             "it runs at the end, if a gate escalated to it".into()
         } else if finally {
@@ -169,58 +175,64 @@ fn skip_rule(row: &StepRow, step: Option<&Step>) -> String {
     }
 }
 
-fn attempts(of: &StepExplanation<'_>, row: &StepRow, step: Option<&Step>) -> Vec<String> {
+fn attempts(explanation: &StepExplanation<'_>, row: &StepRow, step: Option<&Step>) -> Vec<String> {
     let own = |attempt: &&AttemptRow| attempt.step == row.step && attempt.item == row.item;
-    let attempts: Vec<&AttemptRow> = of.record.attempts.iter().filter(own).collect();
+    let attempts: Vec<&AttemptRow> = explanation.record.attempts.iter().filter(own).collect();
     let mut reasons = Vec::new();
     for (at, attempt) in attempts.iter().enumerate() {
-        let round = of.record.round_of(attempt);
-        let next = attempts.get(at + 1).map(|next| of.record.round_of(next));
-        reasons.push(attempt_text(of, row, attempt));
+        let round = explanation.record.round_of(attempt);
+        let next = attempts.get(at + 1).map(|next| explanation.record.round_of(next));
+        reasons.push(attempt_text(explanation, row, attempt));
         let last = next.is_none();
         let failure_class = attempt.failure_class.or(if last {
             row.failure_class
         } else {
             // Some attempts were not the last because their step began anew, though they passed.
-            let failed = next == Some(round) || !failed_checks(of, row, attempt.attempt).is_empty();
+            let failed = next == Some(round) || !failed_checks(explanation, row, attempt.attempt).is_empty();
             failed.then_some(FailureClass::Logical)
         });
-        if let Some(looped) = of.record.loop_reason(row, attempt.attempt) {
+        if let Some(looped) = explanation.record.loop_reason(row, attempt.attempt) {
             reasons.push(looped);
         } else if let (Some(failure_class), Some(step)) = (failure_class, step) {
-            let step = of.record.executed_step(step, round);
-            let made = retry_count(of, attempt);
+            let step = explanation.record.executed_step(step, round);
+            let made = retry_count(explanation, attempt);
             let over = last && row.state.is_final() || next.is_some_and(|next| next != round);
             reasons.extend(
-                retry_explanation(made, failure_class, step, over).or_else(|| budget_explanation(of, over)),
+                retry_explanation(made, failure_class, step, over)
+                    .or_else(|| budget_explanation(explanation, over)),
             );
         }
         if let Some(next) = next.filter(|next| *next != round) {
-            reasons.extend(redo_explanation(of, attempt, round, next));
+            reasons.extend(redo_explanation(explanation, attempt, round, next));
         }
     }
     reasons
 }
 
 /// Returns the alternative that was used, if it was not done as written.
-fn used_alternative(of: &StepExplanation<'_>, row: &StepRow) -> Option<String> {
+fn used_alternative(explanation: &StepExplanation<'_>, row: &StepRow) -> Option<String> {
     let done = matches!(row.state, StepState::Succeeded | StepState::Failed);
-    let way = of.record.last_alternative(of.place).filter(|_| done)?;
+    let way = explanation.record.last_alternative(explanation.place).filter(|_| done)?;
     Some(format!("it ran {way}"))
 }
 
 /// Returns the number of attempts that `retry` counted up to this one: its round's, without loops.
-fn retry_count(of: &StepExplanation<'_>, attempt: &AttemptRow) -> u32 {
-    let before = of.record.attempts_before_round(attempt);
-    let loops = |until| of.record.loop_count_until(of.place, until);
+fn retry_count(explanation: &StepExplanation<'_>, attempt: &AttemptRow) -> u32 {
+    let before = explanation.record.attempts_before_round(attempt);
+    let loops = |until| explanation.record.loop_count_until(explanation.place, until);
     let looped = loops(attempt.attempt).saturating_sub(loops(before));
     let own = attempt.attempt.saturating_sub(before);
     own.saturating_sub(looped)
 }
 
 /// Explains why an attempt of a later round followed.
-fn redo_explanation(of: &StepExplanation<'_>, attempt: &AttemptRow, from: usize, to: usize) -> Vec<String> {
-    let closed = of.record.held.rounds.iter().take(to.saturating_sub(1));
+fn redo_explanation(
+    explanation: &StepExplanation<'_>,
+    attempt: &AttemptRow,
+    from: usize,
+    to: usize,
+) -> Vec<String> {
+    let closed = explanation.record.decisions.rounds.iter().take(to.saturating_sub(1));
     let closed = closed.skip(from.saturating_sub(1));
     let step = &attempt.step;
     let again = closed.filter(|round| round.reopened.contains(step));
@@ -236,12 +248,12 @@ fn redo_explanation(of: &StepExplanation<'_>, attempt: &AttemptRow, from: usize,
 }
 
 /// Returns the exit of an attempt, and the verdicts of its checks.
-fn attempt_text(of: &StepExplanation<'_>, row: &StepRow, attempt: &AttemptRow) -> String {
+fn attempt_text(explanation: &StepExplanation<'_>, row: &StepRow, attempt: &AttemptRow) -> String {
     let n = attempt.attempt;
     let Some(exit) = &attempt.exit else {
         return format!("attempt {n} has not finished");
     };
-    let broken = failed_checks(of, row, n);
+    let broken = failed_checks(explanation, row, n);
     let said = match exit {
         WorkExit::Code { code: 0 } => "exited 0".to_owned(),
         WorkExit::Completed => "completed".to_owned(),
@@ -255,11 +267,11 @@ fn attempt_text(of: &StepExplanation<'_>, row: &StepRow, attempt: &AttemptRow) -
 }
 
 /// Returns the failed checks of an attempt; the cache's result is attempt 0.
-fn failed_checks(of: &StepExplanation<'_>, row: &StepRow, attempt: u32) -> Vec<String> {
+fn failed_checks(explanation: &StepExplanation<'_>, row: &StepRow, attempt: u32) -> Vec<String> {
     let own = |check: &&CheckRow| {
         check.step.as_ref() == Some(&row.step) && (check.item, check.attempt) == (row.item, Some(attempt))
     };
-    let checks = of.record.checks.iter().filter(own);
+    let checks = explanation.record.checks.iter().filter(own);
     checks
         .filter(|check| !check.verdict.passed())
         .map(|check| {
@@ -290,11 +302,11 @@ fn retry_explanation(made: u32, failure_class: FailureClass, step: &Step, last: 
 }
 
 /// Explains why the budget allowed no attempt that `retry` would have allowed.
-fn budget_explanation(of: &StepExplanation<'_>, over: bool) -> Option<String> {
-    let spent = of.record.ledger.as_ref()?.spent?;
-    let failed = of.record.steps.iter();
+fn budget_explanation(explanation: &StepExplanation<'_>, over: bool) -> Option<String> {
+    let spent = explanation.record.ledger.as_ref()?.spent?;
+    let failed = explanation.record.steps.iter();
     let mut failed = failed.filter(|row| row.state == StepState::Failed);
-    let failed = failed.any(|row| task_of_row(row) == *of.place);
+    let failed = failed.any(|row| task_of_row(row) == *explanation.place);
     (over && failed).then(|| format!("not retried: {BUDGET_SPENT_PREFIX}: {spent}"))
 }
 
@@ -308,9 +320,9 @@ fn class_word(failure_class: FailureClass) -> &'static str {
 }
 
 /// Returns what stands beside the verdicts of its last checks, each remark once.
-fn remarks_of_checks(of: &StepExplanation<'_>) -> Vec<String> {
+fn remarks_of_checks(explanation: &StepExplanation<'_>) -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
-    for check in of.record.rulings(of.place) {
+    for check in explanation.record.rulings(explanation.place) {
         for remark in verdict_remarks(&check.verdict) {
             let text = format!("its checks: {remark}");
             if !all.contains(&text) {
@@ -322,8 +334,8 @@ fn remarks_of_checks(of: &StepExplanation<'_>) -> Vec<String> {
 }
 
 /// Returns the guards of the processes of its last checks; nothing if none was run.
-fn isolation_of_checks(of: &StepExplanation<'_>) -> Option<String> {
-    let rulings = of.record.rulings(of.place);
+fn isolation_of_checks(explanation: &StepExplanation<'_>) -> Option<String> {
+    let rulings = explanation.record.rulings(explanation.place);
     let isolation: Vec<&Vec<IsolationKind>> =
         rulings.iter().filter_map(|check| check.verdict.isolation.as_ref()).collect();
     // Only the guards common to all of them are reported.

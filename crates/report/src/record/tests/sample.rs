@@ -146,7 +146,7 @@ pub(crate) fn record() -> RunRecord {
         gaps: crate::record::GapTrajectory::of_checks(&checks),
         loops: Vec::new(),
         shaken: Vec::new(),
-        held: crate::record::RunDecisions::default(),
+        decisions: crate::record::RunDecisions::default(),
         ledger: None,
         checks,
         pruned_artifacts: std::collections::BTreeSet::new(),

@@ -43,18 +43,18 @@ pub(super) struct FlowFacts {
     /// The writes to files whose paths a value holds: the paths, and the value.
     pub(super) stores: Vec<(ValuePlaceIx, ValuePlaceIx)>,
     /// The fetches; `what` holds the address.
-    pub(super) fetches: Vec<ValueEvent>,
+    pub(super) fetch_events: Vec<ValueEvent>,
     /// The fetches of the source code of a program, whose history is public.
     pub(super) sources: BTreeSet<usize>,
     pub(super) sends: Vec<ValueSend>,
     /// The executions: of a text, or of files whose paths it holds.
-    pub(super) runs: Vec<ValueEvent>,
+    pub(super) run_events: Vec<ValueEvent>,
     /// The executions of Python text, if it comes from files.
-    pub(super) texts: Vec<ValueEvent>,
+    pub(super) text_events: Vec<ValueEvent>,
     /// The installed packages: the event, the name, and true for npm.
     pub(super) packages: Vec<(ValueEvent, String, bool)>,
     /// The values that are encoded.
-    pub(super) packs: Vec<ValueEvent>,
+    pub(super) pack_events: Vec<ValueEvent>,
     /// The functions that programs in Python define.
     pub(super) functions: BTreeSet<String>,
     /// The files of the skill.
@@ -114,15 +114,15 @@ impl FlowFacts {
     }
 
     /// Records a fetch from the addresses that a value holds, into another value.
-    pub(super) fn fetch(&mut self, fetch: ValueEvent, into: ValuePlaceIx) {
-        self.labels.push((FlowLabel::Fetched(self.fetches.len()), into));
-        self.fetches.push(fetch);
+    pub(super) fn fetch(&mut self, event: ValueEvent, into: ValuePlaceIx) {
+        self.labels.push((FlowLabel::Fetched(self.fetch_events.len()), into));
+        self.fetch_events.push(event);
     }
 
     /// Records that a value is encoded.
-    pub(super) fn pack(&mut self, pack: ValueEvent) {
-        self.labels.push((FlowLabel::Packed, pack.place));
-        self.packs.push(pack);
+    pub(super) fn pack(&mut self, event: ValueEvent) {
+        self.labels.push((FlowLabel::Packed, event.place));
+        self.pack_events.push(event);
     }
 
     /// Returns one value that combines all of these.

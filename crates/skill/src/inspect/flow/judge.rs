@@ -12,15 +12,18 @@ use crate::inspect::{InspectionIssue, IssueClass, Rule};
 
 /// Finds the dangers of a skill that take several steps: executing fetched content, and sending
 /// secrets. `known` are the issues found already: a line that breaks a rule is reported once.
-pub(in crate::inspect) fn flow(bundle: &SkillBundle, known: &[InspectionIssue]) -> Vec<InspectionIssue> {
+pub(in crate::inspect) fn flow(
+    bundle: &SkillBundle,
+    known_issues: &[InspectionIssue],
+) -> Vec<InspectionIssue> {
     let mut facts = read(bundle);
     let solved = solve(&mut facts);
     let mut issues = Vec::new();
-    for run in &facts.runs {
+    for run in &facts.run_events {
         issues.extend(fetched(bundle, &facts, &solved, run));
     }
-    let all = facts.runs.iter().map(|run| (run, false));
-    for (run, is_text) in all.chain(facts.texts.iter().map(|run| (run, true))) {
+    let all = facts.run_events.iter().map(|run| (run, false));
+    for (run, is_text) in all.chain(facts.text_events.iter().map(|run| (run, true))) {
         issues.extend(foreign_file_issue(&facts, &solved, run, is_text));
     }
     issues.extend(facts.packages.iter().filter_map(|(event, name, is_npm)| {
@@ -31,7 +34,7 @@ pub(in crate::inspect) fn flow(bundle: &SkillBundle, known: &[InspectionIssue]) 
     for send in &facts.sends {
         issues.extend(sent_secret_issue(&solved, send));
     }
-    for pack in &facts.packs {
+    for pack in &facts.pack_events {
         issues.extend(gathered_secrets_issue(&solved, pack));
     }
     issues.retain(|issue| {
@@ -41,7 +44,7 @@ pub(in crate::inspect) fn flow(bundle: &SkillBundle, known: &[InspectionIssue]) 
             let is_here = (&one.file, one.rule) == (&issue.file, issue.rule);
             is_here && one.class >= issue.class && !text.get(from..to).unwrap_or("\n").contains('\n')
         };
-        !known.iter().any(is_it)
+        !known_issues.iter().any(is_it)
     });
     // Of two findings about one command, the worse one is kept.
     issues.sort_by(|one, other| {
@@ -56,17 +59,17 @@ pub(in crate::inspect) fn flow(bundle: &SkillBundle, known: &[InspectionIssue]) 
 fn fetched(
     bundle: &SkillBundle,
     facts: &FlowFacts,
-    solved: &FlowSolution,
-    run: &ValueEvent,
+    solution: &FlowSolution,
+    event: &ValueEvent,
 ) -> Vec<InspectionIssue> {
-    let fetches = solved.of(run.place).filter_map(|label| match label {
-        FlowLabel::Fetched(number) => Some((*number, facts.fetches.get(*number)?)),
+    let fetches = solution.of(event.place).filter_map(|label| match label {
+        FlowLabel::Fetched(number) => Some((*number, facts.fetch_events.get(*number)?)),
         _ => None,
     });
-    let text = bundle.text(&run.file).unwrap_or_default();
-    let line = text.get(..run.at).unwrap_or(text).matches('\n').count() + 1;
+    let text = bundle.text(&event.file).unwrap_or_default();
+    let line = text.get(..event.at).unwrap_or(text).matches('\n').count() + 1;
     let found = fetches.filter_map(|(number, fetch)| {
-        let from = remote_addresses(&solved.addresses(fetch.place))?;
+        let from = remote_addresses(&solution.addresses(fetch.place))?;
         let (rule, class) = match from.as_slice() {
             // Building from source executes it; that needs a grant.
             _ if facts.sources.contains(&number) => (Rule::PackageInstall, IssueClass::Need),
@@ -74,7 +77,7 @@ fn fetched(
             from if from.iter().all(|one| is_publisher(one)) => (Rule::PackageInstall, IssueClass::Need),
             _ => (Rule::PipeToShell, IssueClass::Danger),
         };
-        let reason = format!("downloaded content is executed in {}, line {line}", run.file);
+        let reason = format!("downloaded content is executed in {}, line {line}", event.file);
         let mut issue = InspectionIssue::new(rule, &fetch.file, fetch.at, reason);
         issue.class = class;
         Some(issue)
@@ -85,8 +88,8 @@ fn fetched(
 /// Returns the issue of executing a file outside the skill in a world-writable folder.
 fn foreign_file_issue(
     facts: &FlowFacts,
-    solved: &FlowSolution,
-    run: &ValueEvent,
+    solution: &FlowSolution,
+    event: &ValueEvent,
     is_text: bool,
 ) -> Option<InspectionIssue> {
     let is_open = |path: &String| {
@@ -94,10 +97,10 @@ fn foreign_file_issue(
         let rest = open.iter().find_map(|folder| path.strip_prefix(folder));
         rest.is_some_and(|rest| is_text || rest.starts_with('.') || rest.contains("/."))
     };
-    let paths = solved.paths(run.place);
+    let paths = solution.paths(event.place);
     let path = paths.iter().find(|path| is_open(path) && facts.shipped(path).is_none())?;
     let reason = format!("{path} is executed, but is not part of the skill, and anyone may write it");
-    Some(InspectionIssue::new(Rule::PipeToShell, &run.file, run.at, reason))
+    Some(InspectionIssue::new(Rule::PipeToShell, &event.file, event.at, reason))
 }
 
 /// Returns the addresses that are not on this machine; `None` if all of them are.
@@ -111,14 +114,14 @@ fn remote_addresses<'a>(all: &[&'a str]) -> Option<Vec<&'a str>> {
 }
 
 /// Returns the issue of sending a secret to a host other than its owner's.
-fn sent_secret_issue(solved: &FlowSolution, send: &ValueSend) -> Option<InspectionIssue> {
-    let mut to = solved.addresses(send.destination);
-    to.extend(solved.addresses(send.event.place));
+fn sent_secret_issue(solution: &FlowSolution, send: &ValueSend) -> Option<InspectionIssue> {
+    let mut to = solution.addresses(send.destination);
+    to.extend(solution.addresses(send.event.place));
     let far = remote_addresses(&to)?;
     let hosts: Vec<String> = far.iter().filter_map(|one| host(one)).collect();
     let first = hosts.first()?;
-    let is_packed = solved.of(send.event.place).any(|label| *label == FlowLabel::Packed);
-    let all: Vec<&str> = secrets(solved, &send.event);
+    let is_packed = solution.of(send.event.place).any(|label| *label == FlowLabel::Packed);
+    let all: Vec<&str> = secrets(solution, &send.event);
     let (name, class) = all
         .iter()
         .filter_map(|name| {
@@ -149,8 +152,8 @@ fn verdict(name: &str, hosts: &[String], is_proof: bool, is_packed: bool) -> Opt
     }
 }
 
-fn secrets<'a>(solved: &'a FlowSolution, event: &ValueEvent) -> Vec<&'a str> {
-    let secrets = solved.of(event.place).filter_map(|label| match label {
+fn secrets<'a>(solution: &'a FlowSolution, event: &ValueEvent) -> Vec<&'a str> {
+    let secrets = solution.of(event.place).filter_map(|label| match label {
         FlowLabel::Secret(name) => Some(name.as_str()),
         _ => None,
     });
@@ -158,11 +161,11 @@ fn secrets<'a>(solved: &'a FlowSolution, event: &ValueEvent) -> Vec<&'a str> {
 }
 
 /// Returns the issue of combining credentials of several owners: legitimate use needs only one.
-fn gathered_secrets_issue(solved: &FlowSolution, pack: &ValueEvent) -> Option<InspectionIssue> {
-    let names = secrets(solved, pack);
+fn gathered_secrets_issue(solution: &FlowSolution, event: &ValueEvent) -> Option<InspectionIssue> {
+    let names = secrets(solution, event);
     let owners: BTreeSet<String> = names.iter().filter_map(|name| Some(owner(name)?.name)).collect();
     (owners.len() > 1).then(|| {
         let reason = format!("credentials of several owners are combined: {}", names.join(", "));
-        InspectionIssue::new(Rule::Exfiltration, &pack.file, pack.at, reason)
+        InspectionIssue::new(Rule::Exfiltration, &event.file, event.at, reason)
     })
 }

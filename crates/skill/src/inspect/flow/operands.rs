@@ -93,7 +93,7 @@ impl ShellFactReader<'_, '_> {
                 self.facts.record_text(&said, value);
             }
         }
-        for var in &word.vars {
+        for var in &word.variables {
             let from = self.variable(&var.name, word.at);
             self.facts.moves(from, value);
             if let Some(default) = &var.default {
@@ -114,7 +114,7 @@ impl ShellFactReader<'_, '_> {
 
     /// Returns the text of a word: variables are replaced by their one value or their name.
     pub(super) fn rendered(&self, word: &CommandWord) -> String {
-        let mut names = word.vars.iter();
+        let mut names = word.variables.iter();
         let mut text = String::new();
         for c in word.text.chars() {
             if c != UNKNOWN {

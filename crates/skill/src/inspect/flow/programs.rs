@@ -164,8 +164,8 @@ impl ShellFactReader<'_, '_> {
         }
     }
 
-    fn sets(&mut self, names: &[CommandWord], values: &[ValuePlaceIx]) {
-        for name in names.iter().filter(|name| !name.text.starts_with('-')) {
+    fn sets(&mut self, words: &[CommandWord], values: &[ValuePlaceIx]) {
+        for name in words.iter().filter(|name| !name.text.starts_with('-')) {
             let scope = Rc::clone(&self.source.scope);
             let to = self.facts.place_ix(ValuePlace::Variable(scope, name.text.clone()));
             for from in values {

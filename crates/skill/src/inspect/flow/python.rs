@@ -150,8 +150,8 @@ impl PythonFactReader<'_, '_> {
         self.facts.place_ix(ValuePlace::Variable(scope, format!(".{name}")))
     }
 
-    fn assign(&mut self, targets: &[ScriptToken], value: ValuePlaceIx) {
-        for part in parts(targets) {
+    fn assign(&mut self, tokens: &[ScriptToken], value: ValuePlaceIx) {
+        for part in parts(tokens) {
             let part = part.split(|token| token.is('[') || token.is(':')).next().unwrap_or_default();
             let names: Vec<&str> = part.iter().filter_map(ScriptToken::name).collect();
             let to = match names.as_slice() {

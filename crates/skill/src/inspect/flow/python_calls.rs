@@ -70,8 +70,8 @@ impl PythonFactReader<'_, '_> {
         } else if EXECUTES.contains(&whole) {
             let content = self.all(&call);
             let event = self.source.event(at, content);
-            self.facts.runs.push(event.clone());
-            self.facts.texts.push(event);
+            self.facts.run_events.push(event.clone());
+            self.facts.text_events.push(event);
         } else if starts.iter().any(|begin| whole.starts_with(begin)) {
             self.starts(&call);
         } else if whole == "urllib.request.urlretrieve" {
@@ -145,7 +145,7 @@ impl PythonFactReader<'_, '_> {
         }
         if call.whole == "os.chmod" {
             let event = self.source.event(call.at, value);
-            self.facts.runs.push(event);
+            self.facts.run_events.push(event);
         }
         let encodes = call.whole.starts_with("base64.") && !call.whole.contains("decode");
         if encodes || PACKS.contains(&call.whole) {
@@ -231,15 +231,15 @@ impl PythonFactReader<'_, '_> {
         };
         // Values that Python inserts into a command keep their names there.
         let source = CommandText { file: self.source.file, scope: self.scope(), counts: &|_| true };
-        let (ran, fetched) = (self.facts.runs.len(), self.facts.fetches.len());
+        let (ran, fetched) = (self.facts.run_events.len(), self.facts.fetch_events.len());
         let sent = self.facts.sends.len();
         let text = (words.join(" "), 0);
         for from in shell(self.facts, &source, &text.0, text.1, self.depth + 1) {
             self.facts.moves(from, call.result);
         }
         // All events of the command are located at the call.
-        let runs = self.facts.runs.iter_mut().skip(ran);
-        let fetches = self.facts.fetches.iter_mut().skip(fetched);
+        let runs = self.facts.run_events.iter_mut().skip(ran);
+        let fetches = self.facts.fetch_events.iter_mut().skip(fetched);
         let sends = self.facts.sends.iter_mut().skip(sent);
         let sends = sends.map(|send| &mut send.event);
         for event in runs.chain(fetches).chain(sends) {
@@ -253,24 +253,24 @@ impl PythonFactReader<'_, '_> {
     }
 }
 
-fn named(part: &[ScriptToken]) -> PythonArgument<'_> {
-    match part {
+fn named(tokens: &[ScriptToken]) -> PythonArgument<'_> {
+    match tokens {
         [name, is, next, ..] if name.name().is_some() && is.is('=') && !next.is('=') => {
-            (name.name(), part.get(2..).unwrap_or_default())
+            (name.name(), tokens.get(2..).unwrap_or_default())
         }
-        _ => (None, part),
+        _ => (None, tokens),
     }
 }
 
 /// Converts a part of a command to shell syntax: a name becomes a variable.
-fn word(part: &[ScriptToken]) -> String {
+fn word(tokens: &[ScriptToken]) -> String {
     let text = |token: &ScriptToken| match &token.kind {
         ScriptTokenKind::Text(said, true) => said.to_string(),
         ScriptTokenKind::Text(said, false) => said.replace('{', "${"),
         ScriptTokenKind::Name(name) => format!("${{{name}}}"),
         _ => String::new(),
     };
-    part.iter().map(text).collect()
+    tokens.iter().map(text).collect()
 }
 
 fn quoted(word: &str) -> String {

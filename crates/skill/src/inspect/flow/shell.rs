@@ -85,9 +85,9 @@ pub(super) fn shell(
 }
 
 /// Returns the variables of a script that are set once, to a known text.
-fn fixed(all: &ParsedShellScript) -> BTreeMap<String, String> {
+fn fixed(script: &ParsedShellScript) -> BTreeMap<String, String> {
     let mut found: BTreeMap<String, Option<String>> = BTreeMap::new();
-    for (name, value) in all.commands().flat_map(|one| &one.sets) {
+    for (name, value) in script.commands().flat_map(|one| &one.sets) {
         let is_known = value.is_fixed() && value.items.is_empty() && !value.is_appended;
         let value = is_known.then(|| value.text.clone());
         found.entry(name.clone()).and_modify(|one| *one = None).or_insert(value);
@@ -102,7 +102,7 @@ fn begin(command: &ShellCommand) -> usize {
 }
 
 impl ShellFactReader<'_, '_> {
-    fn pipeline(&mut self, all: &ParsedShellScript, pipeline: &ShellPipeline) -> ValuePlaceIx {
+    fn pipeline(&mut self, script: &ParsedShellScript, pipeline: &ShellPipeline) -> ValuePlaceIx {
         self.function = pipeline.commands.first().and_then(|one| one.function.clone());
         let mut input = self.facts.place_ix(ValuePlace::Input(self.named(None)));
         if !pipeline.before.is_empty() {
@@ -120,7 +120,7 @@ impl ShellFactReader<'_, '_> {
                 self.printed.iter().partition(|(at, _)| *at > from && *at < end);
             self.printed = rest;
             let inner: Vec<ValuePlaceIx> = inner.into_iter().map(|(_, out)| out).collect();
-            input = self.command(all, command, input, &inner);
+            input = self.command(script, command, input, &inner);
             self.outputs.insert(command.at, input);
         }
         let output = self.facts.place_ix(ValuePlace::Output(self.named(None)));
@@ -154,7 +154,7 @@ impl ShellFactReader<'_, '_> {
 
     fn command(
         &mut self,
-        all: &ParsedShellScript,
+        script: &ParsedShellScript,
         command: &ShellCommand,
         input: ValuePlaceIx,
         inner: &[ValuePlaceIx],
@@ -181,7 +181,7 @@ impl ShellFactReader<'_, '_> {
                 }
             }
         }
-        let input = self.input_of(all, command, input, inner);
+        let input = self.input_of(script, command, input, inner);
         let out = self.facts.value();
         self.program(command, input, inner, out);
         for word in &command.writes {
@@ -194,7 +194,7 @@ impl ShellFactReader<'_, '_> {
     /// Returns the input of a command.
     fn input_of(
         &mut self,
-        all: &ParsedShellScript,
+        script: &ParsedShellScript,
         command: &ShellCommand,
         input: ValuePlaceIx,
         inner: &[ValuePlaceIx],
@@ -209,7 +209,7 @@ impl ShellFactReader<'_, '_> {
         }
         if let Some((at, text)) = &command.input {
             self.facts.record_text(text.trim(), own);
-            for var in all.vars.iter().filter(|var| (*at..=at + text.len() + 1).contains(&var.at)) {
+            for var in script.variables.iter().filter(|var| (*at..=at + text.len() + 1).contains(&var.at)) {
                 let from = self.variable(&var.name, var.at);
                 self.facts.moves(from, own);
             }
@@ -223,7 +223,7 @@ impl ShellFactReader<'_, '_> {
     /// Records the execution of a value.
     pub(super) fn runs(&mut self, at: usize, content: ValuePlaceIx) {
         let run = self.source.event(at, content);
-        self.facts.runs.push(run);
+        self.facts.run_events.push(run);
     }
 
     /// Records a fetch from the addresses in a value.

@@ -65,7 +65,7 @@ pub(super) fn solve(facts: &mut FlowFacts) -> FlowSolution {
             facts.moves(content, file);
         }
     }
-    let runs: Vec<ValuePlaceIx> = facts.runs.iter().map(|run| run.place).collect();
+    let runs: Vec<ValuePlaceIx> = facts.run_events.iter().map(|run| run.place).collect();
     for run in runs {
         for path in first.paths(run) {
             if facts.shipped(&path).is_none() {

@@ -131,7 +131,7 @@ fn sentence(facts: &mut FlowFacts, source: &CommandText<'_>, line: &str, at: usi
     }
     if let Some(verb) = said.verb(1) {
         let content = said.value_of_paths(facts, verb);
-        facts.runs.push(said.event(content));
+        facts.run_events.push(said.event(content));
     }
     if let (Some(verb), false) = (said.verb(2), to.is_empty()) {
         let (paths, content, to_place) = (said.value_of_paths(facts, verb), facts.value(), facts.value());
@@ -152,8 +152,8 @@ fn sentence(facts: &mut FlowFacts, source: &CommandText<'_>, line: &str, at: usi
 }
 
 /// A fetched file is stored at the path in the sentence, or under its original name.
-fn fetches(facts: &mut FlowFacts, said: &InstructionSentence<'_>, verb: usize, to: &[&str]) {
-    let (from, got, into) = (facts.value(), facts.value(), said.value_of_paths(facts, verb));
+fn fetches(facts: &mut FlowFacts, sentence: &InstructionSentence<'_>, verb: usize, to: &[&str]) {
+    let (from, got, into) = (facts.value(), facts.value(), sentence.value_of_paths(facts, verb));
     for address in to {
         facts.record_text(address, from);
         let bare = address.split(['?', '#']).next().unwrap_or_default();
@@ -162,6 +162,6 @@ fn fetches(facts: &mut FlowFacts, said: &InstructionSentence<'_>, verb: usize, t
             facts.record_text(name, into);
         }
     }
-    facts.fetch(said.event(from), got);
+    facts.fetch(sentence.event(from), got);
     facts.stores.push((into, got));
 }

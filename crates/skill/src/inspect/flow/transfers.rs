@@ -146,7 +146,7 @@ impl ShellFactReader<'_, '_> {
             return;
         };
         let got = self.facts.value();
-        self.facts.sources.insert(self.facts.fetches.len());
+        self.facts.sources.insert(self.facts.fetch_events.len());
         self.fetches(call.program.at, *from, got);
         if let Some(into) = into.first() {
             self.facts.stores.push((*into, got));

@@ -153,8 +153,8 @@ fn push_issue(
         issue.class = IssueClass::Quality;
         issue.message += ", which the text describes but does not instruct";
     }
-    let is_told = |one: &InspectionIssue| {
-        one.rule == issue.rule && one.class >= issue.class && one.at.abs_diff(issue.at) < 400
+    let is_told = |issue: &InspectionIssue| {
+        issue.rule == issue.rule && issue.class >= issue.class && issue.at.abs_diff(issue.at) < 400
     };
     if !issues.iter().rev().take(NEAR).any(is_told) {
         issues.push(issue);

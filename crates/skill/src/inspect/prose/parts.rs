@@ -21,13 +21,13 @@ pub(in crate::inspect) fn passages(text: &str) -> Vec<TextPassage<'_>> {
         at += line.len();
     }
     cut.end(at);
-    cut.found
+    cut.passages
 }
 
 #[derive(Default)]
 struct PassageSplitter<'a> {
     text: &'a str,
-    found: Vec<TextPassage<'a>>,
+    passages: Vec<TextPassage<'a>>,
     /// The offset of the current passage.
     from: Option<usize>,
     /// The sign of the fence that is open, and its language.
@@ -70,7 +70,7 @@ impl<'a> PassageSplitter<'a> {
     fn end(&mut self, at: usize) {
         let Some(from) = self.from.take() else { return };
         let fence = self.fence.map(|(_, language)| language);
-        self.found.push(TextPassage {
+        self.passages.push(TextPassage {
             at: from,
             text: self.text.get(from..at).unwrap_or_default(),
             fence,

@@ -58,7 +58,7 @@ impl ParsedCall {
             }
             _ => return None,
         };
-        let text = |part: &[ScriptToken]| match part {
+        let text = |tokens: &[ScriptToken]| match tokens {
             [one] => one.text().map(str::to_owned),
             _ => None,
         };
@@ -105,13 +105,13 @@ pub(in crate::inspect) fn read(text: &str, base: usize) -> ParsedProgram {
 }
 
 /// Records the use of a name, which is followed by the token `end`.
-fn note(code: &mut ParsedProgram, tokens: &[ScriptToken], at: usize, name: String, end: usize) {
+fn note(program: &mut ParsedProgram, tokens: &[ScriptToken], at: usize, name: String, end: usize) {
     if tokens.get(end).is_some_and(|next| next.is('(')) {
         let args = within(tokens.get(end + 1..).unwrap_or_default());
         let name = name.clone();
-        code.calls.push(ParsedCall { at, name, args });
+        program.calls.push(ParsedCall { at, name, args });
     }
-    code.names.push((at, name, end));
+    program.names.push((at, name, end));
 }
 
 /// Returns the tokens up to the closing parenthesis; at most as many as a call can sensibly have.
@@ -173,9 +173,9 @@ fn imports(tokens: &[ScriptToken], found: &mut Vec<(usize, String)>) -> BTreeMap
 }
 
 /// Reads a dotted path, and the name after `as`.
-fn renamed(part: &[&ScriptToken]) -> (String, Option<String>) {
+fn renamed(tokens: &[&ScriptToken]) -> (String, Option<String>) {
     let mut path = String::new();
-    let mut words = part.iter();
+    let mut words = tokens.iter();
     for token in words.by_ref() {
         match &token.kind {
             ScriptTokenKind::Name(name) if name == "as" => break,

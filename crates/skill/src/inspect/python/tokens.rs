@@ -56,12 +56,12 @@ pub(in crate::inspect) enum ScriptDialect {
 
 /// Returns the tokens of a program.
 pub(in crate::inspect) fn tokens(text: &str, base: usize, dialect: ScriptDialect) -> Vec<ScriptToken> {
-    let mut reader = ScriptLexer { text, at: 0, base, dialect, open: 0, out: Vec::new() };
+    let mut reader = ScriptLexer { text, at: 0, base, dialect, open: 0, tokens: Vec::new() };
     while let Some(c) = reader.rest().chars().next() {
         reader.token(c);
     }
     reader.push(reader.at, ScriptTokenKind::End);
-    reader.out
+    reader.tokens
 }
 
 struct ScriptLexer<'a> {
@@ -70,7 +70,7 @@ struct ScriptLexer<'a> {
     base: usize,
     dialect: ScriptDialect,
     open: usize,
-    out: Vec<ScriptToken>,
+    tokens: Vec<ScriptToken>,
 }
 
 impl<'a> ScriptLexer<'a> {
@@ -80,7 +80,7 @@ impl<'a> ScriptLexer<'a> {
 
     fn push(&mut self, at: usize, kind: ScriptTokenKind) {
         let at = self.base + at;
-        self.out.push(ScriptToken { at, kind });
+        self.tokens.push(ScriptToken { at, kind });
     }
 
     fn token(&mut self, c: char) {

@@ -15,60 +15,60 @@ static INSTALLERS: ProgramTable = ProgramTable::of(include_str!("../tables/progr
 const WRITERS: [&str; 7] = ["tee", "cp", "mv", "ln", "install", "sed", "dd"];
 
 /// Checks one program of a command.
-pub(super) fn danger(look: &mut FileInspection<'_>, program: &ExecutedProgram<'_>, has_unset: bool) {
+pub(super) fn danger(inspection: &mut FileInspection<'_>, program: &ExecutedProgram<'_>, has_unset: bool) {
     let (name, at) = (program.name, program.at);
     for text in RULES.texts(program) {
         if let Some((code, reason)) = text.split_once(": ")
             && let Some(rule) = Rule::of(code)
         {
-            look.report(rule, at, reason);
+            inspection.report(rule, at, reason);
         }
     }
     match name {
-        "chmod" => chmod(look, program),
-        "rm" | "find" | "shred" => deletes(look, program, has_unset),
+        "chmod" => chmod(inspection, program),
+        "rm" | "find" | "shred" => deletes(inspection, program, has_unset),
         "dd" if program
             .args
             .iter()
             .any(|arg| arg.text.starts_with("of=/dev/") && arg.text != "of=/dev/null") =>
         {
-            look.report(Rule::DeleteAll, at, "it overwrites a device");
+            inspection.report(Rule::DeleteAll, at, "it overwrites a device");
         }
         _ if name.starts_with("mkfs") => {
-            look.report(Rule::DeleteAll, at, "it formats a file system");
+            inspection.report(Rule::DeleteAll, at, "it formats a file system");
         }
         "env" | "export" => {
             let mut sets = program.args.iter().filter_map(|arg| arg.text.split_once('='));
             if sets.any(|(name, value)| disables_verification(name, value)) {
-                look.report(Rule::TlsOff, at, format!("`{name}` disables certificate verification"));
+                inspection.report(Rule::TlsOff, at, format!("`{name}` disables certificate verification"));
             }
         }
         _ => {}
     }
-    later(look, program);
+    later(inspection, program);
     if let Some(tool) = installs(program) {
-        look.report(Rule::PackageInstall, at, format!("`{tool}` installs packages"));
+        inspection.report(Rule::PackageInstall, at, format!("`{tool}` installs packages"));
     }
 }
 
 /// Checks the files that a command writes to and reads from.
-pub(super) fn files(look: &mut FileInspection<'_>, command: &ShellCommand) {
+pub(super) fn files(inspection: &mut FileInspection<'_>, command: &ShellCommand) {
     for word in &command.writes {
         if starts_later(&word.text) {
-            look.report(Rule::Persistence, word.at, "it writes where programs are started later");
+            inspection.report(Rule::Persistence, word.at, "it writes where programs are started later");
         }
     }
     let all = command.writes.iter().chain(&command.reads).chain(&command.words);
     for word in all {
-        look.path(&word.text, word.at);
+        inspection.path(&word.text, word.at);
         if word.text.contains("/dev/tcp/") || word.text.contains("/dev/udp/") {
-            look.report(Rule::ReverseShell, word.at, "it opens a connection through /dev/tcp");
+            inspection.report(Rule::ReverseShell, word.at, "it opens a connection through /dev/tcp");
         }
     }
     for (name, value) in &command.sets {
-        look.path(&value.text, value.at);
+        inspection.path(&value.text, value.at);
         if disables_verification(name, &value.text) {
-            look.report(Rule::TlsOff, value.at, format!("{name} disables certificate verification"));
+            inspection.report(Rule::TlsOff, value.at, format!("{name} disables certificate verification"));
         }
     }
 }
@@ -82,7 +82,7 @@ pub(super) fn disables_verification(name: &str, value: &str) -> bool {
     }
 }
 
-fn chmod(look: &mut FileInspection<'_>, program: &ExecutedProgram<'_>) {
+fn chmod(inspection: &mut FileInspection<'_>, program: &ExecutedProgram<'_>) {
     for arg in program.args {
         let text = arg.text.as_str();
         let is_number =
@@ -96,7 +96,7 @@ fn chmod(look: &mut FileInspection<'_>, program: &ExecutedProgram<'_>) {
                 && rights.contains('w')
         });
         if (is_number && text.ends_with(['2', '3', '6', '7'])) || signs {
-            look.report(
+            inspection.report(
                 Rule::WorldWritable,
                 arg.at,
                 format!("`chmod {text}` makes files writable for everyone"),
@@ -108,7 +108,7 @@ fn chmod(look: &mut FileInspection<'_>, program: &ExecutedProgram<'_>) {
             && text.trim_start_matches('0').starts_with(['2', '4', '6']);
         let letters = matches!(text, "+s" | "u+s" | "g+s" | "ug+s" | "a+s" | "u=s");
         if special || letters {
-            look.report(
+            inspection.report(
                 Rule::Privilege,
                 arg.at,
                 format!("`chmod {text}` makes a program run with the permissions of its owner"),
@@ -117,7 +117,7 @@ fn chmod(look: &mut FileInspection<'_>, program: &ExecutedProgram<'_>) {
     }
 }
 
-fn deletes(look: &mut FileInspection<'_>, program: &ExecutedProgram<'_>, has_unset: bool) {
+fn deletes(inspection: &mut FileInspection<'_>, program: &ExecutedProgram<'_>, has_unset: bool) {
     let is_all = match program.name {
         "find" => {
             program.has(&["-delete"])
@@ -131,13 +131,17 @@ fn deletes(look: &mut FileInspection<'_>, program: &ExecutedProgram<'_>, has_uns
     }
     let targets = program.args.iter().take_while(|arg| program.name != "find" || !arg.text.starts_with('-'));
     for arg in targets.filter(|arg| !arg.text.starts_with('-')) {
-        let home = arg.vars.first().is_some_and(|var| var.name == "HOME");
+        let home = arg.variables.first().is_some_and(|var| var.name == "HOME");
         let rest = arg.text.strip_prefix(UNKNOWN);
         let is_home = home && rest.is_some_and(|rest| matches!(rest, "" | "/" | "/*" | "/." | "/.*"));
         if is_everything(&arg.text) || is_home {
-            look.report(Rule::DeleteAll, arg.at, "it deletes everything under the root or the home folder");
-        } else if has_unset && changes_if_unset(look, arg) {
-            look.report(
+            inspection.report(
+                Rule::DeleteAll,
+                arg.at,
+                "it deletes everything under the root or the home folder",
+            );
+        } else if has_unset && changes_if_unset(inspection, arg) {
+            inspection.report(
                 Rule::DeleteAll,
                 arg.at,
                 "if the variable is not set, it deletes everything under the root",
@@ -147,17 +151,18 @@ fn deletes(look: &mut FileInspection<'_>, program: &ExecutedProgram<'_>, has_uns
 }
 
 /// True if a path becomes another one if its variable is not set.
-fn changes_if_unset(look: &FileInspection<'_>, arg: &CommandWord) -> bool {
-    let rest = arg.text.strip_prefix(UNKNOWN).filter(|rest| rest.starts_with('/'));
-    let (Some(rest), Some(var)) = (rest, arg.vars.first()) else {
+fn changes_if_unset(inspection: &FileInspection<'_>, word: &CommandWord) -> bool {
+    let rest = word.text.strip_prefix(UNKNOWN).filter(|rest| rest.starts_with('/'));
+    let (Some(rest), Some(var)) = (rest, word.variables.first()) else {
         return false;
     };
-    let is_given = look.permissions.env.contains(&var.name) || matches!(var.name.as_str(), "HOME" | "PWD");
+    let is_given =
+        inspection.permissions.env.contains(&var.name) || matches!(var.name.as_str(), "HOME" | "PWD");
     let everything = matches!(rest, "/" | "/*" | "/." | "/.*");
-    !var.is_guarded && !arg.has_command && (!is_given || everything)
+    !var.is_guarded && !word.has_command && (!is_given || everything)
 }
 
-fn later(look: &mut FileInspection<'_>, program: &ExecutedProgram<'_>) {
+fn later(inspection: &mut FileInspection<'_>, program: &ExecutedProgram<'_>) {
     let edits = program.name != "sed" || program.short('i') || program.has(&["--in-place"]);
     if WRITERS.contains(&program.name) && edits {
         let last = match program.name {
@@ -165,7 +170,7 @@ fn later(look: &mut FileInspection<'_>, program: &ExecutedProgram<'_>) {
             _ => program.args.last().map_or(&[][..], std::slice::from_ref),
         };
         for arg in last.iter().filter(|arg| starts_later(&arg.text)) {
-            look.report(Rule::Persistence, arg.at, "it writes where programs are started later");
+            inspection.report(Rule::Persistence, arg.at, "it writes where programs are started later");
         }
     }
 }

@@ -7,22 +7,22 @@ use crate::inspect::Rule;
 use crate::inspect::python::{ScriptDialect, ScriptToken, ScriptTokenKind, tokens};
 
 /// Checks a program in JavaScript, Perl, Ruby or another language, as far as its words show.
-pub(in crate::inspect) fn other(look: &mut FileInspection<'_>, text: &str, dialect: ScriptDialect) {
+pub(in crate::inspect) fn other(inspection: &mut FileInspection<'_>, text: &str, dialect: ScriptDialect) {
     let tokens = tokens(text, 0, dialect);
     for at in 0..tokens.len() {
         let Some(window) = tokens.get(at..) else {
             continue;
         };
         let before = at.checked_sub(1).and_then(|at| tokens.get(at));
-        network(look, window, before);
+        network(inspection, window, before);
         if let [token, ..] = window
             && let Some(text) = token.text()
             && !text.contains(char::is_whitespace)
         {
-            look.path(text, token.at);
+            inspection.path(text, token.at);
         }
-        environment(look, window);
-        executes(look, window, before);
+        environment(inspection, window);
+        executes(inspection, window, before);
         if let [key, _, value, ..] = window
             && matches!(
                 key.name().or(key.text()),
@@ -30,63 +30,68 @@ pub(in crate::inspect) fn other(look: &mut FileInspection<'_>, text: &str, diale
             )
             && (value.name() == Some("false") || value.text() == Some("0"))
         {
-            look.report(Rule::TlsOff, key.at, "it disables certificate verification");
+            inspection.report(Rule::TlsOff, key.at, "it disables certificate verification");
         }
     }
 }
 
 /// Checks `import … from "http"`, `require("http")`, `use LWP::Simple`, `fetch(…)`.
-fn network(look: &mut FileInspection<'_>, window: &[ScriptToken], before: Option<&ScriptToken>) {
-    match window {
+fn network(
+    inspection: &mut FileInspection<'_>,
+    tokens: &[ScriptToken],
+    previous_token: Option<&ScriptToken>,
+) {
+    match tokens {
         [word, open, module, ..] if open.is('(') && matches!(word.name(), Some("require" | "import")) => {
-            loads(look, module.text(), module.at);
+            loads(inspection, module.text(), module.at);
         }
         [word, module, ..] if matches!(word.name(), Some("from" | "require" | "import")) => {
-            loads(look, module.text(), module.at);
+            loads(inspection, module.text(), module.at);
         }
         [word, first, ..] if matches!(word.name(), Some("use" | "require")) => {
-            let parts = window.iter().skip(1).map_while(|token| match &token.kind {
+            let parts = tokens.iter().skip(1).map_while(|token| match &token.kind {
                 ScriptTokenKind::Name(name) => Some(name.clone()),
                 ScriptTokenKind::Sign(':') => Some(":".to_owned()),
                 _ => None,
             });
             let module: String = parts.collect();
-            loads(look, Some(&module), first.at);
+            loads(inspection, Some(&module), first.at);
         }
         [word, open, ..]
             if open.is('(')
-                && before.is_none_or(|before| !before.is('.') && before.name() != Some("function")) =>
+                && previous_token
+                    .is_none_or(|before| !before.is('.') && before.name() != Some("function")) =>
         {
             if matches!(word.name(), Some("fetch" | "XMLHttpRequest" | "WebSocket")) {
-                look.net(word.name().unwrap_or_default(), word.at);
+                inspection.net(word.name().unwrap_or_default(), word.at);
             }
         }
         _ => {}
     }
 }
 
-fn loads(look: &mut FileInspection<'_>, module: Option<&str>, at: usize) {
+fn loads(inspection: &mut FileInspection<'_>, module: Option<&str>, at: usize) {
     if let Some(module) = module.filter(|module| OTHER.contains(module)) {
-        look.net(module, at);
+        inspection.net(module, at);
     }
 }
 
 /// Checks `process.env.NAME`, `process.env["NAME"]`, `ENV["NAME"]`, `$ENV{NAME}`.
-fn environment(look: &mut FileInspection<'_>, window: &[ScriptToken]) {
-    match window {
+fn environment(inspection: &mut FileInspection<'_>, tokens: &[ScriptToken]) {
+    match tokens {
         [process, dot, env, open, name, ..]
             if process.name() == Some("process") && dot.is('.') && env.name() == Some("env") =>
         {
             let name = if open.is('.') { name.name() } else { name.text().filter(|_| open.is('[')) };
             if let Some(name) = name {
-                look.reads(name, process.at);
+                inspection.reads(name, process.at);
             }
         }
         [env, open, name, ..]
             if matches!(env.name(), Some("ENV" | "$ENV")) && (open.is('[') || open.is('{')) =>
         {
             if let Some(name) = name.name().or(name.text()) {
-                look.reads(name, env.at);
+                inspection.reads(name, env.at);
             }
         }
         _ => {}
@@ -94,29 +99,33 @@ fn environment(look: &mut FileInspection<'_>, window: &[ScriptToken]) {
 }
 
 /// Checks that executed texts are fixed.
-fn executes(look: &mut FileInspection<'_>, window: &[ScriptToken], before: Option<&ScriptToken>) {
-    let [word, open, first, next, ..] = window else {
+fn executes(
+    inspection: &mut FileInspection<'_>,
+    tokens: &[ScriptToken],
+    previous_token: Option<&ScriptToken>,
+) {
+    let [word, open, first, next, ..] = tokens else {
         return;
     };
-    let is_member = before.is_some_and(|before| before.is('.'));
+    let is_member = previous_token.is_some_and(|before| before.is('.'));
     let is_fixed = first.text().is_some() && (next.is(')') || next.is(','));
     match word.name() {
         Some("eval" | "Function") if open.is('(') && !is_member && !is_fixed => {
-            look.report(Rule::EvalInput, word.at, "it executes a dynamic string");
+            inspection.report(Rule::EvalInput, word.at, "it executes a dynamic string");
         }
         Some("exec" | "execSync" | "system" | "popen") if open.is('(') => match first.text() {
             Some(text) if is_fixed => {
-                look.inspect_nested(word.at, |look| {
+                inspection.inspect_nested(word.at, |look| {
                     shell(look, text, first.at, &BTreeSet::new());
                 });
             }
             // A text with interpolated values, or a concatenated one.
             _ if matches!(first.kind, ScriptTokenKind::Text(..)) => {
                 let reason = "it passes a string with values in it to a shell";
-                look.report(Rule::EvalInput, word.at, reason);
+                inspection.report(Rule::EvalInput, word.at, reason);
             }
             _ if !is_member && word.name() != Some("exec") => {
-                look.report(Rule::EvalInput, word.at, "it passes a dynamic string to a shell");
+                inspection.report(Rule::EvalInput, word.at, "it passes a dynamic string to a shell");
             }
             _ => {}
         },

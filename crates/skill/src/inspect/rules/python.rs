@@ -23,66 +23,66 @@ static SHELLS: WordList = WordList::of(include_str!("../tables/words/python_shel
 static UNPICKLES: WordList = WordList::of(include_str!("../tables/words/python_unpickles.txt"));
 
 /// Checks a program of Python. `base` is its offset in its file.
-pub(in crate::inspect) fn python(look: &mut FileInspection<'_>, text: &str, base: usize) {
+pub(in crate::inspect) fn python(inspection: &mut FileInspection<'_>, text: &str, base: usize) {
     let code = read(text, base);
     for (at, imported) in &code.imports {
         if let Some(module) = module(imported).filter(|module| *module != "socket") {
-            look.net(module, *at);
+            inspection.net(module, *at);
         }
     }
-    sockets(look, &code);
+    sockets(inspection, &code);
     for (at, name, _) in &code.names {
         let used = name.strip_suffix(".get").unwrap_or(name);
         if let Some(module) = module(used).filter(|module| module.contains('.')) {
-            look.net(module, *at);
+            inspection.net(module, *at);
         }
     }
     for call in &code.calls {
-        executes(look, call);
-        starts(look, call);
-        harms(look, call);
+        executes(inspection, call);
+        starts(inspection, call);
+        harms(inspection, call);
     }
-    environment(look, &code);
-    strings(look, &code);
-    off(look, &code);
+    environment(inspection, &code);
+    strings(inspection, &code);
+    off(inspection, &code);
 }
 
-fn executes(look: &mut FileInspection<'_>, call: &ParsedCall) {
+fn executes(inspection: &mut FileInspection<'_>, call: &ParsedCall) {
     let name = call.name.strip_prefix("builtins.").unwrap_or(&call.name);
     match name {
         "eval" | "exec" if call.text().is_none() => {
             let reason = format!("`{name}` executes a dynamic string");
-            look.report(Rule::EvalInput, call.at, reason);
+            inspection.report(Rule::EvalInput, call.at, reason);
         }
         "exec" => {
             if let Some(text) = call.text() {
-                look.inspect_nested(call.at, |look| python(look, &text, call.at));
+                inspection.inspect_nested(call.at, |look| python(look, &text, call.at));
             }
         }
         "__import__" if call.text().is_none() => {
-            look.report(Rule::EvalInput, call.at, "the loaded module is dynamic");
+            inspection.report(Rule::EvalInput, call.at, "the loaded module is dynamic");
         }
         "__import__" | "importlib.import_module" => {
             if let Some(module) = call.text().as_deref().and_then(module) {
-                look.net(module, call.at);
+                inspection.net(module, call.at);
             }
         }
         "getattr" => {
             let of = call.args.first().and_then(|token| token.name());
             if matches!(of, Some("os" | "builtins" | "subprocess" | "__builtins__")) {
                 let reason = "the called function is looked up by a dynamic name";
-                look.report(Rule::EvalInput, call.at, reason);
+                inspection.report(Rule::EvalInput, call.at, reason);
             }
         }
         _ if UNPICKLES.contains(name) => {
             let reason = format!("`{name}` reads data that can execute code");
-            look.report(Rule::Unpickled, call.at, reason);
+            inspection.report(Rule::Unpickled, call.at, reason);
         }
         "yaml.load" | "yaml.load_all" | "yaml.unsafe_load" | "yaml.full_load" => {
             let safe = call.args.iter().filter_map(|token| token.name());
             let is_safe = safe.into_iter().any(|name| name.contains("SafeLoader") || name == "BaseLoader");
             if !is_safe {
-                look.report(
+                inspection.report(
                     Rule::Unpickled,
                     call.at,
                     format!("`{name}` reads YAML that can create arbitrary objects"),
@@ -94,19 +94,19 @@ fn executes(look: &mut FileInspection<'_>, call: &ParsedCall) {
 }
 
 /// Checks the start of a program: a text for a shell must be fixed, and is then checked itself.
-fn starts(look: &mut FileInspection<'_>, call: &ParsedCall) {
+fn starts(inspection: &mut FileInspection<'_>, call: &ParsedCall) {
     let name = call.name.as_str();
     let spawns =
         name.starts_with("os.exec") || name.starts_with("os.spawn") || name.starts_with("os.posix_spawn");
     let is_shell = SHELLS.contains(name) || STARTS.contains(name) && call.has("shell", "True");
     if is_shell {
         if let Some(text) = call.text() {
-            look.inspect_nested(call.at, |look| {
+            inspection.inspect_nested(call.at, |look| {
                 shell(look, &text, call.at, &BTreeSet::new());
             });
         } else {
             let reason = format!("`{name}` passes a dynamic string to a shell");
-            look.report(Rule::EvalInput, call.at, reason);
+            inspection.report(Rule::EvalInput, call.at, reason);
         }
     } else if STARTS.contains(name) || spawns {
         let list = call.list().or_else(|| call.text().map(|text| vec![Some(text)]));
@@ -114,12 +114,12 @@ fn starts(look: &mut FileInspection<'_>, call: &ParsedCall) {
         let command = listed(&list, call.at);
         let all = programs(&command);
         for program in &all {
-            danger(look, program, false);
+            danger(inspection, program, false);
             if let Some(tool) = reaches(program) {
-                look.net(&tool, program.at);
+                inspection.net(&tool, program.at);
             }
         }
-        look.inspect_nested(call.at, |look| runs(look, &command, &all, &BTreeSet::new()));
+        inspection.inspect_nested(call.at, |look| runs(look, &command, &all, &BTreeSet::new()));
     }
 }
 
@@ -138,7 +138,7 @@ fn listed(list: &[Option<String>], at: usize) -> ShellCommand {
     ShellCommand { at, words, ..ShellCommand::default() }
 }
 
-fn harms(look: &mut FileInspection<'_>, call: &ParsedCall) {
+fn harms(inspection: &mut FileInspection<'_>, call: &ParsedCall) {
     let name = call.name.as_str();
     match name {
         "shutil.rmtree" | "os.removedirs" => {
@@ -149,7 +149,7 @@ fn harms(look: &mut FileInspection<'_>, call: &ParsedCall) {
                 || first == ["os", "path", "expanduser"]
                     && call.first().iter().any(|token| token.text() == Some("~"));
             if fixed || is_home {
-                look.report(
+                inspection.report(
                     Rule::DeleteAll,
                     call.at,
                     "it deletes everything under the root or the home folder",
@@ -165,32 +165,32 @@ fn harms(look: &mut FileInspection<'_>, call: &ParsedCall) {
                 _ => false,
             });
             if open {
-                look.report(Rule::WorldWritable, call.at, "it makes files writable for everyone");
+                inspection.report(Rule::WorldWritable, call.at, "it makes files writable for everyone");
             }
         }
         "os.setuid" | "os.seteuid" | "os.setgid" => {
-            look.report(Rule::Privilege, call.at, format!("`{name}` changes its user or group"));
+            inspection.report(Rule::Privilege, call.at, format!("`{name}` changes its user or group"));
         }
         "pty.spawn" | "os.dup2" => {
-            look.report(
+            inspection.report(
                 Rule::ReverseShell,
                 call.at,
                 format!("`{name}` exposes a shell or a connection to another host"),
             );
         }
         "pip.main" | "pip._internal.main" | "ensurepip.bootstrap" => {
-            look.report(Rule::PackageInstall, call.at, format!("`{name}` installs packages"));
+            inspection.report(Rule::PackageInstall, call.at, format!("`{name}` installs packages"));
         }
         _ => {}
     }
 }
 
 /// Checks the environment variables that are read.
-fn environment(look: &mut FileInspection<'_>, code: &ParsedProgram) {
+fn environment(inspection: &mut FileInspection<'_>, program: &ParsedProgram) {
     let mut set = BTreeSet::new();
     let mut read: Vec<(usize, String)> = Vec::new();
-    for (at, name, end) in &code.names {
-        let after = code.tokens.get(*end..).unwrap_or_default();
+    for (at, name, end) in &program.names {
+        let after = program.tokens.get(*end..).unwrap_or_default();
         let is_all = matches!(name.as_str(), "os.environ" | "os.environb");
         match after {
             [open, key, close, is, next, ..] if is_all && open.is('[') && close.is(']') => {
@@ -218,27 +218,27 @@ fn environment(look: &mut FileInspection<'_>, code: &ParsedProgram) {
     }
     for (at, name) in read {
         if !set.contains(&name) {
-            look.reads(&name, at);
+            inspection.reads(&name, at);
         }
     }
 }
 
 /// Finds disabled verification of certificates.
-fn off(look: &mut FileInspection<'_>, code: &ParsedProgram) {
+fn off(inspection: &mut FileInspection<'_>, program: &ParsedProgram) {
     let mut found: Vec<usize> = Vec::new();
-    for [key, is, value] in code.tokens.array_windows() {
+    for [key, is, value] in program.tokens.array_windows() {
         let is_off = is.is('=') && value.name() == Some("False");
         if is_off && matches!(key.name(), Some("verify" | "check_hostname" | "verify_ssl" | "ssl_verify")) {
             found.push(key.at);
         }
     }
-    for (at, name, _) in &code.names {
+    for (at, name, _) in &program.names {
         let last = name.rsplit('.').next().unwrap_or_default();
         if matches!(last, "_create_unverified_context" | "CERT_NONE") {
             found.push(*at);
         }
     }
     for at in found {
-        look.report(Rule::TlsOff, at, "it disables certificate verification");
+        inspection.report(Rule::TlsOff, at, "it disables certificate verification");
     }
 }

@@ -14,49 +14,50 @@ static DECODERS: ProgramTable = ProgramTable::of(include_str!("../tables/program
 
 /// Checks programs that execute a text: shells, `eval`, other languages.
 pub(super) fn runs(
-    look: &mut FileInspection<'_>,
+    inspection: &mut FileInspection<'_>,
     command: &ShellCommand,
-    all: &[ExecutedProgram<'_>],
+    programs: &[ExecutedProgram<'_>],
     set: &BTreeSet<String>,
 ) {
-    for program in all {
+    for program in programs {
         match program.name {
-            "eval" => evaluates(look, program, set),
-            "source" | "." => sources(look, program),
+            "eval" => evaluates(inspection, program, set),
+            "source" | "." => sources(inspection, program),
             "trap" => {
                 if let [code, _, ..] = program.args
                     && code.is_fixed()
                 {
-                    look.inspect_nested(code.at, |look| shell(look, &code.text, code.at, set));
+                    inspection.inspect_nested(code.at, |look| shell(look, &code.text, code.at, set));
                 }
             }
             _ if program.is_shell() => {
                 if let Some(code) = program.code('c') {
-                    executes(look, code, |look| shell(look, &code.text, code.at, set));
-                    let in_place = all.iter().any(|one| matches!(one.name, "find" | "xargs" | "parallel"));
+                    executes(inspection, code, |look| shell(look, &code.text, code.at, set));
+                    let in_place =
+                        programs.iter().any(|one| matches!(one.name, "find" | "xargs" | "parallel"));
                     if in_place && code.text.contains("{}") {
                         let reason = "a name is inserted into the text of a program, which \
                                       executes it";
-                        look.report(Rule::EvalInput, code.at, reason);
+                        inspection.report(Rule::EvalInput, code.at, reason);
                     }
                 } else if let Some(first) = program.args.iter().find(|arg| is_output(arg)) {
-                    look.report(Rule::EvalInput, first.at, "the output of a command is executed");
+                    inspection.report(Rule::EvalInput, first.at, "the output of a command is executed");
                 } else if let Some((at, text)) = &command.input {
-                    check_program_input(look, *at, text, |look| shell(look, text, *at, set));
+                    check_program_input(inspection, *at, text, |look| shell(look, text, *at, set));
                 }
             }
             _ if program.is_python() => {
                 if let Some(code) = program.code('c') {
-                    executes(look, code, |look| python(look, &code.text, code.at));
+                    executes(inspection, code, |look| python(look, &code.text, code.at));
                 } else if let Some((at, text)) =
                     command.input.as_ref().filter(|_| reads_program_from_input(program))
                 {
-                    check_program_input(look, *at, text, |look| python(look, text, *at));
+                    check_program_input(inspection, *at, text, |look| python(look, text, *at));
                 }
             }
             _ if program.is_interpreter() => {
                 if let Some(code) = program.code('e') {
-                    executes(look, code, |_| {});
+                    executes(inspection, code, |_| {});
                 }
             }
             _ => {}
@@ -65,54 +66,58 @@ pub(super) fn runs(
 }
 
 /// Checks an executed text: it must be fixed, and is then checked itself.
-fn executes(look: &mut FileInspection<'_>, code: &CommandWord, inner: impl FnOnce(&mut FileInspection<'_>)) {
-    if code.is_fixed() {
-        look.inspect_nested(code.at, inner);
+fn executes(
+    inspection: &mut FileInspection<'_>,
+    word: &CommandWord,
+    inner: impl FnOnce(&mut FileInspection<'_>),
+) {
+    if word.is_fixed() {
+        inspection.inspect_nested(word.at, inner);
     } else {
         let reason = "a string with values in it is executed, including whatever they contain";
-        look.report(Rule::EvalInput, code.at, reason);
+        inspection.report(Rule::EvalInput, word.at, reason);
     }
 }
 
 /// Checks a text that a program reads as input and executes.
 fn check_program_input(
-    look: &mut FileInspection<'_>,
+    inspection: &mut FileInspection<'_>,
     at: usize,
     text: &str,
     inner: impl FnOnce(&mut FileInspection<'_>),
 ) {
     if text.contains(UNKNOWN) {
-        look.report(Rule::EvalInput, at, "a string with values in it is executed");
+        inspection.report(Rule::EvalInput, at, "a string with values in it is executed");
     } else {
-        look.inspect_nested(at, inner);
+        inspection.inspect_nested(at, inner);
     }
 }
 
-fn evaluates(look: &mut FileInspection<'_>, program: &ExecutedProgram<'_>, set: &BTreeSet<String>) {
+fn evaluates(inspection: &mut FileInspection<'_>, program: &ExecutedProgram<'_>, set: &BTreeSet<String>) {
     if program.args.iter().all(CommandWord::is_fixed) {
         let text: Vec<&str> = program.args.iter().map(|arg| arg.text.as_str()).collect();
         let text = text.join(" ");
-        look.inspect_nested(program.at, |look| shell(look, &text, program.at, set));
+        inspection.inspect_nested(program.at, |look| shell(look, &text, program.at, set));
     } else {
-        look.report(Rule::EvalInput, program.at, "`eval` executes a string with values in it");
+        inspection.report(Rule::EvalInput, program.at, "`eval` executes a string with values in it");
     }
 }
 
-fn sources(look: &mut FileInspection<'_>, program: &ExecutedProgram<'_>) {
+fn sources(inspection: &mut FileInspection<'_>, program: &ExecutedProgram<'_>) {
     if let Some(first) = program.args.first().filter(|arg| is_output(arg)) {
-        look.report(Rule::EvalInput, first.at, "the output of a command is executed");
+        inspection.report(Rule::EvalInput, first.at, "the output of a command is executed");
     }
 }
 
 /// True if a word is the output of a command as a file: `<(…)`.
 fn is_output(word: &CommandWord) -> bool {
-    word.has_command && !word.is_quoted && word.vars.is_empty() && word.text == UNKNOWN.to_string()
+    word.has_command && !word.is_quoted && word.variables.is_empty() && word.text == UNKNOWN.to_string()
 }
 
 /// True if the only program given to an interpreter is its input.
 fn reads_program_from_input(program: &ExecutedProgram<'_>) -> bool {
     let is_option =
-        |arg: &CommandWord| arg.text.starts_with('-') && !matches!(arg.text.as_str(), "-c" | "-m" | "-e");
+        |word: &CommandWord| word.text.starts_with('-') && !matches!(word.text.as_str(), "-c" | "-m" | "-e");
     match program.args.first() {
         None => true,
         Some(first) if first.text == "-" || program.is_shell() && first.text.starts_with("-s") => true,
@@ -121,7 +126,7 @@ fn reads_program_from_input(program: &ExecutedProgram<'_>) -> bool {
 }
 
 /// Checks the input piped into a program that executes it.
-pub(super) fn piped(look: &mut FileInspection<'_>, pipeline: &ShellPipeline) {
+pub(super) fn piped(inspection: &mut FileInspection<'_>, pipeline: &ShellPipeline) {
     for (at, command) in pipeline.commands.iter().enumerate() {
         if at == 0 && pipeline.before.is_empty() {
             continue;
@@ -134,24 +139,24 @@ pub(super) fn piped(look: &mut FileInspection<'_>, pipeline: &ShellPipeline) {
         });
         let Some(runs) = runs else { continue };
         let before = pipeline.before.iter().chain(pipeline.commands.iter().take(at));
-        let before: Vec<ExecutedProgram<'_>> = before.flat_map(programs).collect();
+        let earlier_programs: Vec<ExecutedProgram<'_>> = before.flat_map(programs).collect();
         let (rule, source) =
-            if before.iter().any(|one| matches!(one.name, "nc" | "ncat" | "netcat" | "socat")) {
+            if earlier_programs.iter().any(|one| matches!(one.name, "nc" | "ncat" | "netcat" | "socat")) {
                 (Rule::ReverseShell, "remote input")
-            } else if before.iter().any(fetches) {
+            } else if earlier_programs.iter().any(fetches) {
                 (Rule::PipeToShell, "downloaded content")
-            } else if before.iter().any(decodes) {
+            } else if earlier_programs.iter().any(decodes) {
                 (Rule::DecodeToShell, "decoded content")
             } else {
                 (Rule::EvalInput, "the output of a command")
             };
-        look.report(rule, runs.at, format!("{source} is executed by `{}`", runs.name));
+        inspection.report(rule, runs.at, format!("{source} is executed by `{}`", runs.name));
     }
-    shell_to_net(look, pipeline);
+    shell_to_net(inspection, pipeline);
 }
 
 /// Finds a shell whose output is sent over the network.
-fn shell_to_net(look: &mut FileInspection<'_>, pipeline: &ShellPipeline) {
+fn shell_to_net(inspection: &mut FileInspection<'_>, pipeline: &ShellPipeline) {
     let all: Vec<ExecutedProgram<'_>> = pipeline.commands.iter().flat_map(programs).collect();
     let shell = all
         .iter()
@@ -161,7 +166,7 @@ fn shell_to_net(look: &mut FileInspection<'_>, pipeline: &ShellPipeline) {
         && shell < net
         && let Some(one) = all.get(net)
     {
-        look.report(Rule::ReverseShell, one.at, "a shell is connected to another host");
+        inspection.report(Rule::ReverseShell, one.at, "a shell is connected to another host");
     }
 }
 

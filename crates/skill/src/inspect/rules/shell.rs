@@ -12,14 +12,14 @@ use crate::inspect::shell::{DECLARING, ParsedShellScript, UNKNOWN, VariableUse, 
 /// Checks a shell script. `base` is its offset in its file; `outer` are the variables set by the
 /// program that executes it.
 pub(in crate::inspect) fn shell(
-    look: &mut FileInspection<'_>,
+    inspection: &mut FileInspection<'_>,
     text: &str,
     base: usize,
     outer: &BTreeSet<String>,
 ) {
     let script = read(text, base);
     if script.too_deep {
-        look.report(Rule::TooNested, base, "it is nested too deeply to check");
+        inspection.report(Rule::TooNested, base, "it is nested too deeply to check");
     }
     let mut set = names(&script);
     set.extend(outer.iter().cloned());
@@ -27,41 +27,42 @@ pub(in crate::inspect) fn shell(
     let values = ScriptValues::of(&script);
     for pipeline in &script.pipelines {
         for command in &pipeline.commands {
-            files(look, command);
+            files(inspection, command);
             let meant = values.expansions(command);
             for command in &meant.commands {
                 let all = programs(command);
                 for program in &all {
-                    let has_unset = !ends_unset && unset(program.args.iter().flat_map(|arg| &arg.vars), &set);
-                    danger(look, program, has_unset);
+                    let has_unset =
+                        !ends_unset && unset(program.args.iter().flat_map(|arg| &arg.variables), &set);
+                    danger(inspection, program, has_unset);
                     if let Some(tool) = reaches(program) {
-                        look.net(&tool, program.at);
+                        inspection.net(&tool, program.at);
                     }
                 }
-                runs(look, command, &all, &set);
+                runs(inspection, command, &all, &set);
             }
             if let Some((at, is_argument)) = meant.unknown {
-                unknown(look, at, is_argument);
+                unknown(inspection, at, is_argument);
             }
         }
-        piped(look, pipeline);
+        piped(inspection, pipeline);
     }
     for var in uses(&script) {
         let is_name = var.name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
         if is_name && !set.contains(&var.name) {
-            look.reads(&var.name, var.at);
+            inspection.reads(&var.name, var.at);
         }
     }
 }
 
 /// Checks a program whose name is known only at run time.
-fn unknown(look: &mut FileInspection<'_>, at: usize, is_argument: bool) {
+fn unknown(inspection: &mut FileInspection<'_>, at: usize, is_argument: bool) {
     let reason = if is_argument {
         "it executes its arguments"
     } else {
         "the executed program is only known at run time"
     };
-    look.report(Rule::ArgumentRun, at, reason);
+    inspection.report(Rule::ArgumentRun, at, reason);
 }
 
 /// Returns the names of the files that a shell script sources.
@@ -89,13 +90,13 @@ fn unset<'a>(mut vars: impl Iterator<Item = &'a VariableUse>, set: &BTreeSet<Str
 
 /// Returns every use of a variable.
 fn uses(script: &ParsedShellScript) -> Vec<&VariableUse> {
-    let mut found: Vec<&VariableUse> = script.vars.iter().collect();
+    let mut variables: Vec<&VariableUse> = script.variables.iter().collect();
     for command in script.commands() {
         let values = command.sets.iter().map(|(_, value)| value);
         let words = command.words.iter().chain(&command.writes).chain(&command.reads);
-        found.extend(words.chain(values).flat_map(|word| &word.vars));
+        variables.extend(words.chain(values).flat_map(|word| &word.variables));
     }
-    found
+    variables
 }
 
 /// True if the script exits when it uses an unset variable.

@@ -7,33 +7,33 @@ static HERE: WordList = WordList::of(include_str!("../tables/words/local_sockets
 
 /// Checks the use of the module `socket` in a program of Python: a socket of the machine itself
 /// (`AF_UNIX`) is a file, not a network.
-pub(super) fn sockets(look: &mut FileInspection<'_>, code: &ParsedProgram) {
-    for (at, name, end) in &code.names {
+pub(super) fn sockets(inspection: &mut FileInspection<'_>, program: &ParsedProgram) {
+    for (at, name, end) in &program.names {
         let Some(member) = name.strip_prefix("socket.") else {
             continue;
         };
         let member = member.split('.').next().unwrap_or_default();
         let is_constant = !member.bytes().any(|byte| byte.is_ascii_lowercase());
-        let is_called = code.tokens.get(*end).is_some_and(|next| next.is('('));
+        let is_called = program.tokens.get(*end).is_some_and(|next| next.is('('));
         let reaches = match member {
             _ if is_constant || HERE.contains(member) => false,
             // Without a call it is a type, or a value passed on to a caller.
-            "socket" if !is_called => is_used_as_value(code, *end),
-            "socket" => code.calls.iter().any(|call| call.at == *at && !is_local(call)),
+            "socket" if !is_called => is_used_as_value(program, *end),
+            "socket" => program.calls.iter().any(|call| call.at == *at && !is_local(call)),
             _ => true,
         };
         if reaches {
-            look.net("socket", *at);
+            inspection.net("socket", *at);
         }
     }
-    let all = code.tokens.array_windows().find(|[from, module, import, name]| {
+    let all = program.tokens.array_windows().find(|[from, module, import, name]| {
         from.name() == Some("from")
             && module.name() == Some("socket")
             && import.name() == Some("import")
             && name.is('*')
     });
     if let Some([from, ..]) = all {
-        look.net("socket", from.at);
+        inspection.net("socket", from.at);
     }
 }
 
@@ -42,9 +42,9 @@ fn is_local(call: &ParsedCall) -> bool {
 }
 
 /// True if a name that is not called is used as a value: `open = socket.socket`.
-fn is_used_as_value(code: &ParsedProgram, end: usize) -> bool {
+fn is_used_as_value(program: &ParsedProgram, end: usize) -> bool {
     // `socket`, `.`, `socket`, or the one name that was imported.
-    let before = (1..=4).filter_map(|back| code.tokens.get(end.checked_sub(back)?));
+    let before = (1..=4).filter_map(|back| program.tokens.get(end.checked_sub(back)?));
     let sign = before.into_iter().find(|token| token.name().is_none() && !token.is('.'));
     sign.is_some_and(|sign| sign.is('='))
 }

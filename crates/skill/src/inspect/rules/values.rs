@@ -95,13 +95,13 @@ impl<'a> ScriptValues<'a> {
         meant
     }
 
-    fn expand(&self, command: ShellCommand, depth: usize, meant: &mut ExpandedCommands) {
+    fn expand(&self, command: ShellCommand, depth: usize, expanded: &mut ExpandedCommands) {
         let Some(first) = command.words.first() else {
-            meant.commands.push(command);
+            expanded.commands.push(command);
             return;
         };
-        if depth > DEEPEST || meant.commands.len() >= MOST {
-            meant.unknown.get_or_insert((first.at, false));
+        if depth > DEEPEST || expanded.commands.len() >= MOST {
+            expanded.unknown.get_or_insert((first.at, false));
             return;
         }
         if !first.inner.is_empty()
@@ -109,21 +109,21 @@ impl<'a> ScriptValues<'a> {
         {
             let mut command = command;
             command.words.splice(..1, words);
-            return self.expand(command, depth + 1, meant);
+            return self.expand(command, depth + 1, expanded);
         }
         let Some(var) = first.variable() else {
             let name = first.text.rsplit('/').next().unwrap_or_default();
             if !first.is_fixed() && name.contains(UNKNOWN) {
-                let is_argument = first.vars.iter().any(VariableUse::is_argument);
-                meant.unknown.get_or_insert((first.at, is_argument));
+                let is_argument = first.variables.iter().any(VariableUse::is_argument);
+                expanded.unknown.get_or_insert((first.at, is_argument));
             }
-            self.expand_wrapped(&command, depth, meant);
-            meant.commands.push(command);
+            self.expand_wrapped(&command, depth, expanded);
+            expanded.commands.push(command);
             return;
         };
         let Some(values) = self.values(var, command.function.as_deref()) else {
-            meant.unknown.get_or_insert((first.at, var.is_argument()));
-            meant.commands.push(command);
+            expanded.unknown.get_or_insert((first.at, var.is_argument()));
+            expanded.commands.push(command);
             return;
         };
         for (mut words, function) in values {
@@ -132,12 +132,12 @@ impl<'a> ScriptValues<'a> {
             }
             words.extend(command.words.iter().skip(1).cloned());
             let command = ShellCommand { words, function, ..command.clone() };
-            self.expand(command, depth + 1, meant);
+            self.expand(command, depth + 1, expanded);
         }
     }
 
     /// Expands the program executed by a program before it: `exec "$@"`.
-    fn expand_wrapped(&self, command: &ShellCommand, depth: usize, meant: &mut ExpandedCommands) {
+    fn expand_wrapped(&self, command: &ShellCommand, depth: usize, expanded: &mut ExpandedCommands) {
         let mut words = command.words.iter();
         let first = words.next().map_or("", |first| first.text.as_str());
         let skipped = words.take_while(|word| word.text.starts_with('-')).count();
@@ -148,7 +148,7 @@ impl<'a> ScriptValues<'a> {
         let words = command.words.get(1 + skipped..).unwrap_or_default();
         if words.first().is_some_and(|word| !word.is_fixed()) {
             let inner = ShellCommand { words: words.to_vec(), ..command.clone() };
-            self.expand(inner, depth + 1, meant);
+            self.expand(inner, depth + 1, expanded);
         }
     }
 

@@ -16,7 +16,7 @@ impl ShellLexer<'_> {
             self.gap();
             let word = self.word();
             command.input = Some((word.at, word.text.clone()));
-            self.out.vars.extend(word.vars);
+            self.script.variables.extend(word.variables);
         } else if self.takes("<<-") {
             self.document(command, true);
         } else if self.takes("<<") {
@@ -107,9 +107,9 @@ impl ShellLexer<'_> {
                 c => reader.at += c.len_utf8(),
             }
         }
-        self.out.vars.append(&mut word.vars);
-        self.out.vars.append(&mut reader.out.vars);
-        self.out.pipelines.append(&mut reader.out.pipelines);
-        self.out.too_deep |= reader.out.too_deep;
+        self.script.variables.append(&mut word.variables);
+        self.script.variables.append(&mut reader.script.variables);
+        self.script.pipelines.append(&mut reader.script.pipelines);
+        self.script.too_deep |= reader.script.too_deep;
     }
 }

@@ -21,7 +21,7 @@ impl ShellLexer<'_> {
         if self.is_arithmetic() && self.takes("((") {
             self.arithmetic(word);
         } else if self.takes("(") {
-            let from = self.out.pipelines.len();
+            let from = self.script.pipelines.len();
             self.read_parenthesized(Rc::from([]));
             self.value_of(word, from);
         } else if self.takes("{") {
@@ -38,7 +38,7 @@ impl ShellLexer<'_> {
                 word.text.push('$');
                 return;
             }
-            word.vars.push(VariableUse { at, name, is_quoted, ..VariableUse::default() });
+            word.variables.push(VariableUse { at, name, is_quoted, ..VariableUse::default() });
         }
         word.text.push(UNKNOWN);
     }
@@ -46,7 +46,7 @@ impl ShellLexer<'_> {
     /// Marks a word as containing the output of the commands from here on.
     fn value_of(&self, word: &mut CommandWord, from: usize) {
         word.has_command = true;
-        if let Some([pipeline]) = self.out.pipelines.get(from..)
+        if let Some([pipeline]) = self.script.pipelines.get(from..)
             && let [command] = pipeline.commands.as_slice()
         {
             word.inner.clone_from(&command.words);
@@ -101,13 +101,13 @@ impl ShellLexer<'_> {
         if !var.name.is_empty() {
             let value = said.get(1..).filter(|_| falls_back && inner.is_fixed());
             let skips: Option<usize> = said.parse().ok();
-            word.vars.push(VariableUse {
+            word.variables.push(VariableUse {
                 default: value.map(|value| value.trim_matches(['"', '\'']).to_owned()),
                 skips: skips.unwrap_or(0).saturating_sub(1),
                 ..var
             });
         }
-        word.vars.append(&mut inner.vars);
+        word.variables.append(&mut inner.variables);
         word.has_command |= inner.has_command;
     }
 
@@ -158,11 +158,11 @@ impl ShellLexer<'_> {
             self.at += c.len_utf8();
         }
         // The result is a number, whatever the operands.
-        for var in &mut inner.vars {
+        for var in &mut inner.variables {
             var.is_quoted = true;
         }
         word.has_command |= inner.has_command;
-        self.out.vars.append(&mut inner.vars);
+        self.script.variables.append(&mut inner.variables);
     }
 
     /// Reads a variable in arithmetic, where it needs no `$`: set or read.
@@ -185,7 +185,7 @@ impl ShellLexer<'_> {
             || after.starts_with("--")
             || before.ends_with("++")
             || before.ends_with("--");
-        self.out.vars.push(VariableUse {
+        self.script.variables.push(VariableUse {
             at: self.base + from,
             name,
             is_quoted: true,
@@ -231,7 +231,7 @@ impl ShellLexer<'_> {
                 c => inner.push(c),
             }
         }
-        let begin = self.out.pipelines.len();
+        let begin = self.script.pipelines.len();
         self.read_nested_text(&inner, self.base + from);
         self.value_of(word, begin);
         word.text.push(UNKNOWN);
@@ -244,9 +244,9 @@ impl ShellLexer<'_> {
         while reader.peek().is_some() {
             reader.read_parenthesized(Rc::from([]));
         }
-        self.out.pipelines.append(&mut reader.out.pipelines);
-        self.out.vars.append(&mut reader.out.vars);
-        self.out.too_deep |= reader.out.too_deep;
+        self.script.pipelines.append(&mut reader.script.pipelines);
+        self.script.variables.append(&mut reader.script.variables);
+        self.script.too_deep |= reader.script.too_deep;
     }
 }
 

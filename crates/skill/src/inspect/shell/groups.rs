@@ -13,7 +13,7 @@ const MOST_JOINED: usize = 200;
 /// The state of the pipeline being read.
 pub(super) struct OpenPipeline {
     /// The commands before the current one.
-    pub(super) pipeline: Vec<ShellCommand>,
+    pub(super) commands: Vec<ShellCommand>,
     pub(super) command: ShellCommand,
     /// The function whose body comes next.
     pub(super) named: Option<Rc<str>>,
@@ -37,22 +37,22 @@ struct CompoundCommand {
 impl OpenPipeline {
     pub(super) fn new(before: Rc<[ShellCommand]>) -> Self {
         let outermost = CompoundCommand { end: "", before, from: 0, outer: None, is_at_pattern: false };
-        Self { pipeline: Vec::new(), command: ShellCommand::default(), named: None, groups: vec![outermost] }
+        Self { commands: Vec::new(), command: ShellCommand::default(), named: None, groups: vec![outermost] }
     }
 
     pub(super) fn pipe(&mut self) {
         let command = std::mem::take(&mut self.command);
         if command != ShellCommand::default() {
-            self.pipeline.push(command);
+            self.commands.push(command);
         }
     }
 
-    pub(super) fn end(&mut self, out: &mut Vec<ShellPipeline>) {
+    pub(super) fn end(&mut self, pipelines: &mut Vec<ShellPipeline>) {
         self.pipe();
-        let commands = std::mem::take(&mut self.pipeline);
+        let commands = std::mem::take(&mut self.commands);
         if !commands.is_empty() {
             let before = self.before();
-            out.push(ShellPipeline { before, commands });
+            pipelines.push(ShellPipeline { before, commands });
         }
     }
 
@@ -62,23 +62,23 @@ impl OpenPipeline {
     }
 
     /// Returns the commands piped into a group that begins here.
-    pub(super) fn piped(&mut self, out: &mut Vec<ShellPipeline>) -> Rc<[ShellCommand]> {
-        let own = std::mem::take(&mut self.pipeline);
+    pub(super) fn piped(&mut self, pipelines: &mut Vec<ShellPipeline>) -> Rc<[ShellCommand]> {
+        let own = std::mem::take(&mut self.commands);
         let outer = self.before();
         let all = outer.iter().chain(&own).take(MOST_JOINED);
         let all = all.cloned().collect();
         if !own.is_empty() {
-            out.push(ShellPipeline { before: outer, commands: own });
+            pipelines.push(ShellPipeline { before: outer, commands: own });
         }
         all
     }
 
     /// Pipes the output of pipelines on, in place of the last command read.
-    pub(super) fn joined(&mut self, inner: &[ShellPipeline]) {
+    pub(super) fn joined(&mut self, pipelines: &[ShellPipeline]) {
         let mut seen = BTreeSet::new();
-        let inner = inner.iter().flat_map(|one| &one.commands);
+        let inner = pipelines.iter().flat_map(|one| &one.commands);
         let inner = inner.filter(|command| seen.insert(command.at));
-        self.pipeline = inner.take(MOST_JOINED).cloned().collect();
+        self.commands = inner.take(MOST_JOINED).cloned().collect();
     }
 
     /// True if a pattern of `case` comes next.
@@ -94,11 +94,15 @@ impl OpenPipeline {
     }
 
     /// Ends the innermost group; returns true if there was one.
-    pub(super) fn close(&mut self, out: &mut Vec<ShellPipeline>, function: &mut Option<Rc<str>>) -> bool {
+    pub(super) fn close(
+        &mut self,
+        pipelines: &mut Vec<ShellPipeline>,
+        function: &mut Option<Rc<str>>,
+    ) -> bool {
         if self.groups.len() < 2 {
             return false;
         }
-        self.end(out);
+        self.end(pipelines);
         if let Some(group) = self.groups.pop() {
             *function = group.outer;
         }
@@ -114,67 +118,67 @@ impl OpenPipeline {
 
 impl ShellLexer<'_> {
     /// Reads a word of shell syntax that is not part of a command.
-    pub(super) fn keyword(&mut self, all: &mut OpenPipeline, word: &str) -> bool {
+    pub(super) fn keyword(&mut self, pipeline: &mut OpenPipeline, word: &str) -> bool {
         match word {
-            "{" => self.group(all, "}"),
-            "if" => self.group(all, "fi"),
-            "while" | "until" => self.group(all, "done"),
+            "{" => self.group(pipeline, "}"),
+            "if" => self.group(pipeline, "fi"),
+            "while" | "until" => self.group(pipeline, "done"),
             "for" | "select" => {
-                self.group(all, "done");
+                self.group(pipeline, "done");
                 // Its name and its values are read as a command.
                 return false;
             }
             "case" => {
-                self.group(all, "esac");
+                self.group(pipeline, "esac");
                 self.subject();
-                all.next_pattern();
+                pipeline.next_pattern();
             }
             "function" => {
                 self.blanks();
-                all.named = Some(Rc::from(self.word().text.as_str()));
+                pipeline.named = Some(Rc::from(self.word().text.as_str()));
                 self.blanks();
                 if self.takes("(") {
                     self.blanks();
                     let _ = self.takes(")");
                 }
             }
-            _ if all.is_end(word) => self.group_end(all),
+            _ if pipeline.is_end(word) => self.group_end(pipeline),
             "}" | "fi" | "done" | "esac" => {}
             _ => return KEYWORDS.contains(&word),
         }
         true
     }
 
-    fn group(&mut self, all: &mut OpenPipeline, end: &'static str) {
-        if all.groups.len() + self.depth >= 2 * DEEPEST {
+    fn group(&mut self, pipeline: &mut OpenPipeline, end: &'static str) {
+        if pipeline.groups.len() + self.depth >= 2 * DEEPEST {
             self.stop_reading();
             return;
         }
         let outer = self.function.clone();
-        if let Some(named) = all.named.take() {
+        if let Some(named) = pipeline.named.take() {
             self.function = Some(named);
         }
-        let before = all.piped(&mut self.out.pipelines);
-        all.groups.push(CompoundCommand {
+        let before = pipeline.piped(&mut self.script.pipelines);
+        pipeline.groups.push(CompoundCommand {
             end,
             before,
-            from: self.out.pipelines.len(),
+            from: self.script.pipelines.len(),
             outer,
             is_at_pattern: false,
         });
     }
 
-    fn group_end(&mut self, all: &mut OpenPipeline) {
-        let from = all.groups.last().map_or(0, |group| group.from);
-        all.close(&mut self.out.pipelines, &mut self.function);
-        self.pass_output(all, from);
+    fn group_end(&mut self, pipeline: &mut OpenPipeline) {
+        let from = pipeline.groups.last().map_or(0, |group| group.from);
+        pipeline.close(&mut self.script.pipelines, &mut self.function);
+        self.pass_output(pipeline, from);
     }
 
     /// Reads the subject of `case`, up to its `in`.
     fn subject(&mut self) {
         self.blanks();
         let word = self.word();
-        self.out.vars.extend(word.vars);
+        self.script.variables.extend(word.variables);
         self.gaps();
         let from = self.at;
         if self.word().text != "in" {
@@ -183,7 +187,7 @@ impl ShellLexer<'_> {
     }
 
     /// Reads a pattern of `case`, up to its `)`, or the end of `case`.
-    pub(super) fn pattern(&mut self, all: &mut OpenPipeline) {
+    pub(super) fn pattern(&mut self, pipeline: &mut OpenPipeline) {
         self.gaps();
         let _ = self.takes("(");
         loop {
@@ -199,16 +203,16 @@ impl ShellLexer<'_> {
                 Some(_) => {
                     let word = self.word();
                     if word.text == "esac" && !word.is_quoted {
-                        return self.group_end(all);
+                        return self.group_end(pipeline);
                     }
-                    self.out.vars.extend(word.vars);
+                    self.script.variables.extend(word.variables);
                     if self.at == from {
                         self.next();
                     }
                 }
             }
         }
-        if let Some(group) = all.groups.last_mut() {
+        if let Some(group) = pipeline.groups.last_mut() {
             group.is_at_pattern = false;
         }
     }

@@ -12,7 +12,7 @@ pub(in crate::inspect) fn read(text: &str, base: usize) -> ParsedShellScript {
     while reader.peek().is_some() {
         reader.commands(Rc::from([]), false);
     }
-    reader.out
+    reader.script
 }
 
 /// A reader of a script.
@@ -21,7 +21,7 @@ pub(super) struct ShellLexer<'a> {
     pub(super) at: usize,
     pub(super) base: usize,
     pub(super) depth: usize,
-    pub(super) out: ParsedShellScript,
+    pub(super) script: ParsedShellScript,
     /// The end of the here-documents of this line.
     pub(super) documents_end: Option<usize>,
     /// The function whose body is read.
@@ -35,7 +35,7 @@ impl<'a> ShellLexer<'a> {
             at: 0,
             base,
             depth,
-            out: ParsedShellScript::default(),
+            script: ParsedShellScript::default(),
             documents_end: None,
             function: None,
         }
@@ -77,20 +77,20 @@ impl<'a> ShellLexer<'a> {
             match c {
                 '\n' => {
                     self.line();
-                    all.end(&mut self.out.pipelines);
+                    all.end(&mut self.script.pipelines);
                 }
                 ';' => {
                     self.at += 1;
-                    all.end(&mut self.out.pipelines);
+                    all.end(&mut self.script.pipelines);
                     if self.takes(";&") || self.takes(";") || self.takes("&") {
                         all.next_pattern();
                     }
                 }
                 '&' if !self.rest().starts_with("&>") => {
                     self.at += if self.rest().starts_with("&&") { 2 } else { 1 };
-                    all.end(&mut self.out.pipelines);
+                    all.end(&mut self.script.pipelines);
                 }
-                '|' if self.takes("||") => all.end(&mut self.out.pipelines),
+                '|' if self.takes("||") => all.end(&mut self.script.pipelines),
                 '|' => {
                     let _ = self.takes("|&") || self.takes("|");
                     all.pipe();
@@ -109,39 +109,39 @@ impl<'a> ShellLexer<'a> {
                 _ => self.next_word(&mut all),
             }
         }
-        all.end(&mut self.out.pipelines);
-        while all.close(&mut self.out.pipelines, &mut self.function) {}
+        all.end(&mut self.script.pipelines);
+        while all.close(&mut self.script.pipelines, &mut self.function) {}
     }
 
     /// Reads a subshell, arithmetic, or the parentheses after the name of a function.
-    fn parenthesis(&mut self, all: &mut OpenPipeline) {
-        let is_first = all.command.words.is_empty() && all.command.sets.is_empty();
+    fn parenthesis(&mut self, pipeline: &mut OpenPipeline) {
+        let is_first = pipeline.command.words.is_empty() && pipeline.command.sets.is_empty();
         if self.is_arithmetic() && self.takes("((") {
             self.arithmetic(&mut CommandWord::default());
         } else if is_first {
             self.at += 1;
             let outer = self.function.clone();
-            self.function = all.named.take().or(outer.clone());
-            let before = all.piped(&mut self.out.pipelines);
-            let from = self.out.pipelines.len();
+            self.function = pipeline.named.take().or(outer.clone());
+            let before = pipeline.piped(&mut self.script.pipelines);
+            let from = self.script.pipelines.len();
             self.read_parenthesized(before);
             self.function = outer;
-            self.pass_output(all, from);
+            self.pass_output(pipeline, from);
         } else {
             self.at += 1;
             self.blanks();
             let _ = self.takes(")");
-            let name = all.command.words.first().map(|word| word.text.as_str());
-            all.named = name.map(Rc::from);
-            all.command = ShellCommand::default();
+            let name = pipeline.command.words.first().map(|word| word.text.as_str());
+            pipeline.named = name.map(Rc::from);
+            pipeline.command = ShellCommand::default();
         }
     }
 
     /// Passes on the output of a group's commands, if a pipe follows.
-    pub(super) fn pass_output(&mut self, all: &mut OpenPipeline, from: usize) {
+    pub(super) fn pass_output(&mut self, pipeline: &mut OpenPipeline, from: usize) {
         self.blanks();
         if self.rest().starts_with('|') && !self.rest().starts_with("||") {
-            all.joined(self.out.pipelines.get(from..).unwrap_or_default());
+            pipeline.joined(self.script.pipelines.get(from..).unwrap_or_default());
         }
     }
 
@@ -180,7 +180,7 @@ impl<'a> ShellLexer<'a> {
 
     /// Stops reading: the nesting is too deep.
     pub(super) fn stop_reading(&mut self) {
-        self.out.too_deep = true;
+        self.script.too_deep = true;
         self.at = self.text.len();
     }
 
@@ -206,8 +206,8 @@ impl<'a> ShellLexer<'a> {
         self.at += rest.find('\n').unwrap_or(rest.len());
     }
 
-    fn next_word(&mut self, all: &mut OpenPipeline) {
-        let command = &mut all.command;
+    fn next_word(&mut self, pipeline: &mut OpenPipeline) {
+        let command = &mut pipeline.command;
         let is_first = command.words.is_empty();
         if (is_first || declares(command))
             && let Some(name) = self.assigned_name()
@@ -229,10 +229,10 @@ impl<'a> ShellLexer<'a> {
             self.next();
             return;
         }
-        if is_bare && !word.is_quoted && self.keyword(all, &word.text) {
+        if is_bare && !word.is_quoted && self.keyword(pipeline, &word.text) {
             return;
         }
-        let command = &mut all.command;
+        let command = &mut pipeline.command;
         let is_test = is_first && word.text == "[[" && !word.is_quoted;
         if is_first {
             command.at = word.at;

@@ -119,7 +119,7 @@ impl ShellLexer<'_> {
                         self.next();
                         continue;
                     }
-                    word.vars.extend(item.vars.iter().cloned());
+                    word.variables.extend(item.variables.iter().cloned());
                     word.has_command |= item.has_command;
                     if let Some(value) = item.text.split_once("]=").filter(|_| item.text.starts_with('[')) {
                         item.text = value.1.into();

@@ -7,7 +7,7 @@ pub(in crate::inspect) struct CommandWord {
     pub(in crate::inspect) at: usize,
     /// Its text; parts known only at run time are U+0000.
     pub(in crate::inspect) text: String,
-    pub(in crate::inspect) vars: Vec<VariableUse>,
+    pub(in crate::inspect) variables: Vec<VariableUse>,
     /// True if it contains a command substitution.
     pub(in crate::inspect) has_command: bool,
     /// The words of the substituted command, if it is a single one.
@@ -22,13 +22,13 @@ pub(in crate::inspect) struct CommandWord {
 impl CommandWord {
     /// True if all of it is known.
     pub(in crate::inspect) fn is_fixed(&self) -> bool {
-        self.vars.is_empty() && !self.has_command
+        self.variables.is_empty() && !self.has_command
     }
 
     /// Returns its variable, if it consists of exactly one.
     pub(in crate::inspect) fn variable(&self) -> Option<&VariableUse> {
         let is_alone = !self.has_command && self.text.chars().eq([UNKNOWN]);
-        self.vars.first().filter(|_| is_alone)
+        self.variables.first().filter(|_| is_alone)
     }
 }
 
@@ -95,7 +95,7 @@ pub(in crate::inspect) struct ParsedShellScript {
     /// Its commands, including nested ones.
     pub(in crate::inspect) pipelines: Vec<ShellPipeline>,
     /// Variables used outside of commands: in here-documents, in arithmetic.
-    pub(in crate::inspect) vars: Vec<VariableUse>,
+    pub(in crate::inspect) variables: Vec<VariableUse>,
     /// True if its nesting exceeds the limit.
     pub(in crate::inspect) too_deep: bool,
 }

@@ -13,7 +13,7 @@ const FINAL: [&str; 4] = ["succeeded", "failed", "skipped", "cancelled"];
 /// Checks that a `when` can be true, and that no step waits for one whose `when` cannot.
 pub(crate) fn check(context: &RuleContext<'_>, diagnostics: &mut FileDiagnostics) {
     let enums = enums(context);
-    let domain = |name: &ExprReference| match name {
+    let domain = |reference: &ExprReference| match reference {
         ExprReference::Param(name) => enums.get(name.as_str()).cloned(),
         ExprReference::StepStatus(_) => Some(FINAL.map(Value::from).to_vec()),
         _ => None,

@@ -34,19 +34,19 @@ pub(crate) fn check(context: &RuleContext<'_>, diagnostics: &mut FileDiagnostics
 }
 
 /// Returns the schema of the items of a list that a parameter or an output has, if it has one for all.
-fn item_schema<'a>(context: &RuleContext<'a>, list: &SpannedReference) -> Option<&'a Value> {
+fn item_schema<'a>(context: &RuleContext<'a>, reference: &SpannedReference) -> Option<&'a Value> {
     let of_list = |schema: &'a Value, path: &[LookupKey]| any_item_of(part_of(schema, path)?);
-    match &list.name {
+    match &reference.name {
         ExprReference::Param(name) => {
             let mut params = context.plan.params.iter();
             let (_, param) = params.find(|(own, _)| own.value.as_str() == name)?;
-            of_list(param.schema.text(), &list.path)
+            of_list(param.schema.text(), &reference.path)
         }
         ExprReference::Output { step, output } => {
             let step = context.step(context.find(step)?);
             let schema = output_schema(context, step, output)?;
             let is_repeated = step.for_each.is_some() || step.matrix.is_some();
-            match &*list.path {
+            match &*reference.path {
                 path if !is_repeated => of_list(schema, path),
                 // Each item of the other step has such an output.
                 [] => Some(schema),

@@ -37,29 +37,29 @@ fn check_script(
 }
 
 /// Names the variable in which the work of a step finds a value.
-fn step_help(name: &ExprReference) -> String {
-    let variable = match name {
+fn step_help(reference: &ExprReference) -> String {
+    let variable = match reference {
         ExprReference::Param(name) => format!("WF_PARAM_{}", name.to_uppercase()),
         ExprReference::Item => "WF_ITEM".into(),
         ExprReference::ItemKey => "WF_ITEM_KEY".into(),
         ExprReference::ItemIndex => "WF_ITEM_INDEX".into(),
         ExprReference::Matrix(axis) => format!("WF_MATRIX_{}", axis.to_uppercase()),
         ExprReference::RunId => "WF_RUN".into(),
-        _ => return env_help("step", name),
+        _ => return env_help("step", reference),
     };
     format!("read the variable \"${variable}\"")
 }
 
 /// Names the variable in which a check finds a value: a parameter's, or one of its own.
-fn check_help(name: &ExprReference) -> String {
-    match name {
-        ExprReference::Param(_) => step_help(name),
-        _ => env_help("check", name),
+fn check_help(reference: &ExprReference) -> String {
+    match reference {
+        ExprReference::Param(_) => step_help(reference),
+        _ => env_help("check", reference),
     }
 }
 
-fn env_help(owner: &str, name: &ExprReference) -> String {
-    format!("add `env: {{VALUE: \"{{{{ {name} }}}}\"}}` to the {owner} and read \"$VALUE\"")
+fn env_help(owner: &str, reference: &ExprReference) -> String {
+    format!("add `env: {{VALUE: \"{{{{ {reference} }}}}\"}}` to the {owner} and read \"$VALUE\"")
 }
 
 /// Explains how a script reads a value that another tool would have inserted into it.

@@ -112,7 +112,7 @@ fn check_skills(context: &RuleContext<'_>, agent: &Spanned<AgentSpec>, diagnosti
     // One that is not found has a mistake already.
     let Some(known) = known else { return };
     let tool = agent.value.tools.iter().find(|tool| tool.value == AgentTool::Skill);
-    if let Some(tool) = tool.filter(|_| known.iter().all(|(_, skill)| skill.own.scripts.is_empty())) {
+    if let Some(tool) = tool.filter(|_| known.iter().all(|(_, skill)| skill.extension.scripts.is_empty())) {
         let message = match named {
             [] => "the tool `skill` runs scripts of skills, and the agent has none",
             _ => "the tool `skill` runs scripts, and the skills of the agent declare none",

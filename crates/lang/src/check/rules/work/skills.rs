@@ -34,7 +34,7 @@ fn script(
     diagnostics: &mut FileDiagnostics,
 ) {
     let said = used.value.script.as_ref();
-    let found = skill.own.script(said.map(|said| said.value.as_str()));
+    let found = skill.extension.script(said.map(|said| said.value.as_str()));
     if let Some(script) = skill.script(&used.value).filter(|script| skill.lacks(script)) {
         let at = said.map_or(used.value.name.span, |said| said.span);
         let message = format!("the skill `{}` has no file {script}", skill.name);
@@ -60,7 +60,7 @@ fn script(
 
 /// Returns the valid scripts for a missing one.
 fn valid_scripts(skill: &LoadedSkill) -> String {
-    let names: Vec<&str> = skill.own.names().collect();
+    let names: Vec<&str> = skill.extension.names().collect();
     if names.is_empty() { "PATH".to_owned() } else { names.join("` or `") }
 }
 
@@ -73,7 +73,7 @@ fn undeclared(said: &Spanned<String>, skill: &LoadedSkill, diagnostics: &mut Fil
     }
     let message = format!("the skill `{}` has no script `{}`", skill.name, said.value);
     let mistake = Diagnostic::new(Code::UnknownScript, said.span, message);
-    diagnostics.note(match nearest(&said.value, skill.own.names()) {
+    diagnostics.note(match nearest(&said.value, skill.extension.names()) {
         Some(near) => mistake.with_suggestion(Some(near)),
         None => mistake.with_help(format!("write `{}`", valid_scripts(skill))),
     });
@@ -151,7 +151,12 @@ fn constant(value: &Template, arg: &ScriptArg) -> Option<String> {
 }
 
 /// Notes permissions of a step beyond those that the skill asks for.
-fn check_excess_permissions(step: &AllowSpec, most: &AllowSpec, at: Span, diagnostics: &mut FileDiagnostics) {
+fn check_excess_permissions(
+    step_allow: &AllowSpec,
+    script_allow: &AllowSpec,
+    at: Span,
+    diagnostics: &mut FileDiagnostics,
+) {
     let mut note = |permission: String, at: Span| {
         let message = format!("{permission} exceeds the permissions of the skill");
         let mistake = Diagnostic::new(Code::SkillWider, at, message);
@@ -160,26 +165,26 @@ fn check_excess_permissions(step: &AllowSpec, most: &AllowSpec, at: Span, diagno
                                  them",
         ));
     };
-    if step.net && !most.net {
+    if step_allow.net && !script_allow.net {
         note("network access".into(), at);
     }
-    for path in &step.read {
-        if !most.read.iter().any(|most| is_below(&path.value.0, &most.value.0)) {
+    for path in &step_allow.read {
+        if !script_allow.read.iter().any(|most| is_below(&path.value.0, &most.value.0)) {
             note(format!("reading `{}`", path.value.0), path.span);
         }
     }
-    for path in &step.write {
-        if !most.write.iter().any(|most| is_below(&path.value.0, &most.value.0)) {
+    for path in &step_allow.write {
+        if !script_allow.write.iter().any(|most| is_below(&path.value.0, &most.value.0)) {
             note(format!("writing to `{}`", path.value.0), path.span);
         }
     }
-    for name in &step.env {
-        if !most.env.iter().any(|most| most.value == name.value) {
+    for name in &step_allow.env {
+        if !script_allow.env.iter().any(|most| most.value == name.value) {
             note(format!("the variable `{}`", name.value), name.span);
         }
     }
-    let Some(most) = &most.exec else { return };
-    match &step.exec {
+    let Some(most) = &script_allow.exec else { return };
+    match &step_allow.exec {
         None => note("running any program".into(), at),
         Some(exec) => {
             for program in exec {

@@ -55,8 +55,8 @@ fn check_argument(
 
 /// Returns the mistake in a value that is known already. Text is parsed as the type asked for, as
 /// in a run.
-fn misfit(value: &ArgumentTemplate, schema: &ValueSchema) -> Option<String> {
-    match value.0.constant()? {
+fn misfit(argument: &ArgumentTemplate, schema: &ValueSchema) -> Option<String> {
+    match argument.0.constant()? {
         Value::String(text) => schema.first_mistake(&schema.read(&text)),
         other => schema.first_mistake(&other),
     }

@@ -21,41 +21,41 @@ pub struct CacheExplanation {
 
 /// The cached result of a step, and its fate.
 pub(super) fn cache_explanation(
-    of: &StepExplanation<'_>,
+    explanation: &StepExplanation<'_>,
     row: &StepRow,
-    story: &CacheExplanation,
+    cache: &CacheExplanation,
 ) -> Vec<String> {
-    if !story.reuses {
+    if !cache.reuses {
         return vec!["cache not used: the run was started with `--no-cache`".into()];
     }
-    if story.hit {
-        return vec![hit_explanation(of, row, story)];
+    if cache.hit {
+        return vec![hit_explanation(explanation, row, cache)];
     }
-    let refused = story.refused.clone();
-    let Some(against) = &story.compared_run else {
+    let refused = cache.refused.clone();
+    let Some(against) = &cache.compared_run else {
         let first = "cache miss: no earlier run of the plan stored its result".to_owned();
         return [first].into_iter().chain(refused).collect();
     };
     let short = against.short();
     let mut lines: Vec<String> = refused.into_iter().collect();
-    if !lines.is_empty() && story.changes.is_empty() {
+    if !lines.is_empty() && cache.changes.is_empty() {
         return lines;
     }
     lines.push(format!("cache miss; changes since run {short}:"));
-    lines.extend(story.changes.iter().map(|change| format!("  {change}")));
-    if story.changes.is_empty() {
+    lines.extend(cache.changes.iter().map(|change| format!("  {change}")));
+    if cache.changes.is_empty() {
         lines.push("  none, but that run stored no result".into());
     }
     lines
 }
 
 /// The fate of a result from the cache: its checks may have failed.
-fn hit_explanation(of: &StepExplanation<'_>, row: &StepRow, story: &CacheExplanation) -> String {
-    let from = match &story.producer {
+fn hit_explanation(explanation: &StepExplanation<'_>, row: &StepRow, cache: &CacheExplanation) -> String {
+    let from = match &cache.producer {
         Some(from) => format!("the result of run {}", from.short()),
         None => "an earlier result".to_owned(),
     };
-    let broken = failed_checks(of, row, 0);
+    let broken = failed_checks(explanation, row, 0);
     if !broken.is_empty() {
         return format!("{from} was found, but its checks fail now: {}", broken.join("; "));
     }

@@ -55,8 +55,8 @@ impl LoadedSpec {
 
     /// Returns a gate that a plan names, or contains, with the index of its file; `None` if it
     /// could not be read. `from` is the file of the plan.
-    pub fn gate<'a>(&'a self, from: usize, named: &'a GateRef) -> Option<(usize, &'a GateSpec)> {
-        match named {
+    pub fn gate<'a>(&'a self, from: usize, gate_ref: &'a GateRef) -> Option<(usize, &'a GateSpec)> {
+        match gate_ref {
             GateRef::Inline(gate) => Some((from, gate)),
             GateRef::Named(id) => {
                 let file = *self.index.get(&gate_path(&id.value))?;

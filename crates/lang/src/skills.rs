@@ -69,10 +69,10 @@ pub fn read(source: &SourceText, name: &SkillName) -> (Option<(Skill, SkillExten
         }
         Ok(skill) => {
             let warnings = skill.warnings.iter();
-            let mut all: Vec<Diagnostic> = warnings.map(|it| it.diagnostic(true)).collect();
+            let mut diagnostics: Vec<Diagnostic> = warnings.map(|it| it.diagnostic(true)).collect();
             let (own, wrong) = own(source.text(), skill.own);
-            all.extend(wrong);
-            (own.map(|own| (skill, own)), all)
+            diagnostics.extend(wrong);
+            (own.map(|own| (skill, own)), diagnostics)
         }
     }
 }

@@ -250,12 +250,12 @@ fn instant(civil: CivilDateTime, zone: &ScheduleZone, is_end: bool) -> Option<Mo
 }
 
 /// Returns the mistake of a goal whose scheduled times are all excluded.
-fn never_due(goal: &GoalSpec, timing: &GoalSchedule) -> Option<Diagnostic> {
-    if timing.find_open_slot().is_some() {
+fn never_due(goal: &GoalSpec, schedule: &GoalSchedule) -> Option<Diagnostic> {
+    if schedule.find_open_slot().is_some() {
         return None;
     }
     let at = goal.schedule.as_ref()?.span;
-    if timing.next(Moment::from_millis(i64::MIN)).is_none() {
+    if schedule.next(Moment::from_millis(i64::MIN)).is_none() {
         let message = "the goal is never due";
         let help = "check `active_from`, `active_until` and `dst`";
         return Some(Diagnostic::new(Code::NeverDue, at, message).with_help(help));
@@ -266,11 +266,11 @@ fn never_due(goal: &GoalSpec, timing: &GoalSchedule) -> Option<Diagnostic> {
 }
 
 /// Returns the warning of a goal that may start after its next scheduled time.
-fn wide_splay(goal: &GoalSpec, timing: &GoalSchedule) -> Option<Diagnostic> {
+fn wide_splay(goal: &GoalSpec, schedule: &GoalSchedule) -> Option<Diagnostic> {
     let splay = goal.splay.as_ref()?;
-    let from = timing.active_from.unwrap_or(USUAL);
+    let from = schedule.active_from.unwrap_or(USUAL);
     let from = Moment::from_millis(from.millis().saturating_sub(1));
-    let slots = || timing.slots(from, Moment::from_millis(i64::MAX)).take(SOME);
+    let slots = || schedule.slots(from, Moment::from_millis(i64::MAX)).take(SOME);
     let pairs = slots().zip(slots().skip(1));
     let shortest = pairs.map(|(one, next)| next.at.since(one.at)).min()?;
     if splay.value.0 <= shortest {

@@ -219,7 +219,7 @@ fn skip_reason(plan: &Plan, step: &Step, params: &JsonObject, skipped: &[Option<
         }
     }
     let when = when?;
-    let known = |name: &ExprReference| matches!(name, ExprReference::Param(_));
+    let known = |reference: &ExprReference| matches!(reference, ExprReference::Param(_));
     if !when.refs().iter().all(|reference| known(&reference.name)) {
         return None;
     }
@@ -238,7 +238,7 @@ impl ExprScope for ForecastValues<'_> {
         }
     }
 
-    fn test(&self, _: StatusFunction, _: Option<&str>) -> bool {
+    fn test(&self, _function: StatusFunction, _: Option<&str>) -> bool {
         false
     }
 }

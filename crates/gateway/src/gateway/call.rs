@@ -151,7 +151,7 @@ impl Gateway {
     /// is more now.
     pub async fn record_exchange(
         &self,
-        kept: Option<&Arc<Cassette>>,
+        run_cassette: Option<&Arc<Cassette>>,
         model: &ModelDefinition,
         request: &ModelRequest,
         result: &ModelCallResult,
@@ -164,7 +164,7 @@ impl Gateway {
         }
         let exchange = to_portable(&RecordedExchange::of(&model.name, request, result), &self.root);
         let own = self.cassette.as_ref().filter(|cassette| !cassette.is_replay());
-        for cassette in own.into_iter().chain(kept) {
+        for cassette in own.into_iter().chain(run_cassette) {
             loop {
                 let (cassette, exchange) = (Arc::clone(cassette), exchange.clone());
                 match unblocked(move || cassette.record(&exchange)).await {

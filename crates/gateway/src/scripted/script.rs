@@ -80,8 +80,11 @@ impl ModelScript {
         // A coding agent puts messages of its own before its instructions.
         let begin = request.messages.iter().take_while(|message| !is_reply(message)).map(message_text);
         let begin: Vec<String> = begin.collect();
-        let fits = |one: &&ScriptedConversation| {
-            one.when.as_ref().is_none_or(|when| begin.iter().any(|text| text.contains(when.as_str())))
+        let fits = |listed_conversation: &&ScriptedConversation| {
+            listed_conversation
+                .when
+                .as_ref()
+                .is_none_or(|when| begin.iter().any(|text| text.contains(when.as_str())))
         };
         let Some(conversation) = self.conversations.iter().find(fits) else {
             let path = &self.path;

@@ -35,8 +35,8 @@ impl<'a> KnownEscalations<'a> {
 }
 
 /// The names that the escalations of a map fall back on.
-pub(super) fn fallbacks(map: &OrderedEntries<Name, EscalationSpec>) -> BTreeSet<&str> {
-    let all = map.iter().filter_map(|(_, one)| one.fallback.as_ref());
+pub(super) fn fallbacks(entries: &OrderedEntries<Name, EscalationSpec>) -> BTreeSet<&str> {
+    let all = entries.iter().filter_map(|(_, one)| one.fallback.as_ref());
     all.map(|name| name.value.as_str()).collect()
 }
 
@@ -59,11 +59,11 @@ pub(super) fn block_exists(gate: &GateSpec, known: &KnownEscalations<'_>, diagno
 }
 
 pub(super) fn fallbacks_exist(
-    map: &OrderedEntries<Name, EscalationSpec>,
+    entries: &OrderedEntries<Name, EscalationSpec>,
     known: &KnownEscalations<'_>,
     diagnostics: &mut FileDiagnostics,
 ) {
-    for name in map.iter().filter_map(|(_, one)| one.fallback.as_ref()) {
+    for name in entries.iter().filter_map(|(_, one)| one.fallback.as_ref()) {
         if !known.has(name.value.as_str()) {
             let message = format!("unknown escalation `{}`", name.value);
             let mistake = Diagnostic::new(Code::UnknownEscalation, name.span, message);
@@ -76,11 +76,11 @@ pub(super) fn fallbacks_exist(
 /// Rejects `spawn_task` in a gate or a goal: approvers see the escalations of a plan (Silas 5.1.1).
 pub(super) fn start_nothing(
     owner: &str,
-    map: &OrderedEntries<Name, EscalationSpec>,
+    entries: &OrderedEntries<Name, EscalationSpec>,
     help: &str,
     diagnostics: &mut FileDiagnostics,
 ) {
-    for (name, one) in map.iter().filter(|(_, one)| one.action.value == EscalationAction::SpawnTask) {
+    for (name, one) in entries.iter().filter(|(_, one)| one.action.value == EscalationAction::SpawnTask) {
         // Without a plan it is a mistake already.
         let Some(plan) = &one.plan else { continue };
         let message = format!("the escalation `{}` of {owner} cannot start {}", name.value, plan.value);
@@ -95,7 +95,7 @@ pub(super) const OF_PLAN: &str =
 /// Rejects `spawn_task` for a gate before the run begins.
 pub(super) fn start_in_time(
     gate: &GateSpec,
-    of_plan: &OrderedEntries<Name, EscalationSpec>,
+    entries_of_plan: &OrderedEntries<Name, EscalationSpec>,
     diagnostics: &mut FileDiagnostics,
 ) {
     if !matches!(gate.on.value, GateTrigger::BeforeRun | GateTrigger::OnInput) {
@@ -104,7 +104,7 @@ pub(super) fn start_in_time(
     let mut next = gate.on_block.as_ref();
     let mut seen = BTreeSet::new();
     while let Some(name) = next.filter(|name| seen.insert(name.value.as_str())) {
-        let mut declared = gate.escalation.iter().chain(of_plan.iter());
+        let mut declared = gate.escalation.iter().chain(entries_of_plan.iter());
         let Some((_, one)) = declared.find(|(other, _)| other.value == name.value) else { return };
         if one.action.value == EscalationAction::SpawnTask {
             let message = format!(
@@ -119,13 +119,13 @@ pub(super) fn start_in_time(
 }
 
 /// Notes each circle of fallbacks once, at the first fallback that closes it.
-pub(super) fn no_circles(map: &OrderedEntries<Name, EscalationSpec>, diagnostics: &mut FileDiagnostics) {
+pub(super) fn no_circles(entries: &OrderedEntries<Name, EscalationSpec>, diagnostics: &mut FileDiagnostics) {
     let next = |name: &str| {
-        let (_, found) = map.iter().find(|(other, _)| other.value.as_str() == name)?;
+        let (_, found) = entries.iter().find(|(other, _)| other.value.as_str() == name)?;
         found.fallback.as_ref()
     };
     let mut done: BTreeSet<&str> = BTreeSet::new();
-    for (start, _) in map.iter() {
+    for (start, _) in entries.iter() {
         let mut path = vec![start.value.as_str()];
         while let Some(to) = path.last().and_then(|last| next(last)) {
             let name = to.value.as_str();
@@ -147,11 +147,11 @@ pub(super) fn no_circles(map: &OrderedEntries<Name, EscalationSpec>, diagnostics
 
 /// Notes the escalations that nothing leads to.
 pub(super) fn unused(
-    map: &OrderedEntries<Name, EscalationSpec>,
+    entries: &OrderedEntries<Name, EscalationSpec>,
     led: &BTreeSet<&str>,
     diagnostics: &mut FileDiagnostics,
 ) {
-    for (name, _) in map.iter() {
+    for (name, _) in entries.iter() {
         if !led.contains(name.value.as_str()) {
             let message = format!("the escalation `{}` is never used", name.value);
             let mistake = Diagnostic::new(Code::UnusedEscalation, name.span, message);

@@ -7,14 +7,14 @@ const MAX_COMPARISONS: usize = 300_000;
 /// The mistakes found in one file.
 #[derive(Default)]
 pub(super) struct FileDiagnostics {
-    mistakes: DiagnosticList,
+    diagnostics: DiagnosticList,
     compared: usize,
 }
 
 impl FileDiagnostics {
     /// Adds a mistake.
     pub(super) fn note(&mut self, mistake: Diagnostic) {
-        self.mistakes.push(mistake);
+        self.diagnostics.push(mistake);
     }
 
     /// Adds a mistake, with the nearest valid name as its remedy, else this help.
@@ -37,6 +37,6 @@ impl FileDiagnostics {
     }
 
     pub(super) fn into_diagnostics(self) -> Vec<Diagnostic> {
-        self.mistakes.into_diagnostics()
+        self.diagnostics.into_diagnostics()
     }
 }

@@ -113,7 +113,7 @@ macro_rules! whole {
 whole!(u16, u32, u64, i32, i64);
 
 impl DecodeSpec for Value {
-    fn decode(node: &YamlNode<'_>, _: &mut SpecDecoder<'_>) -> Option<Self> {
+    fn decode(node: &YamlNode<'_>, _decoder: &mut SpecDecoder<'_>) -> Option<Self> {
         Some(node.json())
     }
 }

@@ -19,29 +19,29 @@ pub trait DecodeSpec: Sized {
 #[derive(Debug)]
 pub struct SpecDecoder<'a> {
     text: &'a str,
-    mistakes: DiagnosticList,
+    diagnostics: DiagnosticList,
     schemas: HashMap<String, ValueSchema>,
 }
 
 impl<'a> SpecDecoder<'a> {
     /// Starts on a file; `mistakes` are those found so far.
-    pub fn new(text: &'a str, mistakes: DiagnosticList) -> Self {
-        Self { text, mistakes, schemas: HashMap::new() }
+    pub fn new(text: &'a str, diagnostics: DiagnosticList) -> Self {
+        Self { text, diagnostics, schemas: HashMap::new() }
     }
 
     /// Returns all mistakes found.
     pub fn into_mistakes(self) -> DiagnosticList {
-        self.mistakes
+        self.diagnostics
     }
 
     /// Notes a mistake.
     pub fn emit(&mut self, mistake: Diagnostic) {
-        self.mistakes.push(mistake);
+        self.diagnostics.push(mistake);
     }
 
     /// True if further mistakes would not be kept.
     pub fn is_full(&self) -> bool {
-        self.mistakes.is_full()
+        self.diagnostics.is_full()
     }
 
     /// Returns the text at a location of the file.

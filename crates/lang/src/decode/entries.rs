@@ -43,7 +43,7 @@ impl<K: Clone + PartialEq, V: Clone> OrderedEntries<K, V> {
 }
 
 impl EntryKey for String {
-    fn read(text: &str, _: Span, _: &mut SpecDecoder<'_>) -> Option<Self> {
+    fn read(text: &str, _: Span, _decoder: &mut SpecDecoder<'_>) -> Option<Self> {
         Some(text.to_owned())
     }
 }

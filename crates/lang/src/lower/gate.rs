@@ -20,13 +20,13 @@ const TIMEOUT: Duration = Duration::from_secs(30);
 pub(super) fn of_plan(
     loaded: &LoadedSpec,
     file: usize,
-    named: &[GateRef],
+    gate_refs: &[GateRef],
 ) -> Result<Vec<Arc<Gate>>, LoweringError> {
     let mut gates = Vec::new();
     for (file, written) in loaded.system_gates() {
         gates.push(gate(loaded, file, written)?);
     }
-    gates.extend(own(loaded, file, named)?);
+    gates.extend(own(loaded, file, gate_refs)?);
     Ok(gates)
 }
 
@@ -34,10 +34,10 @@ pub(super) fn of_plan(
 pub(super) fn own(
     loaded: &LoadedSpec,
     file: usize,
-    named: &[GateRef],
+    gate_refs: &[GateRef],
 ) -> Result<Vec<Arc<Gate>>, LoweringError> {
     let mut gates = Vec::new();
-    for named in named {
+    for named in gate_refs {
         let (at, written) = loaded.gate(file, named).ok_or(LoweringError::Broken)?;
         let of_system = matches!(named, GateRef::Named(_)) && loaded.system.contains(&at);
         if !of_system {
@@ -62,7 +62,7 @@ fn gate(loaded: &LoadedSpec, file: usize, written: &ast::GateSpec) -> Result<Arc
         .contains_key(&file)
         .then(|| loaded.sources.get(file).map(|source| source.path().to_owned()))
         .flatten();
-    let setting = written.setting.as_ref().ok_or(LoweringError::Broken)?;
+    let setting = written.provider_config.as_ref().ok_or(LoweringError::Broken)?;
     let extract = written.extract.as_ref();
     let extract = extract.map(|path| BoundedJsonPath::parse(&path.value.0)).transpose();
     let promoted = written.promote_to_policy.as_ref().is_some_and(|promoted| promoted.value);
@@ -86,12 +86,12 @@ fn gate(loaded: &LoadedSpec, file: usize, written: &ast::GateSpec) -> Result<Arc
 }
 
 fn provider(
-    setting: &GateProviderConfig,
+    provider_config: &GateProviderConfig,
     written: &ast::GateSpec,
     promoted: bool,
     path: Option<&str>,
 ) -> Result<GateProvider, LoweringError> {
-    Ok(match setting {
+    Ok(match provider_config {
         GateProviderConfig::Predicate(rule) => GateProvider::Predicate(predicate(rule)),
         GateProviderConfig::Guardrail(config) => GateProvider::Guardrail(Guardrail {
             detect: config.detect.iter().map(|name| name.value.clone()).collect(),
@@ -146,7 +146,7 @@ fn range(written: &ast::PredicateRangeSpec) -> PredicateRange {
 pub(super) fn escalations(
     loaded: &LoadedSpec,
     file: usize,
-    written: &OrderedEntries<Name, ast::EscalationSpec>,
+    entries: &OrderedEntries<Name, ast::EscalationSpec>,
 ) -> Vec<Escalation> {
     let one = |(name, said): &(Spanned<Name>, ast::EscalationSpec)| Escalation {
         name: name.value.to_string(),
@@ -158,7 +158,7 @@ pub(super) fn escalations(
         rephrase: said.rephrase.clone(),
         plan: (said.plan.as_ref()).and_then(|plan| loaded.resolve(file, &plan.value)),
     };
-    written.iter().map(one).collect()
+    entries.iter().map(one).collect()
 }
 
 pub(super) fn needs(written: Option<&ast::ApprovalNeedsSpec>) -> ApprovalRequirement {

@@ -50,25 +50,25 @@ fn include(
     all: &mut Vec<JsonObject>,
     plain: usize,
     matrix: &MatrixSpec,
-    added: &OrderedEntries<Name, Value>,
+    entries: &OrderedEntries<Name, Value>,
 ) {
     let is_axis = |(name, _): &&MatrixPair| matrix.axes.iter().any(|(axis, _)| axis.value == name.value);
     let mut taken = false;
     for one in all.iter_mut().take(plain) {
-        if agrees(one, added.iter().filter(is_axis)) {
+        if agrees(one, entries.iter().filter(is_axis)) {
             taken = true;
-            insert(one, added);
+            insert(one, entries);
         }
     }
     if !taken {
         let mut own = JsonObject::new();
-        insert(&mut own, added);
+        insert(&mut own, entries);
         all.push(own);
     }
 }
 
-fn insert(one: &mut JsonObject, added: &OrderedEntries<Name, Value>) {
-    for (name, value) in added.iter() {
+fn insert(one: &mut JsonObject, entries: &OrderedEntries<Name, Value>) {
+    for (name, value) in entries.iter() {
         one.insert(name.value.to_string(), value.clone());
     }
 }

@@ -74,14 +74,14 @@ pub(super) fn args(script: &SkillScript, values: Option<&SkillArgs>) -> Vec<Skil
 pub(super) fn with_interpreter(
     step: &StepSpec,
     loaded: &LoadedSpec,
-    mut allow: SandboxPermissions,
+    mut permissions: SandboxPermissions,
 ) -> SandboxPermissions {
     let call = step.skill.as_ref().and_then(|used| call(&used.value, loaded));
-    if let (Some(exec), Some(call)) = (&mut allow.exec, call) {
+    if let (Some(exec), Some(call)) = (&mut permissions.exec, call) {
         let program = call.head.first().cloned().unwrap_or_else(|| call.path());
         if !exec.contains(&program) {
             exec.push(program);
         }
     }
-    allow
+    permissions
 }

@@ -7,8 +7,8 @@ use wf_base::yaml::{
 
 /// Reads the YAML at `at` in `text`. Mistakes that leave a tree are noted and do not stop the
 /// reading; without a tree, one of them has the reason.
-pub fn read<'a>(text: &'a str, at: Span, mistakes: &mut DiagnosticList) -> Option<YamlNode<'a>> {
-    let read = yaml::read(text, at, YamlSchema::Core, &mut |odd| mistakes.push(refused(text, &odd)));
+pub fn read<'a>(text: &'a str, at: Span, diagnostics: &mut DiagnosticList) -> Option<YamlNode<'a>> {
+    let read = yaml::read(text, at, YamlSchema::Core, &mut |odd| diagnostics.push(refused(text, &odd)));
     match read {
         Ok(root) => Some(root.unwrap_or(YamlNode {
             value: YamlValue::Null,
@@ -16,7 +16,7 @@ pub fn read<'a>(text: &'a str, at: Span, mistakes: &mut DiagnosticList) -> Optio
             form: YamlNotation::Plain,
         })),
         Err(error) => {
-            mistakes.push(unreadable(error));
+            diagnostics.push(unreadable(error));
             None
         }
     }

@@ -115,11 +115,11 @@ mod tests {
     struct Nothing;
 
     impl ExprScope for Nothing {
-        fn value(&self, _: &ExprReference) -> Option<Value> {
+        fn value(&self, _reference: &ExprReference) -> Option<Value> {
             None
         }
 
-        fn test(&self, _: StatusFunction, _: Option<&str>) -> bool {
+        fn test(&self, _function: StatusFunction, _: Option<&str>) -> bool {
             false
         }
     }

@@ -156,12 +156,12 @@ impl PersonaContext {
 
 impl Persona {
     /// Returns the style for the occasion and a mood: each axis from 0 to 1 (Silas 5.14).
-    pub fn effective(&self, mood: &PersonaChanges) -> PersonaAxes {
+    pub fn effective(&self, mood_changes: &PersonaChanges) -> PersonaAxes {
         let occasion = match &self.changes {
             Some(changes) => self.baseline.changed(changes),
             None => self.baseline.plus(self.context.change()),
         };
-        let mut axes = occasion.changed(&mood.of_axes());
+        let mut axes = occasion.changed(&mood_changes.of_axes());
         for which in PersonaTrait::ALL {
             if let Some(axis) = axes.axis_mut(*which) {
                 *axis = axis.clamp(0.0, 1.0);

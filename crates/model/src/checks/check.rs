@@ -193,8 +193,8 @@ impl RecordView for CheckProbe {
 }
 
 /// A program and its arguments.
-pub(crate) fn show_argv(words: &[Template], summary: &mut SummaryBuilder) {
-    lines!(summary in Work { plain "exec" = shell_words(words.iter().map(Template::source)) });
+pub(crate) fn show_argv(templates: &[Template], summary: &mut SummaryBuilder) {
+    lines!(summary in Work { plain "exec" = shell_words(templates.iter().map(Template::source)) });
 }
 
 /// The expected result of a check. Every expectation that is given must be met; if none names the

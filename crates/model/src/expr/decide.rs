@@ -98,7 +98,7 @@ fn contradict(operands: &[ExprNode]) -> bool {
     })
 }
 
-type EqualityTest<'n> = (&'n ExprReference, &'n [super::node::LookupKey], &'n Value);
+type EqualityTest<'n> = (&'n ExprReference, &'n [super::node::PathKey], &'n Value);
 
 fn equality(node: &ExprNode) -> Option<EqualityTest<'_>> {
     let ExprNode::Compare(ComparisonOperator::Equal, sides) = node else {

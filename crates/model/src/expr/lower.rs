@@ -4,7 +4,7 @@ use minijinja::machinery::{Token, ast, parse_expr, tokenize};
 use serde_json::Value;
 
 use super::foreign::foreign_syntax_advice;
-use super::node::{ComparisonOperator, ExprNode, LookupKey};
+use super::node::{ComparisonOperator, ExprNode, PathKey};
 use super::{Expr, ExprReference, SpannedReference, StatusFunction, names};
 use wf_base::diag::{Code, Diagnostic, nearest};
 use wf_base::keyword::Keyword;
@@ -165,7 +165,7 @@ impl<'t> ExprLowering<'t> {
             match inner {
                 ast::Expr::Var(var) => break (var.id, bytes(var.span()).start),
                 ast::Expr::GetAttr(get) => {
-                    keys.push(LookupKey::Field(get.name.to_owned()));
+                    keys.push(PathKey::Field(get.name.to_owned()));
                     inner = &get.expr;
                 }
                 ast::Expr::GetItem(get) => {
@@ -196,13 +196,13 @@ impl<'t> ExprLowering<'t> {
         }
     }
 
-    fn subscript(&mut self, tree: &ast::Expr<'_>) -> Option<LookupKey> {
+    fn subscript(&mut self, tree: &ast::Expr<'_>) -> Option<PathKey> {
         if let ast::Expr::Const(constant) = tree {
             if let Some(name) = constant.value.as_str() {
-                return Some(LookupKey::Field(name.to_owned()));
+                return Some(PathKey::Field(name.to_owned()));
             }
             if let Some(at) = constant.value.as_usize() {
-                return Some(LookupKey::Index(at));
+                return Some(PathKey::Index(at));
             }
         }
         let message = "the index must be a string or a whole number";
@@ -244,7 +244,7 @@ impl<'t> ExprLowering<'t> {
         Some(ExprNode::Test(test, step))
     }
 
-    fn read(&mut self, reference: ExprReference, path: Vec<LookupKey>, at: Range<usize>) {
+    fn read(&mut self, reference: ExprReference, path: Vec<PathKey>, at: Range<usize>) {
         let span = self.place(at);
         self.references.push(SpannedReference { name: reference, path, span });
     }

@@ -27,7 +27,7 @@ mod template;
 mod tests;
 
 pub use eval::{EvalError, ExprScope, truthy};
-pub use node::LookupKey;
+pub use node::PathKey;
 pub use parse::Expr;
 pub use reference::{BlockField, ExprReference, SpannedReference, StatusFunction};
 pub use script::{ScriptReference, templates_in_script};

@@ -1,5 +1,5 @@
 use super::foreign::foreign_syntax_advice;
-use super::node::LookupKey;
+use super::node::PathKey;
 use super::{BlockField, ExprReference, StatusFunction};
 use wf_base::diag::{Code, nearest};
 use wf_base::keyword::Keyword;
@@ -18,11 +18,11 @@ pub(super) struct ReferenceError {
 /// Resolves a lookup into a name and the fields of its value that are looked up.
 pub(super) fn resolve(
     root: &str,
-    keys: Vec<LookupKey>,
-) -> Result<(ExprReference, Vec<LookupKey>), ReferenceError> {
-    let mut keys = keys.into_iter().peekable();
+    path_keys: Vec<PathKey>,
+) -> Result<(ExprReference, Vec<PathKey>), ReferenceError> {
+    let mut keys = path_keys.into_iter().peekable();
     let mut field = |form: &str| match keys.next() {
-        Some(LookupKey::Field(name)) => Ok(name),
+        Some(PathKey::Field(name)) => Ok(name),
         _ => Err(incomplete(root, form)),
     };
     let name = match root {
@@ -57,7 +57,7 @@ pub(super) fn resolve(
         "item_index" => ExprReference::ItemIndex,
         _ => return Err(unknown_root(root)),
     };
-    let path: Vec<LookupKey> = keys.collect();
+    let path: Vec<PathKey> = keys.collect();
     let has_fields = matches!(
         name,
         ExprReference::Param(_)

@@ -12,7 +12,7 @@ pub(super) enum ExprNode {
     /// A literal value.
     Const(Value),
     /// A name, and the fields of its value that are looked up.
-    Read(ExprReference, Vec<LookupKey>),
+    Read(ExprReference, Vec<PathKey>),
     Test(StatusFunction, Option<String>),
     /// A literal list.
     List(Vec<ExprNode>),
@@ -38,14 +38,14 @@ pub(super) enum ComparisonOperator {
 
 /// A lookup in a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum LookupKey {
+pub enum PathKey {
     /// A field of an object.
     Field(String),
     /// An item of a list, from zero.
     Index(usize),
 }
 
-impl LookupKey {
+impl PathKey {
     /// Returns the part of a value that it selects.
     fn of<'v>(&self, value: &'v Value) -> Option<&'v Value> {
         match self {
@@ -55,7 +55,7 @@ impl LookupKey {
     }
 }
 
-impl fmt::Display for LookupKey {
+impl fmt::Display for PathKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Field(name) => write!(f, ".{name}"),
@@ -90,9 +90,9 @@ impl ExprNode {
     }
 }
 
-fn read(reference: &ExprReference, path: &[LookupKey], scope: &dyn ExprScope) -> Result<Value, EvalError> {
-    let missing = |keys: &[LookupKey]| EvalError::NoValue {
-        name: keys.iter().fold(reference.to_string(), |at, key| format!("{at}{key}")),
+fn read(reference: &ExprReference, path: &[PathKey], scope: &dyn ExprScope) -> Result<Value, EvalError> {
+    let missing = |path_keys: &[PathKey]| EvalError::NoValue {
+        name: path_keys.iter().fold(reference.to_string(), |at, key| format!("{at}{key}")),
     };
     let whole = scope.value(reference).ok_or_else(|| missing(&[]))?;
     let mut found = &whole;

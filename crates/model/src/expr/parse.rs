@@ -99,11 +99,11 @@ impl Serialize for Expr {
 struct EmptyScope;
 
 impl ExprScope for EmptyScope {
-    fn value(&self, _: &ExprReference) -> Option<Value> {
+    fn value(&self, _reference: &ExprReference) -> Option<Value> {
         None
     }
 
-    fn test(&self, _: StatusFunction, _: Option<&str>) -> bool {
+    fn test(&self, _function: StatusFunction, _: Option<&str>) -> bool {
         false
     }
 }

@@ -1,6 +1,6 @@
 use std::fmt;
 
-use super::LookupKey;
+use super::PathKey;
 use wf_base::keywords;
 use wf_base::source::Span;
 
@@ -69,7 +69,7 @@ keywords! {
 pub struct SpannedReference {
     pub name: ExprReference,
     /// The part of its value that is read: its keys from the outside in.
-    pub path: Vec<LookupKey>,
+    pub path: Vec<PathKey>,
     /// The position.
     pub span: Span,
 }

@@ -44,12 +44,12 @@ const AROUND_WORK: [&str; 6] = ["when", "fan", "verify", "artifacts", "writes", 
 const IN_CACHE_KEY: [&str; 6] = ["env", "cwd", "allow", "limits", "outputs", "cache"];
 
 /// Compares a step with the earlier step of that name; `None` if there was none.
-pub fn compare(before: &Plan, now: &Plan, step: &Step) -> Option<StepEquality> {
-    let old = before.find(step.id.as_str()).map(|ix| before.step(ix))?;
+pub fn compare(old_plan: &Plan, new_plan: &Plan, step: &Step) -> Option<StepEquality> {
+    let old = old_plan.find(step.id.as_str()).map(|ix| old_plan.step(ix))?;
     if std::ptr::eq(old, step) {
         return Some(SAME);
     }
-    let definitions = [of_step(before, old), of_step(now, step)];
+    let definitions = [of_step(old_plan, old), of_step(new_plan, step)];
     let same_without = |part: &str| {
         let [old, new] = definitions.clone().map(|definition| without_part(definition, part));
         old == new
@@ -68,9 +68,9 @@ pub fn compare(before: &Plan, now: &Plan, step: &Step) -> Option<StepEquality> {
 }
 
 /// True if the plan as a whole has the same criteria and outputs.
-pub fn same_plan_meaning(before: &Plan, now: &Plan) -> bool {
+pub fn same_plan_meaning(old_plan: &Plan, new_plan: &Plan) -> bool {
     let whole = |plan: &Plan| json!([plan.parts().verify, plan.parts().outputs]);
-    std::ptr::eq(before, now) || whole(before) == whole(now)
+    std::ptr::eq(old_plan, new_plan) || whole(old_plan) == whole(new_plan)
 }
 
 /// Returns the definition of a step in its plan, whatever its wording.

@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::expr::{EvalError, Expr, ExprReference, ExprScope, LookupKey, StatusFunction};
+use crate::expr::{EvalError, Expr, ExprReference, ExprScope, PathKey, StatusFunction};
 use wf_base::inline_schema;
 use wf_base::name::has_paired_brackets;
 
@@ -77,7 +77,7 @@ impl ItemKeyPath {
     }
 
     /// Returns the part of an item that it selects: its keys from the outside in.
-    pub fn path(&self) -> &[LookupKey] {
+    pub fn path(&self) -> &[PathKey] {
         self.0.lookup().map_or(&[], |read| &read.path)
     }
 
@@ -145,7 +145,7 @@ impl ExprScope for ItemScope<'_> {
         (*reference == ExprReference::Item).then(|| self.0.clone())
     }
 
-    fn test(&self, _: StatusFunction, _: Option<&str>) -> bool {
+    fn test(&self, _function: StatusFunction, _: Option<&str>) -> bool {
         false
     }
 }

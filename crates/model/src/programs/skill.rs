@@ -223,7 +223,7 @@ mod tests {
             (reference.to_string() == "params.it").then(|| self.0.clone())
         }
 
-        fn test(&self, _: StatusFunction, _: Option<&str>) -> bool {
+        fn test(&self, _function: StatusFunction, _: Option<&str>) -> bool {
             false
         }
     }

@@ -96,8 +96,9 @@ impl ScheduleExclusion {
         };
         let (from, until) = (from.seconds(), until.seconds());
         let until = if until > from { until } else { until + DAY };
-        let window =
-            |day: Weekday, ago: i32| (on.is_empty() || on.contains(&day)).then_some(from - ago..until - ago);
+        let window = |weekday: Weekday, ago: i32| {
+            (on.is_empty() || on.contains(&weekday)).then_some(from - ago..until - ago)
+        };
         [window(weekday, 0), window(weekday.previous_day(), DAY)]
     }
 }

@@ -23,9 +23,9 @@ pub(crate) struct ShownPlans {
 impl ShownPlans {
     /// True if a gate is not shown yet; it will be.
     fn is_new(&mut self, gate: &Arc<Gate>) -> bool {
-        let same = |seen: &Arc<Gate>| {
-            let one_file = seen.path.is_some() && seen.path == gate.path;
-            one_file || Arc::ptr_eq(seen, gate)
+        let same = |shown_gate: &Arc<Gate>| {
+            let one_file = shown_gate.path.is_some() && shown_gate.path == gate.path;
+            one_file || Arc::ptr_eq(shown_gate, gate)
         };
         let is_new = !self.gates.iter().any(same);
         if is_new {

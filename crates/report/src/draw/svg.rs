@@ -89,14 +89,14 @@ markerHeight=\"8\" orient=\"auto\"><path d=\"M0 0L8 4L0 8z\" fill=\"#818b98\"/><
 
 /// Arranges layers below each other, each centred.
 fn place(sketch: &PlanSketch, layers: &[Vec<usize>], apart: usize) -> Vec<BoxFrame> {
-    let sizes: Vec<BoxFrame> = sketch.nodes.iter().map(measure).collect();
-    let size = |at: &usize| sizes.get(*at).copied().unwrap_or_default();
+    let measured_frames: Vec<BoxFrame> = sketch.nodes.iter().map(measure).collect();
+    let size = |at: &usize| measured_frames.get(*at).copied().unwrap_or_default();
     let wide = |layer: &Vec<usize>| {
         let boxes: usize = layer.iter().map(|at| size(at).width).sum();
         boxes + GAP * layer.len().saturating_sub(1)
     };
     let widest = layers.iter().map(wide).max().unwrap_or(0);
-    let mut frames = sizes.clone();
+    let mut frames = measured_frames.clone();
     let mut y = MARGIN + 40;
     for (at, layer) in layers.iter().enumerate() {
         if at == apart && at > 0 {

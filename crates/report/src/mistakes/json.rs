@@ -50,14 +50,14 @@ struct JsonPosition {
 }
 
 /// The diagnostics of all files as one JSON document.
-pub fn json(all: &[CheckedFile]) -> String {
-    let sum = |severity| all.iter().map(|file| file.count(severity)).sum();
+pub fn json(files: &[CheckedFile]) -> String {
+    let sum = |severity| files.iter().map(|file| file.count(severity)).sum();
     let document = DiagnosticsDocument {
         v: DIAGNOSTICS_VERSION,
-        files: all.len(),
+        files: files.len(),
         errors: sum(Severity::Error),
         warnings: sum(Severity::Warning),
-        diagnostics: all
+        diagnostics: files
             .iter()
             .flat_map(|file| file.diagnostics.iter().map(|d| json_diagnostic(&file.source, d)))
             .collect(),

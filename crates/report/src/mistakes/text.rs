@@ -37,17 +37,17 @@ pub fn text(checked: &CheckedFile, width: usize) -> String {
 }
 
 /// One line about all files: `3 files checked · 2 errors, 1 warning`.
-pub fn summary(all: &[CheckedFile]) -> String {
-    let sum = |severity| all.iter().map(|file| file.count(severity)).sum::<usize>();
+pub fn summary(files: &[CheckedFile]) -> String {
+    let sum = |severity| files.iter().map(|file| file.count(severity)).sum::<usize>();
     let (errors, warnings) = (sum(Severity::Error), sum(Severity::Warning));
-    let files = format!("{} checked", plural(all.len(), "file"));
+    let count = format!("{} checked", plural(files.len(), "file"));
     let errors = (errors > 0).then(|| paint(BAD, &plural(errors, "error")));
     let warnings = (warnings > 0).then(|| paint(WARN, &plural(warnings, "warning")));
     let found: Vec<String> = errors.into_iter().chain(warnings).collect();
     if found.is_empty() {
-        format!("{files}, {}\n", paint(GOOD, "no problems found"))
+        format!("{count}, {}\n", paint(GOOD, "no problems found"))
     } else {
-        format!("{files}, {}\n", found.join(", "))
+        format!("{count}, {}\n", found.join(", "))
     }
 }
 

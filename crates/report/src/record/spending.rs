@@ -134,7 +134,9 @@ impl SpendingFold {
     }
 
     fn add(&mut self, spending: ModelSpending) {
-        let same = |sum: &&mut ModelSpending| sum.caller == spending.caller && sum.model == spending.model;
+        let same = |listed_spending: &&mut ModelSpending| {
+            listed_spending.caller == spending.caller && listed_spending.model == spending.model
+        };
         let Some(sum) = self.spending.iter_mut().find(same) else {
             return self.spending.push(spending);
         };

@@ -29,13 +29,13 @@ impl RunRecord {
             let mut rows = self.steps.iter().filter(|row| row.step == *step);
             rows.any(|row| row.stale.is_some() || self.nested_in(&task_of_row(row)).any(Self::is_stale))
         };
-        let mut on: Vec<Option<StepIx>> = vec![None; plan.steps().len()];
+        let mut stale_steps: Vec<Option<StepIx>> = vec![None; plan.steps().len()];
         for ix in plan.order() {
             let behind = plan.step(ix).depends_on.iter().find_map(|ix| {
                 let near = stale(&plan.step(*ix).id).then_some(*ix);
-                near.or_else(|| on.get(ix.index()).copied().flatten())
+                near.or_else(|| stale_steps.get(ix.index()).copied().flatten())
             });
-            if let Some(own) = on.get_mut(ix.index()) {
+            if let Some(own) = stale_steps.get_mut(ix.index()) {
                 *own = behind;
             }
         }
@@ -44,7 +44,7 @@ impl RunRecord {
             let ran = [StepState::Succeeded, StepState::Failed];
             rows.any(|row| row.step == *step && ran.contains(&row.state))
         };
-        let shaken = plan.steps().iter().zip(on);
+        let shaken = plan.steps().iter().zip(stale_steps);
         let shaken = shaken.filter_map(|(step, on)| {
             let on = plan.step(on?).id.clone();
             let step = step.id.clone();

@@ -71,34 +71,33 @@ fn is_noise(value: &ValueDifference) -> bool {
 }
 
 /// Compares the definitions of the steps of two plans, and what is decided on the plan as a whole.
-fn definitions(before: &Plan, after: &Plan) -> Vec<DifferingEntry> {
+fn definitions(old_plan: &Plan, new_plan: &Plan) -> Vec<DifferingEntry> {
     let digest = |plan: &Plan, name: &str| {
         let step = plan.find(name).map(|ix| plan.step(ix))?;
         let text = definition::of_step(plan, step).to_string();
         Some(json!(Sha256Digest::of_bytes(text.as_bytes())))
     };
-    let changed = after
-        .steps()
-        .iter()
-        .filter(|step| definition::compare(before, after, step).is_none_or(|equality| !equality.whole_step));
-    let gone = before.steps().iter().filter(|step| after.find(step.id.as_str()).is_none());
+    let changed = new_plan.steps().iter().filter(|step| {
+        definition::compare(old_plan, new_plan, step).is_none_or(|equality| !equality.whole_step)
+    });
+    let gone = old_plan.steps().iter().filter(|step| new_plan.find(step.id.as_str()).is_none());
     let steps = changed.chain(gone).map(|step| {
         let name = step.id.as_str();
         let definition = ValueDifference {
             field: "definition".into(),
-            before: digest(before, name),
-            after: digest(after, name),
+            before: digest(old_plan, name),
+            after: digest(new_plan, name),
         };
         DifferingEntry { name: format!("step {name}"), values: vec![definition] }
     });
     let mut entries: Vec<DifferingEntry> = steps.collect();
-    if !definition::same_plan_meaning(before, after) {
+    if !definition::same_plan_meaning(old_plan, new_plan) {
         let digest = |plan: &Plan| {
             let whole = json!([plan.parts().verify, plan.parts().outputs]).to_string();
             Some(json!(Sha256Digest::of_bytes(whole.as_bytes())))
         };
         let whole =
-            ValueDifference { field: "definition".into(), before: digest(before), after: digest(after) };
+            ValueDifference { field: "definition".into(), before: digest(old_plan), after: digest(new_plan) };
         entries.push(DifferingEntry { name: "criteria and outputs".into(), values: vec![whole] });
     }
     entries

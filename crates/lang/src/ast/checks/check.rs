@@ -78,7 +78,7 @@ record! {
 const MOST_VOTES: u32 = 9;
 
 /// Notes a judge without criteria, and votes that can decide nothing.
-fn can_decide(judge: &mut JudgeSpec, _: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<'_>) {
+fn can_decide(judge: &mut JudgeSpec, _fields: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<'_>) {
     if judge.criteria.value.is_empty() {
         let message = "the list is empty: a judge needs a criterion";
         decoder.emit(Diagnostic::new(Code::ValueWrong, judge.criteria.span, message));

@@ -10,7 +10,7 @@ impl GateSpec {
     /// Returns the range that its number is moved into.
     pub(crate) fn clamp(&self) -> Option<&Spanned<PredicateRangeSpec>> {
         let (GateProviderConfig::Predicate(rule) | GateProviderConfig::Script(Some(rule))) =
-            self.setting.as_ref()?
+            self.provider_config.as_ref()?
         else {
             return None;
         };
@@ -28,7 +28,7 @@ pub(super) fn check(gate: &GateSpec, decoder: &mut SpecDecoder<'_>) {
     let mut note = |message: String, help: &str| {
         decoder.emit(Diagnostic::new(Code::ClampForbidden, clamp.span, message).with_help(help));
     };
-    if matches!(gate.setting, Some(GateProviderConfig::Script(_))) {
+    if matches!(gate.provider_config, Some(GateProviderConfig::Script(_))) {
         let message =
             format!("gate `{id}` cannot clamp what its script prints: nothing continues with that number");
         return note(message, "remove `clamp`; let the script print the new value in `modified_context`");

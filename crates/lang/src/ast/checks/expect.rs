@@ -96,7 +96,11 @@ record! {
 }
 
 /// Notes a comparison without a condition, which would always pass.
-fn compares(_: &mut JsonExpectationSpec, fields: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<'_>) {
+fn compares(
+    _expectation: &mut JsonExpectationSpec,
+    fields: &MappingFields<'_, '_>,
+    decoder: &mut SpecDecoder<'_>,
+) {
     let others = JsonExpectationSpec::KEYS.iter().filter(|key| **key != "path");
     if others.filter(|key| fields.has(key)).count() == 0 {
         let message = "this comparison has no operator";

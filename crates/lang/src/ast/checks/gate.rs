@@ -64,7 +64,7 @@ record! {
     }
     aside {
         /// The configuration of its provider; `None` if that could not be read.
-        setting: Option<GateProviderConfig>,
+        provider_config: Option<GateProviderConfig>,
         /// The text of its file.
         prose: String,
     }
@@ -179,7 +179,7 @@ fn check_gate(gate: &mut GateSpec, fields: &MappingFields<'_, '_>, decoder: &mut
         decoder.emit(mistake.with_help("put `tests` into a check of the step"));
     }
     constant(gate, decoder);
-    gate.setting = match provider {
+    gate.provider_config = match provider {
         GateProviderKind::Predicate => rule(gate, fields, decoder).map(GateProviderConfig::Predicate),
         GateProviderKind::Script => script(gate, fields, decoder),
         GateProviderKind::Guardrail => fields.require("config", decoder).map(GateProviderConfig::Guardrail),
@@ -311,7 +311,7 @@ impl GateSpec {
 
     /// Notes a model without a prompt.
     fn is_asked(&self, decoder: &mut SpecDecoder<'_>) {
-        if matches!(&self.setting, Some(GateProviderConfig::Llm(None))) && self.prose.is_empty() {
+        if matches!(&self.provider_config, Some(GateProviderConfig::Llm(None))) && self.prose.is_empty() {
             let message = "an llm gate requires a `prompt`";
             let mistake = Diagnostic::new(Code::KeyMissing, self.provider.span, message);
             let help = "add it to `config`, or as the body of the gate's file";

@@ -142,7 +142,7 @@ words!(OnFinding);
 pub struct UndecodedConfig;
 
 impl DecodeSpec for UndecodedConfig {
-    fn decode(_: &YamlNode<'_>, _: &mut SpecDecoder<'_>) -> Option<Self> {
+    fn decode(_: &YamlNode<'_>, _decoder: &mut SpecDecoder<'_>) -> Option<Self> {
         Some(Self)
     }
 }
@@ -233,7 +233,11 @@ fn some_range(range: &mut PredicateRangeSpec, fields: &MappingFields<'_, '_>, de
 }
 
 /// Notes unknown names of detectors.
-fn known_detectors(config: &mut GuardrailConfig, _: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<'_>) {
+fn known_detectors(
+    config: &mut GuardrailConfig,
+    _fields: &MappingFields<'_, '_>,
+    decoder: &mut SpecDecoder<'_>,
+) {
     for name in &config.detect {
         if !DETECTORS.contains(&name.value.as_str()) {
             let message = format!("unknown detector `{}`", name.value);

@@ -18,7 +18,11 @@ record! {
     finish check_needs;
 }
 
-fn check_needs(needs: &mut ApprovalNeedsSpec, _: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<'_>) {
+fn check_needs(
+    needs: &mut ApprovalNeedsSpec,
+    _fields: &MappingFields<'_, '_>,
+    decoder: &mut SpecDecoder<'_>,
+) {
     check_required_count(needs.required.as_ref(), &needs.approvers, decoder);
     sound::check_nonzero_duration(needs.timeout.as_ref(), decoder);
 }

@@ -29,7 +29,7 @@ record! {
     finish in_bounds;
 }
 
-fn in_bounds(retry: &mut RetrySpec, _: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<'_>) {
+fn in_bounds(retry: &mut RetrySpec, _fields: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<'_>) {
     if let Some(factor) = retry.factor.as_ref().filter(|factor| factor.value < 1.0) {
         let message = "the factor must be at least 1";
         decoder.emit(Diagnostic::new(Code::ValueWrong, factor.span, message));

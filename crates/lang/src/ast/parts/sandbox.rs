@@ -93,7 +93,7 @@ fn moved<T: Clone>(all: &[Spanned<T>], at: Span) -> Vec<Spanned<T>> {
     all.map(|it| Spanned::new(it.value.clone(), at)).collect()
 }
 
-fn check_limits(limits: &mut LimitsSpec, _: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<'_>) {
+fn check_limits(limits: &mut LimitsSpec, _fields: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<'_>) {
     sound::check_nonzero_duration(limits.cpu.as_ref(), decoder);
     let sizes = [&limits.memory, &limits.scratch, &limits.output];
     for size in sizes.into_iter().flatten() {

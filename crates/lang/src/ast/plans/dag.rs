@@ -58,7 +58,7 @@ record! {
 }
 
 /// Notes outputs without a value.
-fn agrees(dag: &mut DagSpec, _: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<'_>) {
+fn agrees(dag: &mut DagSpec, _fields: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<'_>) {
     sound::check_output_values(&dag.outputs, decoder);
     sound::check_data(&dag.data, decoder);
 }
@@ -150,7 +150,11 @@ impl From<DagSpec> for PlanSpec {
     }
 }
 
-fn some_concurrency(policy: &mut DagPolicySpec, _: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<'_>) {
+fn some_concurrency(
+    policy: &mut DagPolicySpec,
+    _fields: &MappingFields<'_, '_>,
+    decoder: &mut SpecDecoder<'_>,
+) {
     sound::at_least_one(policy.max_concurrency.as_ref(), decoder);
 }
 

@@ -206,6 +206,6 @@ record! {
 
 words!(OnStepFailure);
 
-fn some_parallel(policy: &mut PolicySpec, _: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<'_>) {
+fn some_parallel(policy: &mut PolicySpec, _fields: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<'_>) {
     sound::at_least_one(policy.max_parallel.as_ref(), decoder);
 }

@@ -39,7 +39,7 @@ record! {
     finish in_bounds;
 }
 
-fn in_bounds(replan: &mut ReplanSpec, _: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<'_>) {
+fn in_bounds(replan: &mut ReplanSpec, _fields: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<'_>) {
     if let Some(time) = replan.time_budget_seconds.as_ref().filter(|time| time.value == 0) {
         let message = "a time budget of 0 seconds is exhausted before the first step";
         let mistake = Diagnostic::new(Code::ValueWrong, time.span, message);

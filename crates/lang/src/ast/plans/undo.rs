@@ -32,7 +32,7 @@ record! {
     finish complete;
 }
 
-fn complete(undo: &mut UndoSpec, _: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<'_>) {
+fn complete(undo: &mut UndoSpec, _fields: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<'_>) {
     if let Some(within) = undo.within.as_ref().filter(|within| within.value.0.is_zero()) {
         let message = "within 0 seconds, no run can be undone";
         let mistake = Diagnostic::new(Code::ValueWrong, within.span, message);

@@ -32,7 +32,7 @@ record! {
     finish check_approve;
 }
 
-fn check_approve(approve: &mut ApproveSpec, _: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<'_>) {
+fn check_approve(approve: &mut ApproveSpec, _fields: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<'_>) {
     crate::ast::parts::needs::check_required_count(approve.required.as_ref(), &approve.approvers, decoder);
     crate::ast::parts::sound::check_nonzero_duration(approve.timeout.as_ref(), decoder);
     let output = approve.answer_kind().map(|kind| kind.output());

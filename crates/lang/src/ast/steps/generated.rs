@@ -104,7 +104,7 @@ impl JsonSchema for UsesSpec {
 }
 
 /// Notes a text that is written in the plan itself: it is no plan of the run.
-fn check_text(generated: &mut GeneratedSpec, _: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<'_>) {
+fn check_text(generated: &mut GeneratedSpec, _fields: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<'_>) {
     if let Some(text) = generated.text.as_ref().filter(|text| text.value.refs().is_empty()) {
         let message = "`text` reads nothing from the run";
         let mistake = Diagnostic::new(Code::ValueWrong, text.span, message);

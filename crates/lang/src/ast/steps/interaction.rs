@@ -42,7 +42,7 @@ impl InteractionSpec {
 /// Notes signals that are written out and are no words of theirs.
 fn words_are_known(
     interaction: &mut InteractionSpec,
-    _: &MappingFields<'_, '_>,
+    _fields: &MappingFields<'_, '_>,
     decoder: &mut SpecDecoder<'_>,
 ) {
     check_word::<InteractionRegister>("register", &interaction.register, decoder);

@@ -119,7 +119,7 @@ impl PersonaSpec {
 }
 
 /// Notes an axis that is out of its range, and an event that nobody can tell.
-fn in_range(persona: &mut PersonaSpec, _: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<'_>) {
+fn in_range(persona: &mut PersonaSpec, _fields: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<'_>) {
     for (key, axis) in persona.axes() {
         if let Some(axis) = axis {
             in_bounds(key, axis, 0.0, 1.0, decoder);

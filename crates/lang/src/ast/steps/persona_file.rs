@@ -111,7 +111,7 @@ fn thousandths(changes: &TraitEntries) -> PersonaChanges {
 }
 
 /// Notes numbers that are out of range, and moods where only axes can be.
-fn check_file(file: &mut PersonaFileSpec, _: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<'_>) {
+fn check_file(file: &mut PersonaFileSpec, _fields: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<'_>) {
     let contexts = file.contexts.iter().map(|(_, changes)| (changes, -1.0));
     for (entries, least) in contexts.chain([(&file.baseline, 0.0)]) {
         for (which, value) in entries.iter() {

@@ -201,7 +201,11 @@ impl JsonSchema for ScriptArg {
 }
 
 /// Notes scripts that cannot be in the skill's folder.
-fn paths_inside(extension: &mut SkillExtension, _: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<'_>) {
+fn paths_inside(
+    extension: &mut SkillExtension,
+    _fields: &MappingFields<'_, '_>,
+    decoder: &mut SpecDecoder<'_>,
+) {
     for (path, _) in extension.scripts.iter() {
         let odd = |part: &str| matches!(part, "" | "." | "..");
         if path.value.split('/').any(odd) || path.value.chars().any(char::is_control) {

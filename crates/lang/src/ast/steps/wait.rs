@@ -17,7 +17,7 @@ record! {
     finish check_one_condition;
 }
 
-fn check_one_condition(_: &mut WaitSpec, fields: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<'_>) {
+fn check_one_condition(_wait: &mut WaitSpec, fields: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<'_>) {
     let count = WaitSpec::KEYS.iter().filter(|key| fields.has(key)).count();
     if count != 1 {
         let message = "a wait needs exactly one of `duration`, `until` and `file`";

@@ -1,7 +1,7 @@
 use serde_json::{Value, json};
 
 use wf_model::ValueSchema;
-use wf_model::expr::LookupKey;
+use wf_model::expr::PathKey;
 
 /// The texts with a special meaning to a shell, a path or an address.
 const SHARP: [&str; 14] =
@@ -26,10 +26,10 @@ fn has_blunt_fields(schema: &Value) -> bool {
 }
 
 /// Returns the schema of a part of a value, if that of the whole names it.
-pub(in crate::check) fn part_of<'s>(schema: &'s Value, path: &[LookupKey]) -> Option<&'s Value> {
+pub(in crate::check) fn part_of<'s>(schema: &'s Value, path: &[PathKey]) -> Option<&'s Value> {
     path.iter().try_fold(schema, |schema, key| match key {
-        LookupKey::Field(name) => schema.get("properties")?.get(name),
-        LookupKey::Index(_) => any_item_of(schema),
+        PathKey::Field(name) => schema.get("properties")?.get(name),
+        PathKey::Index(_) => any_item_of(schema),
     })
 }
 

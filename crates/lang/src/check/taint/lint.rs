@@ -12,7 +12,7 @@ use crate::{LoadedSpec, PlanDefaults, lower};
 use wf_base::diag::{Code, Diagnostic};
 use wf_base::name::Name;
 use wf_base::source::{SourceText, Span, Spanned};
-use wf_model::expr::{ExprReference, LookupKey, Template};
+use wf_model::expr::{ExprReference, PathKey, Template};
 use wf_model::taint::{MixedTaint, TaintAnalysis, TaintLevel, TaintSummary};
 use wf_model::{OnStepFailure, Plan, PlanPolicy, ReplanSettings, StepWork, SuggestionLimits};
 
@@ -101,7 +101,7 @@ impl<'l> TaintLint<'l> {
         let written = self.loaded.plans.get(file).and_then(Option::as_ref);
         let source = self.loaded.sources.get(file);
         if let (Some(plan), Some(source)) = (written, source) {
-            let view = LintedFile {
+            let linted = LintedFile {
                 file,
                 plan,
                 steps: (plan.all_steps()).map(|step| (step.id.value.as_str(), step)).collect(),
@@ -110,19 +110,19 @@ impl<'l> TaintLint<'l> {
             for step in plan.all_steps() {
                 for way in step.with_all_alternatives() {
                     for found in site::of_step(way, plan, source) {
-                        self.judge(&view, Some(step), &found, &mut reached);
+                        self.judge(&linted, Some(step), &found, &mut reached);
                     }
-                    self.nested(&view, way, model, &mut reached);
+                    self.nested(&linted, way, model, &mut reached);
                 }
-                self.gates(&view, &step.gates);
+                self.gates(&linted, &step.gates);
             }
             let mut own = Vec::new();
             plan.checks().for_each(|check| site::of_check(check, &mut own));
             for found in own {
-                self.judge(&view, None, &found, &mut reached);
+                self.judge(&linted, None, &found, &mut reached);
             }
-            self.undo(&view, model, &mut reached);
-            self.gates(&view, &plan.gates);
+            self.undo(&linted, model, &mut reached);
+            self.gates(&linted, &plan.gates);
         }
         let reached = Arc::new(reached);
         self.summaries.insert(file, Arc::clone(&reached));
@@ -261,7 +261,7 @@ impl<'l> TaintLint<'l> {
         linted: &LintedFile<'l>,
         step: Option<&StepSpec>,
         reference: &ExprReference,
-        path: &[LookupKey],
+        path: &[PathKey],
     ) -> Option<&'l Value> {
         match reference {
             ExprReference::Item => {
@@ -269,9 +269,9 @@ impl<'l> TaintLint<'l> {
                     return None;
                 };
                 let list = list.lookup()?;
-                let of_item = list.path.iter().chain([&LookupKey::Index(0)]).chain(path);
-                let of_item: Vec<LookupKey> = of_item.cloned().collect();
-                self.schema(linted, None, &list.name, &of_item)
+                let of_item = list.path.iter().chain([&PathKey::Index(0)]).chain(path);
+                let item_path: Vec<PathKey> = of_item.cloned().collect();
+                self.schema(linted, None, &list.name, &item_path)
             }
             ExprReference::Param(name) => {
                 let mut params = linted.plan.params.iter();
@@ -285,8 +285,8 @@ impl<'l> TaintLint<'l> {
                     _ if step.for_each.is_none() && step.matrix.is_none() => part_of(schema, path),
                     // A list is as harmless as each of its items.
                     [] => Some(schema),
-                    [LookupKey::Index(_), path @ ..] => part_of(schema, path),
-                    [LookupKey::Field(_), ..] => None,
+                    [PathKey::Index(_), path @ ..] => part_of(schema, path),
+                    [PathKey::Field(_), ..] => None,
                 }
             }
             _ => None,

@@ -2,7 +2,7 @@ use crate::ast::{CheckSpec, GeneratedSpec, PlanSpec, StepSpec};
 use crate::part;
 use wf_base::diag::Code;
 use wf_base::source::{SourceText, Span, Spanned};
-use wf_model::expr::{ExprReference, LookupKey, SpannedReference, Template};
+use wf_model::expr::{ExprReference, PathKey, SpannedReference, Template};
 
 /// The programs that execute text given as an argument.
 const INTERPRETERS: [&str; 16] = [
@@ -14,7 +14,7 @@ const INTERPRETERS: [&str; 16] = [
 pub(super) struct TaintSink {
     pub(super) reference: ExprReference,
     /// The part of its value that is read.
-    pub(super) path: Vec<LookupKey>,
+    pub(super) path: Vec<PathKey>,
     /// The location.
     pub(super) span: Span,
     /// The code of the warning.
@@ -34,9 +34,9 @@ pub(super) fn of_step(step: &StepSpec, plan: &PlanSpec, source: &SourceText) -> 
         named_in(script, plan, source, &place, &mut sites);
     }
     if let Some(argv) = &step.exec {
-        let argv: Vec<&Template> = argv.iter().map(|argument| &argument.value).collect();
+        let templates: Vec<&Template> = argv.iter().map(|argument| &argument.value).collect();
         let place = || format!("the command of step `{id}`");
-        arguments(&argv, &place, &mut sites);
+        arguments(&templates, &place, &mut sites);
     }
     if let Some(http) = &step.http {
         let place = || format!("the URL of step `{id}`");
@@ -75,9 +75,9 @@ pub(super) fn of_check(check: &CheckSpec, sinks: &mut Vec<TaintSink>) {
         variables.for_each(|(_, value)| add(sinks, value, Code::TaintShell, &place));
     }
     if let Some(argv) = &check.exec {
-        let argv: Vec<&Template> = argv.iter().collect();
+        let templates: Vec<&Template> = argv.iter().collect();
         let place = || format!("the command of check `{name}`");
-        arguments(&argv, &place, sinks);
+        arguments(&templates, &place, sinks);
     }
 }
 
@@ -96,8 +96,8 @@ fn add(sinks: &mut Vec<TaintSink>, template: &Template, code: Code, place: SinkD
 }
 
 /// Adds the program itself, and text that an interpreter executes.
-fn arguments(argv: &[&Template], place: SinkDescription<'_>, sinks: &mut Vec<TaintSink>) {
-    let Some((program, rest)) = argv.split_first() else {
+fn arguments(templates: &[&Template], place: SinkDescription<'_>, sinks: &mut Vec<TaintSink>) {
+    let Some((program, rest)) = templates.split_first() else {
         return;
     };
     add(sinks, program, Code::TaintShell, place);

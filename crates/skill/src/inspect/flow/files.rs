@@ -2,7 +2,7 @@ use std::rc::Rc;
 
 use super::facts::FlowFacts;
 use super::python::{functions, python};
-use super::shell::{CommandText, shell};
+use super::shell::{CommandSource, shell};
 use super::texts::texts;
 use crate::SkillBundle;
 use crate::inspect::{ScriptLanguage, language};
@@ -29,7 +29,7 @@ pub(super) fn read(bundle: &SkillBundle) -> FlowFacts {
     }
     for (path, text, language) in all {
         let scope: Rc<str> = Rc::from(path);
-        let source = CommandText { file: path, scope: Rc::clone(&scope), counts: &|_| true };
+        let source = CommandSource { file: path, scope: Rc::clone(&scope), counts: &|_| true };
         match language {
             Some(ScriptLanguage::Shell(_)) => {
                 shell(&mut facts, &source, text, 0, 0);

@@ -38,11 +38,11 @@ pub(in crate::inspect) fn flow(
         issues.extend(gathered_secrets_issue(&solved, pack));
     }
     issues.retain(|issue| {
-        let is_it = |one: &InspectionIssue| {
-            let (from, to) = (one.at.min(issue.at), one.at.max(issue.at));
+        let is_it = |known_issue: &InspectionIssue| {
+            let (from, to) = (known_issue.at.min(issue.at), known_issue.at.max(issue.at));
             let text = bundle.text(&issue.file).unwrap_or_default();
-            let is_here = (&one.file, one.rule) == (&issue.file, issue.rule);
-            is_here && one.class >= issue.class && !text.get(from..to).unwrap_or("\n").contains('\n')
+            let is_here = (&known_issue.file, known_issue.rule) == (&issue.file, issue.rule);
+            is_here && known_issue.class >= issue.class && !text.get(from..to).unwrap_or("\n").contains('\n')
         };
         !known_issues.iter().any(is_it)
     });

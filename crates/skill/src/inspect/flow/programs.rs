@@ -54,7 +54,7 @@ impl ShellFactReader<'_, '_> {
             self.other_program(&operands, input, out);
             return;
         };
-        let reads_names = |one: &ExecutedProgram<'_>| matches!(one.name, "xargs" | "parallel");
+        let reads_names = |program: &ExecutedProgram<'_>| matches!(program.name, "xargs" | "parallel");
         let operands = self.operands(program.args, inner);
         let call =
             ProgramCall { command, program, operands, input, reads_names: all.iter().any(reads_names), out };

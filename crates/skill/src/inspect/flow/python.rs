@@ -3,7 +3,7 @@ use std::rc::Rc;
 
 use super::facts::{FlowFacts, ValuePlaceIx};
 use super::place::{FlowLabel, ValuePlace};
-use super::shell::CommandText;
+use super::shell::CommandSource;
 use super::statements::{PythonStatement, statements};
 use crate::inspect::python::{ScriptToken, ScriptTokenKind, assigns, outermost, parts, read};
 
@@ -13,7 +13,7 @@ const DEEPEST: usize = 4;
 /// A reader of the facts of a program in Python.
 pub(super) struct PythonFactReader<'a, 's> {
     pub(super) facts: &'a mut FlowFacts,
-    pub(super) source: &'a CommandText<'s>,
+    pub(super) source: &'a CommandSource<'s>,
     /// The full names of used names, by offset.
     names: BTreeMap<usize, String>,
     /// The open functions: their indentation, and their names.
@@ -22,7 +22,13 @@ pub(super) struct PythonFactReader<'a, 's> {
 }
 
 /// Reads the facts of a program in Python.
-pub(super) fn python(facts: &mut FlowFacts, source: &CommandText<'_>, text: &str, base: usize, depth: usize) {
+pub(super) fn python(
+    facts: &mut FlowFacts,
+    source: &CommandSource<'_>,
+    text: &str,
+    base: usize,
+    depth: usize,
+) {
     if depth > DEEPEST {
         return;
     }

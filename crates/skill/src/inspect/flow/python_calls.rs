@@ -3,7 +3,7 @@ use std::rc::Rc;
 use super::facts::{ValuePlaceIx, ValueSend};
 use super::place::ValuePlace;
 use super::python::PythonFactReader;
-use super::shell::{CommandText, shell};
+use super::shell::{CommandSource, shell};
 use crate::inspect::python::{ScriptToken, ScriptTokenKind, parts};
 use crate::inspect::rules::reaches_network;
 
@@ -230,7 +230,7 @@ impl PythonFactReader<'_, '_> {
             tokens => parts(tokens).into_iter().map(word).collect(),
         };
         // Values that Python inserts into a command keep their names there.
-        let source = CommandText { file: self.source.file, scope: self.scope(), counts: &|_| true };
+        let source = CommandSource { file: self.source.file, scope: self.scope(), counts: &|_| true };
         let (ran, fetched) = (self.facts.run_events.len(), self.facts.fetch_events.len());
         let sent = self.facts.sends.len();
         let text = (words.join(" "), 0);

@@ -10,7 +10,7 @@ const DEEPEST: usize = 4;
 
 /// A text with commands, and its location.
 #[derive(Clone)]
-pub(super) struct CommandText<'a> {
+pub(super) struct CommandSource<'a> {
     pub(super) file: &'a str,
     /// The scope that separates its variables from others.
     pub(super) scope: Rc<str>,
@@ -18,7 +18,7 @@ pub(super) struct CommandText<'a> {
     pub(super) counts: &'a dyn Fn(usize) -> bool,
 }
 
-impl CommandText<'_> {
+impl CommandSource<'_> {
     pub(super) fn event(&self, at: usize, place: ValuePlaceIx) -> ValueEvent {
         ValueEvent { file: self.file.to_owned(), at, place }
     }
@@ -27,7 +27,7 @@ impl CommandText<'_> {
 /// A reader of the facts of a text with commands.
 pub(super) struct ShellFactReader<'a, 's> {
     pub(super) facts: &'a mut FlowFacts,
-    pub(super) source: &'a CommandText<'s>,
+    pub(super) source: &'a CommandSource<'s>,
     /// The variables that have one fixed value.
     pub(super) fixed: BTreeMap<String, String>,
     /// The variables that are set.
@@ -48,7 +48,7 @@ pub(super) struct ShellFactReader<'a, 's> {
 /// Reads the facts of a text with commands; returns their output.
 pub(super) fn shell(
     facts: &mut FlowFacts,
-    source: &CommandText<'_>,
+    source: &CommandSource<'_>,
     text: &str,
     base: usize,
     depth: usize,

@@ -77,21 +77,21 @@ impl ShellFactReader<'_, '_> {
     }
 
     /// Handles the execution of a text in the command or in a variable.
-    fn text(&mut self, call: &ProgramCall<'_>, code: &CommandWord) {
+    fn text(&mut self, call: &ProgramCall<'_>, code_word: &CommandWord) {
         let depth = self.depth + 1;
         let operands = &call.operands;
-        let number = operands.words.iter().position(|word| word.at == code.at);
+        let number = operands.words.iter().position(|word| word.at == code_word.at);
         let value = number.and_then(|number| operands.values.get(number));
-        if let Some(value) = value.filter(|_| !code.is_fixed()) {
+        if let Some(value) = value.filter(|_| !code_word.is_fixed()) {
             self.runs(call.program.at, *value);
         }
         if call.program.is_shell() {
-            let text = self.rendered(code);
-            for from in shell(self.facts, self.source, &text, code.at, depth) {
+            let text = self.rendered(code_word);
+            for from in shell(self.facts, self.source, &text, code_word.at, depth) {
                 self.facts.moves(from, call.out);
             }
         } else if call.program.is_python() {
-            python(self.facts, self.source, &code.text, code.at, depth);
+            python(self.facts, self.source, &code_word.text, code_word.at, depth);
         }
     }
 

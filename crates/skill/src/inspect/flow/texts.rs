@@ -5,7 +5,7 @@ use regex::Regex;
 
 use super::facts::{FlowFacts, ValueEvent, ValuePlaceIx, ValueSend};
 use super::python::python;
-use super::shell::{CommandText, shell};
+use super::shell::{CommandSource, shell};
 use crate::inspect::prose::{TextPassage, addresses, is_description, passages};
 
 static SPANS: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"`([^`\n]+)`").ok());
@@ -33,7 +33,7 @@ pub(super) fn texts(facts: &mut FlowFacts, path: &str, text: &str) {
             at < passage.at
                 || !is_description(&passage, at.saturating_sub(passage.at).min(passage.text.len()))
         };
-        let source = CommandText { file: path, scope: Rc::clone(&scope), counts: &counts };
+        let source = CommandSource { file: path, scope: Rc::clone(&scope), counts: &counts };
         if let Some(language) = passage.fence {
             fence(facts, &source, &passage, language);
             continue;
@@ -48,7 +48,7 @@ pub(super) fn texts(facts: &mut FlowFacts, path: &str, text: &str) {
     }
 }
 
-fn fence(facts: &mut FlowFacts, source: &CommandText<'_>, passage: &TextPassage<'_>, language: &str) {
+fn fence(facts: &mut FlowFacts, source: &CommandSource<'_>, passage: &TextPassage<'_>, language: &str) {
     let language = language.to_ascii_lowercase();
     let language = language.split([' ', ',', '{']).next().unwrap_or_default();
     match language {
@@ -71,7 +71,7 @@ fn spans(text: &str) -> Vec<(usize, &str)> {
 }
 
 /// Reads sentences that instruct to fetch, start or send a file.
-fn sentences(facts: &mut FlowFacts, source: &CommandText<'_>, passage: &TextPassage<'_>) {
+fn sentences(facts: &mut FlowFacts, source: &CommandSource<'_>, passage: &TextPassage<'_>) {
     let mut from = passage.at;
     for line in passage.text.split_inclusive('\n') {
         let at = from;
@@ -123,7 +123,7 @@ impl<'a> InstructionSentence<'a> {
     }
 }
 
-fn sentence(facts: &mut FlowFacts, source: &CommandText<'_>, line: &str, at: usize) {
+fn sentence(facts: &mut FlowFacts, source: &CommandSource<'_>, line: &str, at: usize) {
     let said = InstructionSentence::of(source.file, line, at);
     let to = addresses(line);
     if let (Some(verb), false) = (said.verb(0), to.is_empty()) {

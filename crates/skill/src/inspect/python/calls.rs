@@ -134,10 +134,11 @@ fn within(tokens: &[ScriptToken]) -> Vec<ScriptToken> {
 fn imports(tokens: &[ScriptToken], found: &mut Vec<(usize, String)>) -> BTreeMap<String, String> {
     let mut known = BTreeMap::new();
     for statement in tokens.split(|token| token.kind == ScriptTokenKind::End || token.is(';')) {
-        let words: Vec<&ScriptToken> = statement.iter().collect();
+        let statement_tokens: Vec<&ScriptToken> = statement.iter().collect();
         // `try: import x` on one line
-        let begins = words.iter().position(|token| matches!(token.name(), Some("import" | "from")));
-        let words = begins.and_then(|at| words.get(at..)).unwrap_or_default();
+        let begins =
+            statement_tokens.iter().position(|token| matches!(token.name(), Some("import" | "from")));
+        let words = begins.and_then(|at| statement_tokens.get(at..)).unwrap_or_default();
         match words {
             [first, rest @ ..] if first.name() == Some("import") => {
                 for part in rest.split(|token| token.is(',')) {

@@ -21,8 +21,8 @@ pub(in crate::inspect) fn outermost(tokens: &[ScriptToken], sign: char) -> Optio
 /// Returns the position of the sign of an assignment.
 pub(in crate::inspect) fn assigns(tokens: &[ScriptToken]) -> Option<usize> {
     let is_sign = |(number, token): &(usize, &ScriptToken)| {
-        let touches = |other: Option<&ScriptToken>, signs: &str, gap: isize| {
-            other.is_some_and(|other| {
+        let touches = |neighbour_token: Option<&ScriptToken>, signs: &str, gap: isize| {
+            neighbour_token.is_some_and(|other| {
                 let is_near = other.at.checked_add_signed(gap) == Some(token.at);
                 is_near && signs.chars().any(|sign| other.is(sign))
             })

@@ -157,14 +157,16 @@ pub(super) fn piped(inspection: &mut FileInspection<'_>, pipeline: &ShellPipelin
 
 /// Finds a shell whose output is sent over the network.
 fn shell_to_net(inspection: &mut FileInspection<'_>, pipeline: &ShellPipeline) {
-    let all: Vec<ExecutedProgram<'_>> = pipeline.commands.iter().flat_map(programs).collect();
-    let shell = all
+    let piped_programs: Vec<ExecutedProgram<'_>> = pipeline.commands.iter().flat_map(programs).collect();
+    let shell = piped_programs
         .iter()
         .position(|one| SHELLS.contains(&one.name) && reads_program_from_input(one) | one.short('i'));
-    let net = all.iter().rposition(|one| matches!(one.name, "nc" | "ncat" | "netcat" | "socat" | "telnet"));
+    let net = piped_programs
+        .iter()
+        .rposition(|one| matches!(one.name, "nc" | "ncat" | "netcat" | "socat" | "telnet"));
     if let (Some(shell), Some(net)) = (shell, net)
         && shell < net
-        && let Some(one) = all.get(net)
+        && let Some(one) = piped_programs.get(net)
     {
         inspection.report(Rule::ReverseShell, one.at, "a shell is connected to another host");
     }

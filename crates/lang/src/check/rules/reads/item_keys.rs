@@ -6,7 +6,7 @@ use crate::check::{FileDiagnostics, RuleContext};
 use wf_base::diag::{Code, Diagnostic};
 use wf_base::source::Spanned;
 use wf_model::ItemKeyPath;
-use wf_model::expr::{ExprReference, LookupKey, SpannedReference};
+use wf_model::expr::{ExprReference, PathKey, SpannedReference};
 
 /// The words by which a schema may allow a property that it does not list.
 const OPEN: [&str; 8] =
@@ -35,7 +35,7 @@ pub(crate) fn check(context: &RuleContext<'_>, diagnostics: &mut FileDiagnostics
 
 /// Returns the schema of the items of a list that a parameter or an output has, if it has one for all.
 fn item_schema<'a>(context: &RuleContext<'a>, reference: &SpannedReference) -> Option<&'a Value> {
-    let of_list = |schema: &'a Value, path: &[LookupKey]| any_item_of(part_of(schema, path)?);
+    let of_list = |schema: &'a Value, path: &[PathKey]| any_item_of(part_of(schema, path)?);
     match &reference.name {
         ExprReference::Param(name) => {
             let mut params = context.plan.params.iter();
@@ -50,8 +50,8 @@ fn item_schema<'a>(context: &RuleContext<'a>, reference: &SpannedReference) -> O
                 path if !is_repeated => of_list(schema, path),
                 // Each item of the other step has such an output.
                 [] => Some(schema),
-                [LookupKey::Index(_), path @ ..] => of_list(schema, path),
-                [LookupKey::Field(_), ..] => None,
+                [PathKey::Index(_), path @ ..] => of_list(schema, path),
+                [PathKey::Field(_), ..] => None,
             }
         }
         _ => None,
@@ -93,9 +93,9 @@ fn of_schema(item: &Value, key: &Spanned<ItemKeyPath>, diagnostics: &mut FileDia
 }
 
 /// Notes that a schema does not have the next part of a key.
-fn no_part(schema: &Value, name: &str, part: &Spanned<LookupKey>, diagnostics: &mut FileDiagnostics) {
+fn no_part(schema: &Value, name: &str, part: &Spanned<PathKey>, diagnostics: &mut FileDiagnostics) {
     let Some(fields) = schema.as_object() else { return };
-    let LookupKey::Field(field) = &part.value else { return };
+    let PathKey::Field(field) = &part.value else { return };
     if OPEN.iter().any(|word| fields.contains_key(*word)) {
         return;
     }

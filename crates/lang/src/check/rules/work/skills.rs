@@ -142,9 +142,9 @@ fn arguments(used: &Spanned<SkillUse>, script: &SkillScript, diagnostics: &mut F
 }
 
 /// Returns the mistake in a value that is known already.
-fn constant(value: &Template, arg: &ScriptArg) -> Option<String> {
+fn constant(template: &Template, arg: &ScriptArg) -> Option<String> {
     let position = arg.position.as_ref().map(|at| at.value);
-    match value.constant()? {
+    match template.constant()? {
         serde_json::Value::String(text) => misfit_arg(&arg.schema, position, &arg.schema.read(&text)),
         other => misfit_arg(&arg.schema, position, &other),
     }

@@ -56,8 +56,17 @@ const ENGINE_ROOMS: [&str; 13] = [
 /// The files of the engine that name a room above theirs: a nested run has a loop, and a run holds its agents.
 const ENGINE_ARROWS_UP: [(&str, &str); 2] = [("nested/running.rs", "dispatch"), ("run/context.rs", "agent")];
 
-/// The rooms of the machine. `turn` is above them.
-const MACHINE_ROOMS: [&str; 7] = ["tasks", "agents", "gates", "proof", "rounds", "state", "words"];
+/// The rooms of the machine, and the rooms that each may name.
+const MACHINE_ROOMS: [(&str, &str); 8] = [
+    ("turn", "tasks agents gates proof rounds state words"),
+    ("tasks", "state words"),
+    ("agents", "state words"),
+    ("gates", "state words"),
+    ("proof", "state words"),
+    ("rounds", "state words"),
+    ("state", "words"),
+    ("words", ""),
+];
 
 /// Outside crates that only some of ours may use.
 const PLACES: [(&str, &str); 16] = [
@@ -180,21 +189,18 @@ fn the_rooms_of_the_engine_name_only_those_below() {
 #[test]
 fn the_rooms_of_the_machine_name_only_its_state_and_words() {
     let name = regex::Regex::new(r"\bcrate::machine::(\w+)").unwrap();
+    let below = |room: &str| MACHINE_ROOMS.iter().find(|(known, _)| *known == room).map(|(_, below)| *below);
     let mut wrong = Vec::new();
     for (path, text) in production() {
         let Some(file) = path.strip_prefix("crates/core/src/machine/") else { continue };
         let Some((room, _)) = file.split_once('/') else { continue };
-        if !MACHINE_ROOMS.contains(&room) {
+        let Some(own) = below(room) else {
             wrong.push(format!("{path}: `{room}` is not in the list of rooms"));
-        }
-        let below: &[&str] = match room {
-            "words" => &[],
-            "state" => &["words"],
-            _ => &["state", "words"],
+            continue;
         };
         for found in name.captures_iter(&text) {
             let named = &found[1];
-            if MACHINE_ROOMS.contains(&named) && named != room && !below.contains(&named) {
+            if below(named).is_some() && named != room && !own.split(' ').any(|one| one == named) {
                 wrong.push(format!("{path} names `{named}`"));
             }
         }
@@ -339,7 +345,7 @@ fn folders_can_be_looked_over() {
 /// The types whose own `impl` lies in more than three files, with their number. It may only fall: a method that needs a
 /// type's whole state from a fourth place belongs to a type of its own.
 const WIDE_TYPES: [(&str, usize); 21] = [
-    ("Machine", 42),
+    ("Run", 42),
     ("StoreReader", 26),
     ("Store", 21),
     ("MachineState", 14),

@@ -54,6 +54,7 @@ pub use rounds::planner::{ANSWER_LIMIT, proposed_plans};
 pub use state::budget_limits::{BUDGET_SPENT_PREFIX, CALL_UNPAID_PREFIX};
 pub use state::halting::{NOT_CHOSEN, NOT_ESCALATED, NOT_STARTED};
 pub use state::in_flight::InFlight;
-pub use state::{LogicMismatch, Machine, MachineState, MachineTurn};
+pub use state::{LogicMismatch, MachineState, MachineTurn};
 pub use tasks::restore::RestoreError;
+pub use turn::machine::Machine;
 pub use words::*;

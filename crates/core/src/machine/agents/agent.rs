@@ -9,7 +9,7 @@ use crate::agent::ContextCut;
 use crate::machine::agents::tool_approval::ToolEntry;
 use crate::machine::state::budget_limits::BUDGET_SPENT_PREFIX;
 use crate::machine::state::in_flight::TaskRequest;
-use crate::machine::state::{Machine, TaskIx};
+use crate::machine::state::{Run, TaskIx};
 use crate::machine::words::agents::agent_record::AgentStep;
 use crate::machine::words::{
     AgentBriefing, AgentExit, AgentRecord, AgentTurn, Attempt, Effect, EventKind, GatePoint, ModelCallEnd,
@@ -18,7 +18,7 @@ use crate::machine::words::{
 use wf_base::digest::Sha256Digest;
 use wf_model::{EngineFailure, FailureClass};
 
-impl Machine {
+impl Run {
     /// Waits for the briefing of an agent that begins, or goes on after a resume.
     pub(in crate::machine) fn await_briefing(
         &mut self,

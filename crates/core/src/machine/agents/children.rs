@@ -17,7 +17,7 @@
 use crate::agent::{ChildChoice, ChildReport, ChildRequest, ChildStart, ChildrenReport};
 use crate::machine::state::budget_limits::BUDGET_SPENT_PREFIX;
 use crate::machine::state::in_flight::TaskRequest;
-use crate::machine::state::{Machine, TaskIx};
+use crate::machine::state::{Run, TaskIx};
 use crate::machine::words::agents::agent_record::AgentStep;
 use crate::machine::words::{
     AgentRecord, Attempt, AttemptEnd, ChildDispatch, ChildEnd, ChildId, ChildPhase, ChildRecord, Effect,
@@ -26,7 +26,7 @@ use crate::machine::words::{
 use wf_base::name::Name;
 use wf_model::FailureClass;
 
-impl Machine {
+impl Run {
     /// Returns the reason why a call of `dispatch` or `collect` is refused, if it is.
     pub(in crate::machine) fn child_obstacle(&self, task: TaskIx, request: &ChildRequest) -> Option<String> {
         let start = match request {

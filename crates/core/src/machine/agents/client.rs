@@ -7,7 +7,7 @@
 //! and with the same budget, and is told its answer and the mistake. The fact that it is comes first, so that a crash neither
 //! loses the repair nor allows a second one.
 
-use crate::machine::state::{Machine, TaskIx};
+use crate::machine::state::{Run, TaskIx};
 use crate::machine::words::agents::agent_record::AgentStep;
 use crate::machine::words::{
     AgentRecord, AgentTurn, Attempt, CallEffort, ClientCall, ClientRepair, Effect, EventKind, InvalidAnswer,
@@ -16,7 +16,7 @@ use crate::machine::words::{
 use wf_base::digest::Sha256Digest;
 use wf_model::EngineFailure;
 
-impl Machine {
+impl Run {
     /// Lets the program of an agent go on.
     pub(in crate::machine) fn serve_client(&mut self, task: TaskIx, attempt: &Attempt) {
         let Some(record) = self.agent_record(task) else {

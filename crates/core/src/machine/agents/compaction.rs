@@ -6,14 +6,14 @@
 
 use crate::agent::GroupChoice;
 use crate::machine::state::in_flight::TaskRequest;
-use crate::machine::state::{Machine, TaskIx};
+use crate::machine::state::{Run, TaskIx};
 use crate::machine::words::reason::truncate_reason;
 use crate::machine::words::{
     CompactionEnd, CompactionOutcome, CompactionReply, CompactionRequest, CompactionStart, Effect, EventKind,
     ModelCallStart,
 };
 
-impl Machine {
+impl Run {
     /// Asks the compactor about a call that is to begin, if there is something to choose. True if it is being asked.
     pub(in crate::machine) fn ask_compactor(&mut self, task: TaskIx, start: &ModelCallStart) -> bool {
         let Some(record) = self.agent_record(task).filter(|record| record.compactor.is_some()) else {

@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::gate::{self, GateOutcome, GateResult, GateRuling};
 use crate::machine::state::in_flight::TaskRequest;
 use crate::machine::state::plan_rules::has_gates;
-use crate::machine::state::{self, Machine, TaskIx};
+use crate::machine::state::{self, Run, TaskIx};
 use crate::machine::words::agents::tool_subject::subject;
 use crate::machine::words::reason::truncate_reason;
 use crate::machine::words::{
@@ -17,7 +17,7 @@ use crate::machine::words::{
 };
 use wf_model::{EngineFailure, FailureClass};
 
-impl Machine {
+impl Run {
     /// Asks the gates about what is new in a conversation: a result, a reply, then the model call that is to begin.
     /// True if it did.
     pub(in crate::machine) fn gate_news(
@@ -139,7 +139,7 @@ fn obstacle(point: GatePoint, ruling: GateRuling, is_revised: bool, is_read: boo
     }
 }
 
-impl Machine {
+impl Run {
     /// Requests the approval of a part of a conversation: that of one gate after the other.
     pub(in crate::machine) fn ask_for_exchange(
         &mut self,

@@ -10,7 +10,7 @@ use crate::agent::authoring::MemoryCalibration;
 use crate::agent::read_guidance;
 use crate::machine::state::fold::task_end::TaskCompletion;
 use crate::machine::state::task_phase::ActivityKind;
-use crate::machine::state::{self, Machine, TaskIx};
+use crate::machine::state::{self, Run, TaskIx};
 use crate::machine::words::reason::truncate_reason;
 use crate::machine::words::{
     Attempt, Effect, EventKind, GuidanceEnd, GuidanceOutcome, GuidanceReply, GuidanceRequest, GuidanceStart,
@@ -24,7 +24,7 @@ pub const ATTEMPTS_BEFORE_GUIDANCE: u32 = 3;
 /// The maximum number of failed criteria that the planner is told.
 const MOST_CRITERIA: usize = 10;
 
-impl Machine {
+impl Run {
     /// Asks the planner about a failed attempt, if the step consults it now. True if it is being asked.
     pub(in crate::machine) fn ask_for_guidance(
         &mut self,

@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use crate::machine::state::fold::merges::TaskMerge;
 use crate::machine::state::fold::task_end::TaskCompletion;
 use crate::machine::state::task_phase::ActivityKind;
-use crate::machine::state::{self, Machine, TaskIx};
+use crate::machine::state::{self, Run, TaskIx};
 use crate::machine::words::{
     ApprovalRequest, Attempt, Effect, EventKind, MergeEnd, MergeOutcome, MergePlan, MergePreparation,
     MergeRequest, MergeStart, MergeSubject, Standing,
@@ -38,7 +38,7 @@ const UNSEEN: &str = "merged with changes that the workspace has got since the a
 /// The same, where a person has merged.
 const BY_HAND: &str = "merged by hand, so that its checks saw other files";
 
-impl Machine {
+impl Run {
     /// True if a task ends well only after a merge that was not yet made.
     pub(in crate::machine) fn must_merge(&self, task: TaskIx) -> bool {
         let made = self.state.task_record(task).and_then(|record| record.merge.as_ref());

@@ -10,7 +10,7 @@
 use serde_json::Value;
 
 use crate::machine::state::fold::task_end::TaskCompletion;
-use crate::machine::state::{self, Machine, TaskIx};
+use crate::machine::state::{self, Run, TaskIx};
 use crate::machine::words::reason::truncate_reason;
 use crate::machine::words::{ApprovalRequest, FailedCheck, Standing, StuckAttempt};
 use wf_model::{ApprovalRequirement, JsonObject, OnStuck};
@@ -23,7 +23,7 @@ impl StuckAttempt {
     }
 }
 
-impl Machine {
+impl Run {
     /// Ends a task with a failure after which no attempt is granted, unless people are asked first.
     pub(in crate::machine) fn fail_or_ask(&mut self, task: TaskIx, made: u32, failure: TaskCompletion) {
         if self.may_ask_people(task, made) {

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::gate::{self, GateOutcome, GateResult, GateRuling};
 use crate::machine::state::in_flight::TaskRequest;
 use crate::machine::state::plan_rules::has_gates;
-use crate::machine::state::{self, Machine, TaskIx};
+use crate::machine::state::{self, Run, TaskIx};
 use crate::machine::words::agents::agent_record::AgentStep;
 use crate::machine::words::reason::truncate_reason;
 use crate::machine::words::requests::approval_request::choices;
@@ -31,7 +31,7 @@ pub(in crate::machine) enum ToolEntry {
     Free,
 }
 
-impl Machine {
+impl Run {
     /// Returns the way of the next tool call of an agent.
     pub(in crate::machine) fn tool_entry(&self, task: TaskIx, requested: &RequestedTool) -> ToolEntry {
         if let Some(mistake) = &requested.mistake {
@@ -226,7 +226,7 @@ pub fn untrusted_input(plan: &Plan, step: StepIx) -> Option<String> {
     Some(format!("its values, from {from}"))
 }
 
-impl Machine {
+impl Run {
     /// Returns the rule that closes a tool now.
     pub(in crate::machine) fn closed_tool(&self, task: TaskIx, tool: &str) -> Option<ClosedTool> {
         let source = self.state.task_record(task)?.untrusted.clone()?;

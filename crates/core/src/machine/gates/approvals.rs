@@ -4,7 +4,7 @@ use crate::gate::GateResult;
 use crate::machine::gates::escalation::GateBlock;
 use crate::machine::state::fold::task_end::TaskCompletion;
 use crate::machine::state::scope::TaskScope;
-use crate::machine::state::{self, Machine, TaskIx};
+use crate::machine::state::{self, Run, TaskIx};
 use crate::machine::words::reason::truncate_reason;
 use crate::machine::words::{
     AnswerOptions, ApprovalOutcome, ApprovalRequest, AttemptEnd, Effect, EventKind, GatePoint,
@@ -24,7 +24,7 @@ pub(in crate::machine) struct ApprovalDraft {
     pub(in crate::machine) queue: Option<String>,
 }
 
-impl Machine {
+impl Run {
     /// Requests the decision that a step consists of.
     pub(in crate::machine) fn ask_step(&mut self, task: TaskIx, approve: &ApprovalStep) {
         let view = TaskScope { plan: &self.plan, state: &self.state, task: Some(task) };

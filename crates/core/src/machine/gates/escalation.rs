@@ -6,7 +6,7 @@ use crate::gate::{self, GateResult, ResolvedEscalation};
 use crate::machine::gates::approvals::ApprovalDraft;
 use crate::machine::state::fold::task_end::TaskCompletion;
 use crate::machine::state::task_phase::ActivityKind;
-use crate::machine::state::{self, Machine, TaskIx};
+use crate::machine::state::{self, Run, TaskIx};
 use crate::machine::words::{EventKind, GatePoint, RunBlock, Standing, gates_at};
 use wf_base::name::GateId;
 use wf_model::{EngineFailure, Escalation, EscalationAction, FailureClass, JsonObject};
@@ -53,7 +53,7 @@ impl GateBlock {
     }
 }
 
-impl Machine {
+impl Run {
     /// Handles a block: runs its escalations one after the other, until one has had an effect.
     pub(in crate::machine) fn block(&mut self, task: Option<TaskIx>, point: GatePoint, mut block: GateBlock) {
         let gates = gates_at(&self.plan, task.map(TaskIx::ix), point);

@@ -11,14 +11,14 @@ use crate::machine::state::in_flight::TaskRequest;
 use crate::machine::state::plan_rules::{bad_outputs, has_gates, takes_room};
 use crate::machine::state::scope::{self, TaskScope};
 use crate::machine::state::task_phase::ActivityKind;
-use crate::machine::state::{self, Machine, TaskIx};
+use crate::machine::state::{self, Run, TaskIx};
 use crate::machine::words::{
     Attempt, Effect, EventKind, ExchangeQuestion, GatePoint, GateQuestion, RunPhase, Standing, TaskId,
     gates_at,
 };
 use wf_model::{GateLane, JsonObject, StepIx, StepWork, resolve_params};
 
-impl Machine {
+impl Run {
     /// Asks the gates at the start of the run, if there are any.
     pub(in crate::machine) fn gate_start(&mut self) {
         if has_gates(&self.plan, None, GatePoint::Start) {

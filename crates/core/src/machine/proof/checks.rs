@@ -9,17 +9,20 @@ use crate::machine::state::fold::task_end::TaskCompletion;
 use crate::machine::state::plan_rules::{of_phase, standing_of};
 use crate::machine::state::scope::{self, TaskScope};
 use crate::machine::state::task_phase::ActivityKind;
-use crate::machine::state::{self, Machine, TaskIx};
+use crate::machine::state::{self, Run, TaskIx};
 use crate::machine::words::{
     ApprovalRequest, Artifact, Attempt, CheckVerdict, Effect, EventKind, FailedCheck, ReworkLoop, RunPhase,
     Standing, StepItem, TaskId,
 };
 use wf_model::{ApprovalRequirement, CheckPhase, FailureClass, JsonObject, OnReworkExhausted};
 
-impl Machine {
+impl Run {
     /// Returns the item of a task and the values that its checks read, to check a replayed run again. Without a task: the values
     /// that the plan's own checks read. `None` if a value is missing, or there is no such task.
-    pub fn read_by_checks(&self, place: Option<&TaskId>) -> Option<(Option<StepItem>, JsonObject)> {
+    pub(in crate::machine) fn read_by_checks(
+        &self,
+        place: Option<&TaskId>,
+    ) -> Option<(Option<StepItem>, JsonObject)> {
         let task = match place {
             Some(place) => Some(self.task_ix(place)?),
             None => None,

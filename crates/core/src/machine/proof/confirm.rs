@@ -1,9 +1,9 @@
 //! Evidence that is checked again: before a run ends, and whenever a file is reported as changed.
 
-use crate::machine::state::{self, Machine};
+use crate::machine::state::{self, Run};
 use crate::machine::words::{Artifact, Attempt, Effect, EventKind, RunPhase, StaleFile, TaskId};
 
-impl Machine {
+impl Run {
     /// Records the files that a result was checked with, if there are any.
     pub(in crate::machine) fn record_evidence(&mut self, attempt: &Attempt, files: Vec<Artifact>) {
         if !files.is_empty() {

@@ -2,12 +2,12 @@
 //! nothing is judged twice.
 
 use crate::machine::state::history::AttemptHistory;
-use crate::machine::state::{self, Machine, TaskIx};
+use crate::machine::state::{self, Run, TaskIx};
 use crate::machine::words::reason::truncate_reason;
 use crate::machine::words::{AttemptFeedback, FailedCheck};
 use wf_model::FailureClass;
 
-impl Machine {
+impl Run {
     /// Returns the feedback to the next or current attempt of a task; `None` if it is the first.
     pub(in crate::machine) fn correction(&self, task: TaskIx) -> Option<Box<AttemptFeedback>> {
         let record = self.state.task_record(task)?;

@@ -8,14 +8,14 @@ use std::collections::BTreeSet;
 use crate::ggs::{self, Directive, SolverOutcome};
 use crate::machine::rounds::actuator::{BlockedActuators, ChoiceConstraints, choose, kind};
 use crate::machine::rounds::measure::RoundMeasurement;
-use crate::machine::state::{Machine, TaskIx};
+use crate::machine::state::{Run, TaskIx};
 use crate::machine::words::{
     AlternativeSwitch, EventKind, NO_ALTERNATIVE_LEFT, NOT_APPROVED, Round, RoundFailureClass, StepState,
 };
 use wf_base::name::Name;
 use wf_model::{OnStuck, StepIx, StepWork};
 
-impl Machine {
+impl Run {
     /// Judges the round that has ended, once. True if the run is not at its end: another round
     /// follows, or a planner or people are asked first.
     pub(in crate::machine) fn judge_round(&mut self) -> bool {
@@ -267,7 +267,7 @@ fn shows_nothing(round: &Round) -> bool {
 /// The number of rounds of re-planning after which people are asked (a5; a plan may grant fewer).
 pub const REPLANS_BEFORE_PEOPLE: u32 = 2;
 
-impl Machine {
+impl Run {
     /// Returns the steps about which people are asked as the controller has nothing left to try: all that failed, if
     /// people can guide each of them and were not asked about it.
     pub(in crate::machine) fn steps_to_escalate(&self, measured: &RoundMeasurement) -> Vec<Name> {

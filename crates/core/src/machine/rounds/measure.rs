@@ -7,7 +7,7 @@ use crate::ggs::{self, RoundMeasures};
 use crate::machine::state::budget_limits::is_of_budget;
 use crate::machine::state::machine_state::{StepRecord, TaskRecord};
 use crate::machine::state::scope::{self, TaskScope};
-use crate::machine::state::{Machine, TaskIx};
+use crate::machine::state::{Run, TaskIx};
 use crate::machine::words::{CriteriaCount, FailureTally, RoundFailureClass, StepState};
 use wf_model::{Check, FailureClass, ReplanSettings, StepIx, StepRepetition};
 
@@ -114,7 +114,7 @@ impl RoundMeasurement {
     }
 }
 
-impl Machine {
+impl Run {
     /// Measures the round that has ended. Criteria of steps that were not reached count as failed,
     /// without a failure class; steps skipped by rule or with a tolerated failure do not count, nor do open steps without
     /// checks, and neither do the plan's own criteria before they were checked once.

@@ -6,7 +6,7 @@ use crate::calls::calls_of_work;
 use crate::ggs::Directive;
 use crate::machine::rounds::actuator::kind;
 use crate::machine::rounds::measure::RoundMeasurement;
-use crate::machine::state::Machine;
+use crate::machine::state::Run;
 use crate::machine::words::advice::{is_avoided, is_preferred};
 use crate::machine::words::{
     AlternativeSwitch, EventKind, IntentAdvice, NestedFindings, RoundFailureClass, StepState, ToolAdvice,
@@ -14,7 +14,7 @@ use crate::machine::words::{
 };
 use wf_model::StepIx;
 
-impl Machine {
+impl Run {
     /// Applies the advice from memory before anything begins: a step to be avoided as written
     /// begins with another alternative.
     pub(in crate::machine) fn apply_memory_advice(
@@ -66,7 +66,7 @@ impl Machine {
     }
 
     /// Returns what a run around this one learns from it: of its last round.
-    pub fn findings(&self) -> NestedFindings {
+    pub(in crate::machine) fn findings(&self) -> NestedFindings {
         let calls: BTreeSet<String> = self.main_steps().flat_map(|step| self.step_calls(step)).collect();
         let has_failed = |step: &u32| self.state.step_record(*step).state == StepState::Failed;
         let mut failed = self.main_steps().filter(has_failed);

@@ -15,7 +15,7 @@ use crate::machine::rounds::actuator::tool_class;
 use crate::machine::rounds::measure::RoundMeasurement;
 use crate::machine::rounds::request::digest;
 use crate::machine::rounds::restrictions::PlannerLimits;
-use crate::machine::state::Machine;
+use crate::machine::state::Run;
 use crate::machine::state::control::ProposalDecision;
 use crate::machine::state::plan_rules::extend_plan;
 use crate::machine::words::reason::truncate_reason;
@@ -56,7 +56,7 @@ impl From<String> for ProposalRefusal {
     }
 }
 
-impl Machine {
+impl Run {
     /// Asks the planner, if there is one and it has not been asked about this round. True if it is
     /// being asked now.
     pub(in crate::machine) fn consult(&mut self, measured: &RoundMeasurement, round: &mut Round) -> bool {
@@ -233,7 +233,7 @@ impl Machine {
     }
 
     /// Returns the digest of the current plan, with the alternatives that a planner added.
-    pub fn plan_digest(&self) -> Sha256Digest {
+    pub(in crate::machine) fn plan_digest(&self) -> Sha256Digest {
         digest(&self.base)
     }
 }

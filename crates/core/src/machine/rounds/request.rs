@@ -6,7 +6,7 @@ use crate::agent::authoring::MemoryCalibration;
 use crate::agent::truncate_briefing;
 use crate::machine::rounds::measure::RoundMeasurement;
 use crate::machine::state::machine_state::TaskRecord;
-use crate::machine::state::{self, Machine, TaskIx};
+use crate::machine::state::{self, Run, TaskIx};
 use crate::machine::words::requests::plan_request::REQUEST_VERSION;
 use crate::machine::words::requests::proposal::sketch;
 use crate::machine::words::{
@@ -33,7 +33,7 @@ pub(in crate::machine) fn digest(plan: &Plan) -> Sha256Digest {
     Sha256Digest::of_bytes(json!([plan.id(), steps]).to_string().as_bytes())
 }
 
-impl Machine {
+impl Run {
     /// Returns the request to a planner about a round after which no declared alternative is left.
     pub(in crate::machine) fn plan_request(&self, measured: &RoundMeasurement, round: Round) -> PlanRequest {
         let parts = self.base.parts();

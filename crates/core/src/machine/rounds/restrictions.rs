@@ -6,7 +6,7 @@ use crate::calls::approach_of;
 use crate::ggs::Directive;
 use crate::machine::rounds::actuator::{BlockedActuators, tool_class};
 use crate::machine::rounds::measure::RoundMeasurement;
-use crate::machine::state::Machine;
+use crate::machine::state::Run;
 use crate::machine::words::advice::advice_about;
 use crate::machine::words::requests::plan_request::is_named_like_step;
 use crate::machine::words::{
@@ -24,7 +24,7 @@ pub(in crate::machine) struct PlannerLimits<'a> {
     pub(in crate::machine) must_not: &'a [CalibrationEntry],
 }
 
-impl Machine {
+impl Run {
     /// Returns what is blocked after a round in which these steps change.
     pub(in crate::machine) fn blocked_actuators(
         &self,

@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use crate::machine::state::task_phase::ActivityKind;
-use crate::machine::state::{self, Machine, TaskIx};
+use crate::machine::state::{self, Run, TaskIx};
 use crate::machine::words::agents::agent_record::AgentStep;
 use crate::machine::words::{AgentRecord, Attempt, AttemptUsage, ToolCallId};
 use wf_model::{AgentWork, StepWork};
 
-impl Machine {
+impl Run {
     /// Returns the tool call that is to begin next.
     pub(in crate::machine) fn next_tool_call(&self, task: TaskIx) -> Option<ToolCallId> {
         let (record, activity) = (self.agent_record(task)?, self.state.activity(task)?);

@@ -1,6 +1,6 @@
 //! The limits of a run's budget, as far as they allow an attempt or a model call (DESIGN section 3; Silas 5.2.1).
 
-use crate::machine::state::Machine;
+use crate::machine::state::Run;
 use crate::machine::words::{AttemptUsage, BudgetUsage};
 use wf_model::BudgetResource;
 
@@ -15,7 +15,7 @@ pub(in crate::machine) fn is_of_budget(reason: &str) -> bool {
     [BUDGET_SPENT_PREFIX, CALL_UNPAID_PREFIX].iter().any(|prefix| reason.starts_with(prefix))
 }
 
-impl Machine {
+impl Run {
     /// True if another attempt of a main step may begin.
     pub(in crate::machine) fn budget_allows_attempt(&self) -> bool {
         self.state.ledger.spent.is_none() && self.exhausted(true).is_none()

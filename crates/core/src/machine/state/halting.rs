@@ -1,6 +1,6 @@
 //! The reasons for which a task does not begin, or does not go on.
 
-use crate::machine::state::{self, Machine, TaskIx};
+use crate::machine::state::{self, Run, TaskIx};
 use crate::machine::words::StepState;
 use wf_model::expr::Expr;
 use wf_model::{OnStepError, OnStepFailure, StepIx};
@@ -14,7 +14,7 @@ pub const NOT_ESCALATED: &str = "no gate escalated to it";
 /// The prefix of the reason for a step skipped after another one failed.
 pub const NOT_STARTED: &str = "not started: ";
 
-impl Machine {
+impl Run {
     /// Returns the reason why nothing new begins after a failure.
     pub(in crate::machine) fn stopping_reason(&self) -> String {
         format!("{NOT_STARTED}{}", self.failing_reason())

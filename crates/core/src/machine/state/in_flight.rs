@@ -14,7 +14,7 @@ use wf_model::Plan;
 /// The requests of a living machine that no event records. They die with it: [`Machine::resume`] derives
 /// them anew from the state, and the fold of the events never sees them.
 ///
-/// [`Machine::resume`]: super::Machine::resume
+/// [`Machine::resume`]: crate::machine::Machine::resume
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct InFlight {
     /// Steps whose dependencies have ended and whose `when` has not been evaluated.

@@ -21,8 +21,9 @@ pub(super) mod task_phase;
 
 mod agents;
 mod file_claims;
-mod machine;
+mod run;
 
-pub use machine::{LogicMismatch, Machine, MachineTurn};
 pub use machine_state::MachineState;
 pub(super) use machine_state::{TaskIx, attempt, find_task_ix, task_id};
+pub(super) use run::Run;
+pub use run::{LogicMismatch, MachineTurn};

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::machine::state::{self, Machine, MachineState, TaskIx};
+use crate::machine::state::{self, MachineState, Run, TaskIx};
 use crate::machine::words::{StepItem, StepState, TaskId};
 use wf_base::name::Name;
 use wf_model::expr::{BlockField, EvalError, Expr, ExprReference, ExprScope, StatusFunction, Template};
@@ -164,7 +164,7 @@ pub(in crate::machine) fn evaluate_condition(view: &TaskScope<'_>, expr: &Expr) 
     expr.eval(view).map(|value| wf_model::expr::truthy(&value))
 }
 
-impl Machine {
+impl Run {
     /// Returns the plan's outputs, and the problem with them, if any.
     pub(in crate::machine) fn plan_outputs(&self) -> (JsonObject, Option<String>) {
         let mut outputs = JsonObject::new();

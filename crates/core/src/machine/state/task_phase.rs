@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 use crate::machine::state::machine_state::TaskRecord;
-use crate::machine::state::{Machine, MachineState, TaskIx, attempt};
+use crate::machine::state::{MachineState, Run, TaskIx, attempt};
 use crate::machine::words::{RunPhase, StepState};
 use wf_base::time::Moment;
 use wf_model::{CheckPhase, Plan};
@@ -165,7 +165,7 @@ impl MachineState {
     }
 }
 
-impl Machine {
+impl Run {
     /// Returns the phase of a task's next checks; `None`: all passed.
     pub(in crate::machine) fn phase_of(&self, task: TaskIx) -> Option<CheckPhase> {
         let over = self.state.task_record(task).and_then(|record| record.passed);

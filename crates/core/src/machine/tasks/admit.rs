@@ -7,14 +7,14 @@ use crate::machine::state::in_flight::TaskRequest;
 use crate::machine::state::plan_rules::{has_gates, takes_room};
 use crate::machine::state::scope::{self, TaskScope};
 use crate::machine::state::task_phase::TaskPhase;
-use crate::machine::state::{self, Machine, TaskIx};
+use crate::machine::state::{self, Run, TaskIx};
 use crate::machine::tasks::advance::wait_end;
 use crate::machine::words::{
     Attempt, CachedResult, Effect, EventKind, GatePoint, Standing, TaskId, TaskLocks, TimerKind,
 };
 use wf_model::{EngineFailure, StepWork};
 
-impl Machine {
+impl Run {
     /// Starts the tasks that there is room for. True if that may let other tasks proceed.
     pub(in crate::machine) fn admit(&mut self) -> bool {
         let mut moved = false;

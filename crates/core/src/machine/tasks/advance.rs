@@ -6,7 +6,7 @@ use crate::machine::state::fold::task_end::TaskCompletion;
 use crate::machine::state::halting::{NOT_CHOSEN, NOT_ESCALATED};
 use crate::machine::state::plan_rules::{has_gates, of_phase};
 use crate::machine::state::scope::{self, TaskScope};
-use crate::machine::state::{self, Machine, TaskIx};
+use crate::machine::state::{self, Run, TaskIx};
 use crate::machine::words::{
     Effect, EventKind, GatePoint, RunPhase, Standing, StepState, TimerKind, WorkExit,
 };
@@ -14,7 +14,7 @@ use wf_base::time::Moment;
 use wf_model::expr::Expr;
 use wf_model::{FailureClass, StepIx, StepWork, WaitCondition};
 
-impl Machine {
+impl Run {
     /// Advances the run until nothing more follows without an input.
     pub(in crate::machine) fn advance(&mut self) {
         // Nothing begins before the gates of the run have passed.

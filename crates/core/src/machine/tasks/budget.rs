@@ -8,7 +8,7 @@
 
 use crate::machine::state::fold::task_end::TaskCompletion;
 use crate::machine::state::in_flight::TaskRequest;
-use crate::machine::state::{Machine, TaskIx};
+use crate::machine::state::{Run, TaskIx};
 use crate::machine::words::{BudgetUsage, EventKind, RunPhase, Standing, TimerKind};
 use wf_model::{BudgetResource, EngineFailure};
 
@@ -18,7 +18,7 @@ const THRESHOLDS: [u32; 3] = [80, 90, 95];
 /// The maximum number of extensions of the time limit, by a quarter each.
 const MAX_EXTENSIONS: u64 = 4;
 
-impl Machine {
+impl Run {
     /// Records the budget of the plan, as the run begins.
     pub(in crate::machine) fn set_budget(&mut self) {
         if let Some(budget) = self.plan.parts().budget.clone() {

@@ -3,11 +3,11 @@
 use crate::machine::state::fold::task_end::TaskCompletion;
 use crate::machine::state::in_flight::TaskRequest;
 use crate::machine::state::task_phase::{ActivityKind, TaskActivity};
-use crate::machine::state::{self, Machine, TaskIx};
+use crate::machine::state::{self, Run, TaskIx};
 use crate::machine::words::{Attempt, Effect, EventKind, RunPhase, WorkExit};
 use wf_model::{OnStepFailure, StepWork, WaitCondition};
 
-impl Machine {
+impl Run {
     /// Lets the failure of a step stop or cancel the others, as the policy says. A round ends when
     /// everything that can run has run, whatever the policy says: its measurement must not depend
     /// on concurrency (artoo v0.8, R4b).

@@ -6,13 +6,13 @@ use crate::machine::state::fold::reused::ReusableResult;
 use crate::machine::state::fold::task_end::TaskCompletion;
 use crate::machine::state::halting::NOT_CHOSEN;
 use crate::machine::state::scope::TaskScope;
-use crate::machine::state::{self, Machine, TaskIx};
+use crate::machine::state::{self, Run, TaskIx};
 use crate::machine::words::{EventKind, StepItem, StepState};
 use wf_base::digest::Sha256Digest;
 use wf_base::name::RunId;
 use wf_model::{JsonObject, StepRepetition};
 
-impl Machine {
+impl Run {
     /// Queues a step, or the items that it is repeated over.
     pub(in crate::machine) fn unfold(&mut self, task: TaskIx, fan: &StepRepetition) {
         let values = match fan {

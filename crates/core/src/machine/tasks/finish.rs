@@ -9,7 +9,7 @@ use crate::machine::state::fold::task_end::TaskCompletion;
 use crate::machine::state::machine_state::TaskRecord;
 use crate::machine::state::plan_rules::{bad_outputs, has_gates};
 use crate::machine::state::task_phase::ActivityKind;
-use crate::machine::state::{self, Machine, TaskIx};
+use crate::machine::state::{self, Run, TaskIx};
 use crate::machine::words::reason::truncate_reason;
 use crate::machine::words::{
     Attempt, AttemptEnd, Effect, EventKind, GatePoint, ReworkLoop, Standing, StepState, TaskId, TimerKind,
@@ -21,7 +21,7 @@ use wf_base::time::{Moment, format_duration};
 use wf_base::units::elapsed;
 use wf_model::{EngineFailure, FailureClass, JsonObject, StepIx, ValueSchema};
 
-impl Machine {
+impl Run {
     /// Applies the end of an attempt's work. Outputs that are not as declared make it a failure.
     pub(in crate::machine) fn on_attempt_end(&mut self, mut ended: AttemptEnd) {
         let Some((task, _)) = self.current_activity(&ended.attempt, ActivityKind::Working) else {

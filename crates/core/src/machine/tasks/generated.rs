@@ -5,12 +5,12 @@
 //!                                   └── with problems: the attempt fails, and nothing of it begins
 //! ```
 
-use crate::machine::state::Machine;
+use crate::machine::state::Run;
 use crate::machine::state::task_phase::ActivityKind;
 use crate::machine::words::{AttemptEnd, EventKind, PlanGeneration, WorkExit};
 use wf_model::{FailureClass, StepWork};
 
-impl Machine {
+impl Run {
     /// Applies that a plan was read: one without problems begins.
     pub(in crate::machine) fn on_plan_generated(&mut self, made: PlanGeneration) {
         let Some((task, activity)) = self.current_activity(&made.attempt, ActivityKind::Working) else {

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use crate::machine::state::scope::TaskScope;
-use crate::machine::state::{Machine, TaskIx};
+use crate::machine::state::{Run, TaskIx};
 use crate::machine::words::StepState;
 use wf_model::expr::{Expr, ExprReference, ExprScope, StatusFunction, Template, truthy};
 use wf_model::{Check, CheckCertainty, CheckProbe, Plan, Step, StepIx, StepRepetition, StepWork};
@@ -31,7 +31,7 @@ impl ExprScope for RecordingScope<'_> {
     }
 }
 
-impl Machine {
+impl Run {
     /// Returns the reason why a run without failures is not verified: the first step whose checks were
     /// skipped, and the step whose outputs decided that.
     pub(in crate::machine) fn unverified_omission(&self) -> Option<String> {

@@ -1,23 +1,23 @@
 //! The opening of a run: the events that it begins with whatever its workspace is like. They can be recorded before it
 //! begins, wherever that will be.
 
-use crate::machine::state::Machine;
+use crate::machine::state::Run;
 use crate::machine::words::{
     Baseline, DeselectedStep, Event, EventKind, LOGIC_VERSION, ReusedResult, RunApproval,
 };
 use wf_base::name::Name;
 use wf_base::time::Moment;
 
-impl Machine {
+impl Run {
     /// Returns the opening of the run, which has not begun.
-    pub fn opening(&self, at: Moment, approved: Option<Box<RunApproval>>) -> Vec<Event> {
+    pub(in crate::machine) fn opening(&self, at: Moment, approved: Option<Box<RunApproval>>) -> Vec<Event> {
         let mut copy = Self { now: at, ..self.clone() };
         copy.open(approved);
         copy.turn.events
     }
 
     /// Sets the time of the opening, which was recorded before the run begins.
-    pub fn set_opening(&mut self, at: Moment) {
+    pub(in crate::machine) fn set_opening(&mut self, at: Moment) {
         self.now = self.now.max(at);
         self.opened = Some(at);
     }

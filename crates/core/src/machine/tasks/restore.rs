@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::machine::state::plan_rules::{extend_plan, steps_digest};
 use crate::machine::state::task_phase::TaskIndex;
-use crate::machine::state::{LogicMismatch, Machine, MachineState};
+use crate::machine::state::{LogicMismatch, MachineState, Run};
 use crate::machine::words::LOGIC_VERSION;
 use wf_base::name::{PlanId, RunId};
 use wf_model::Plan;
@@ -28,11 +28,14 @@ pub enum RestoreError {
     Damaged { run: RunId },
 }
 
-impl Machine {
+impl Run {
     /// Restores a run from its stored state and the plan as written. It is the machine to which a replay of
     /// the events so far would have led: further events may be replayed, then [`Machine::resume`] lets the run
     /// go on.
-    pub fn from_state(plan: Arc<Plan>, mut state: MachineState) -> Result<Self, RestoreError> {
+    pub(in crate::machine) fn from_state(
+        plan: Arc<Plan>,
+        mut state: MachineState,
+    ) -> Result<Self, RestoreError> {
         let recorded_version = state.logic_version;
         if recorded_version != LOGIC_VERSION {
             return Err(LogicMismatch { recorded_version }.into());

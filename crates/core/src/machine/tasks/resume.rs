@@ -5,15 +5,15 @@ use std::sync::Arc;
 use crate::machine::state::in_flight::{InFlight, TaskRequest};
 use crate::machine::state::scope::{self, TaskScope};
 use crate::machine::state::task_phase::{ActivityKind, TaskPhase};
-use crate::machine::state::{self, Machine, MachineTurn, TaskIx};
+use crate::machine::state::{self, MachineTurn, Run, TaskIx};
 use crate::machine::tasks::advance::wait_end;
 use crate::machine::words::{ApprovalRequest, Attempt, Effect, GatePoint, RunPhase, TaskLocks, TimerKind};
 use wf_base::time::Moment;
 use wf_model::LockBusyPolicy;
 
-impl Machine {
+impl Run {
     /// Returns the effects that the run needs to go on after a replay.
-    pub fn resume(&mut self, now: Moment) -> MachineTurn {
+    pub(in crate::machine) fn resume(&mut self, now: Moment) -> MachineTurn {
         self.now = self.now.max(now);
         if self.state.outcome.is_some() || self.state.started.is_none() {
             return MachineTurn::default();
@@ -47,7 +47,7 @@ impl Machine {
 
     /// Lets an agent at work go on whose conversation was lost with its host: it is built anew from what is recorded, and what was under
     /// way is asked for again.
-    pub fn resume_agent(&mut self, attempt: &Attempt, now: Moment) -> MachineTurn {
+    pub(in crate::machine) fn resume_agent(&mut self, attempt: &Attempt, now: Moment) -> MachineTurn {
         self.now = self.now.max(now);
         if let Some(task) = self.working_agent(attempt) {
             self.resume_activity(task, false);

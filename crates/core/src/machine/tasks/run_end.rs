@@ -4,13 +4,13 @@ use serde_json::Value;
 
 use crate::machine::state::plan_rules::standing_of;
 use crate::machine::state::scope::TaskScope;
-use crate::machine::state::{self, Machine};
+use crate::machine::state::{self, Run};
 use crate::machine::words::{Effect, EventKind, FailureTally, RunOffers, RunOutcome, StaleFile, Standing};
 use crate::suggestion::{SuggestionOffer, read_suggestions};
 use crate::undo::UndoOffer;
 use wf_model::{JsonObject, StepIx, UndoPlan, resolve_params};
 
-impl Machine {
+impl Run {
     pub(in crate::machine) fn end_run(&mut self) {
         let (outputs, broken) = self.plan_outputs();
         let outputs = self.state.published.clone().unwrap_or(outputs);

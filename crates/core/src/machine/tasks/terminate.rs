@@ -3,16 +3,16 @@
 use crate::machine::state::fold::task_end::TaskCompletion;
 use crate::machine::state::in_flight::InFlight;
 use crate::machine::state::task_phase::{ActivityKind, TaskActivity};
-use crate::machine::state::{self, Machine, TaskIx};
+use crate::machine::state::{self, Run, TaskIx};
 use crate::machine::words::{Attempt, ChildEnd, ChildId, Event, EventKind, WorkExit};
 use wf_base::time::Moment;
 
-impl Machine {
+impl Run {
     /// Ends the run at once, with no effects: what was under way was interrupted, nobody reports about it, and what
     /// has not begun never does. Returns the events; none if the run has not begun, or is over.
-    pub fn terminate(&mut self, reason: &str, now: Moment) -> Vec<Event> {
+    pub(in crate::machine) fn terminate(&mut self, reason: &str, now: Moment) -> Vec<Event> {
         self.now = self.now.max(now);
-        if !self.has_begun() || self.outcome().is_some() {
+        if !self.has_begun() || self.state.outcome.is_some() {
             return Vec::new();
         }
         self.flight = InFlight::derive(&self.plan, &self.state);

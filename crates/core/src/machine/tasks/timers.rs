@@ -3,13 +3,13 @@
 use crate::machine::state::fold::task_end::TaskCompletion;
 use crate::machine::state::in_flight::TaskRequest;
 use crate::machine::state::task_phase::{ActivityKind, TaskPhase};
-use crate::machine::state::{Machine, TaskIx};
+use crate::machine::state::{Run, TaskIx};
 use crate::machine::tasks::advance::wait_end;
 use crate::machine::words::{Attempt, AttemptEnd, Standing, TaskId, TimerKind};
 use wf_base::time::Moment;
 use wf_model::FailureClass;
 
-impl Machine {
+impl Run {
     /// Ends the attempt of a wait that is over.
     pub(in crate::machine) fn end_wait(&mut self, attempt: Attempt) {
         let Some((task, live)) = self.current_activity(&attempt, ActivityKind::Working) else {

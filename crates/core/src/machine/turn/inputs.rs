@@ -3,16 +3,16 @@
 use crate::machine::gates::escalation::GateBlock;
 use crate::machine::state::in_flight::TaskRequest;
 use crate::machine::state::machine_state::PendingApproval;
-use crate::machine::state::{Machine, MachineTurn};
+use crate::machine::state::{MachineTurn, Run};
 use crate::machine::words::{
     ApprovalOutcome, ApprovalRequest, EventKind, InputKind, MachineInput, RequestDecision, RunPhase,
     TimerKind, WorkExit,
 };
 use wf_model::{FailureClass, JsonObject};
 
-impl Machine {
+impl Run {
     /// Processes an input. One that answers nothing open changes nothing.
-    pub fn turn(&mut self, input: MachineInput) -> MachineTurn {
+    pub(in crate::machine) fn turn(&mut self, input: MachineInput) -> MachineTurn {
         self.now = self.now.max(input.at);
         if self.state.outcome.is_none() {
             self.on_input(input.kind);

@@ -1,6 +1,6 @@
 //! One run of one plan: its plan, its state, and the turn in progress.
 //!
-//! **Invariant:** once a run has begun, its state changes through `Machine::emit` and `Machine::replay` alone.
+//! **Invariant:** once a run has begun, its state changes through [`Run::emit`] and [`Run::replay`] alone.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,16 +10,15 @@ use crate::machine::state::plan_rules::{extend_plan, with_alternatives};
 use crate::machine::state::task_phase::{ActivityKind, TaskActivity, TaskPhase};
 use crate::machine::state::{self, MachineState, TaskIx};
 use crate::machine::words::{
-    Attempt, BudgetLedger, Effect, Event, EventKind, LOGIC_VERSION, ProposedAlternative, RunOutcome, TaskId,
-    TimerKind,
+    Attempt, Effect, Event, EventKind, LOGIC_VERSION, ProposedAlternative, TaskId, TimerKind,
 };
-use wf_base::name::{Name, RunId};
+use wf_base::name::Name;
 use wf_base::time::Moment;
-use wf_model::{JsonObject, Plan};
+use wf_model::Plan;
 
-/// One run of one plan.
+/// One run of one plan, as the rooms see it: they read it, and write by recording facts and ordering effects.
 #[derive(Clone, Debug)]
-pub struct Machine {
+pub(in crate::machine) struct Run {
     /// The plan as written, with the alternatives that a planner added.
     pub(in crate::machine) base: Arc<Plan>,
     /// The plan as it is carried out now.
@@ -50,32 +49,13 @@ pub struct LogicMismatch {
     pub recorded_version: u32,
 }
 
-impl Machine {
-    /// Creates a run that has not begun. `params` are resolved.
-    pub fn new(plan: Arc<Plan>, run: RunId, params: JsonObject) -> Self {
-        let state = MachineState::new(&plan, run, params);
-        Self::with_state(plan, state)
-    }
-
-    /// Sets the name under which an agent dispatches the run.
-    #[must_use]
-    pub fn with_dispatch(mut self, dispatch: Option<Name>) -> Self {
-        self.state.dispatch = dispatch;
-        self
-    }
-
-    /// Creates a machine with a state, and nothing in flight.
+impl Run {
+    /// Creates a run with a state, and nothing in flight.
     pub(in crate::machine) fn with_state(base: Arc<Plan>, state: MachineState) -> Self {
         let plan = with_alternatives(&base, &state.control.ways);
         let now = state.last;
         let (flight, turn) = (InFlight::default(), MachineTurn::default());
         Self { base, plan, state, flight, turn, now, opened: None }
-    }
-
-    /// Begins no further work from now on, so that the engine can leave the run once what is under way has ended. No
-    /// event records it: who resumes the run goes on with what would have been next. A run that is ending goes on to its end.
-    pub fn drain(&mut self) {
-        self.flight.is_draining = true;
     }
 
     /// True if no further work begins.
@@ -84,7 +64,7 @@ impl Machine {
     }
 
     /// Applies a recorded fact; nothing follows from it.
-    pub fn replay(&mut self, event: &Event) -> Result<(), LogicMismatch> {
+    pub(in crate::machine) fn replay(&mut self, event: &Event) -> Result<(), LogicMismatch> {
         if let EventKind::RunStarted { logic_version, .. } = &event.fact
             && *logic_version != LOGIC_VERSION
         {
@@ -95,30 +75,9 @@ impl Machine {
         Ok(())
     }
 
-    /// Returns the outcome of the run, if it has ended.
-    pub fn outcome(&self) -> Option<RunOutcome> {
-        self.state.outcome
-    }
-
-    /// Returns the cancellation, if one was requested: true if it is forced.
-    pub fn requested_cancel(&self) -> Option<bool> {
-        let cancelled = self.state.cancelled.as_ref();
-        cancelled.map(|cancelled| cancelled.force)
-    }
-
     /// True if the run has begun.
-    pub fn has_begun(&self) -> bool {
+    pub(in crate::machine) fn has_begun(&self) -> bool {
         self.state.started.is_some()
-    }
-
-    /// Returns the state, to be inspected or serialized.
-    pub fn state(&self) -> &MachineState {
-        &self.state
-    }
-
-    /// Returns the requests that no event records, to be inspected.
-    pub fn in_flight(&self) -> &InFlight {
-        &self.flight
     }
 
     /// Records a fact and applies it to the state.
@@ -167,22 +126,6 @@ impl Machine {
         let activity = self.state.activity(task)?;
         let same = activity.attempt == attempt.attempt && activity.doing == doing;
         (same && !self.flight.is_returning(task)).then_some((task, activity))
-    }
-
-    /// Returns the number of times the controller has reopened steps.
-    pub fn replans(&self) -> u32 {
-        self.state.control.replans
-    }
-
-    /// Returns the plan as it is carried out now: some of its steps may use other alternatives than
-    /// as written.
-    pub fn plan(&self) -> &Arc<Plan> {
-        &self.plan
-    }
-
-    /// Returns the resources that the run has used so far.
-    pub fn ledger(&self) -> &BudgetLedger {
-        &self.state.ledger
     }
 
     /// True if an attempt of a step was begun in this round, or ever, if it was not reopened.

@@ -1,0 +1,143 @@
+//! The machine: what its engine may ask of a run, and tell it.
+
+use std::sync::Arc;
+
+use crate::machine::state::in_flight::InFlight;
+use crate::machine::state::{LogicMismatch, MachineState, MachineTurn, Run};
+use crate::machine::tasks::restore::RestoreError;
+use crate::machine::words::{
+    Attempt, BudgetLedger, Event, MachineInput, NestedFindings, RunApproval, RunOutcome, StepItem, TaskId,
+};
+use wf_base::digest::Sha256Digest;
+use wf_base::name::{Name, RunId};
+use wf_base::time::Moment;
+use wf_model::{JsonObject, Plan};
+
+/// One run of one plan.
+#[derive(Clone, Debug)]
+pub struct Machine {
+    run: Run,
+}
+
+impl Machine {
+    /// Creates a run that has not begun. `params` are resolved.
+    pub fn new(plan: Arc<Plan>, run: RunId, params: JsonObject) -> Self {
+        let state = MachineState::new(&plan, run, params);
+        Self { run: Run::with_state(plan, state) }
+    }
+
+    /// Sets the name under which an agent dispatches the run.
+    #[must_use]
+    pub fn with_dispatch(mut self, dispatch: Option<Name>) -> Self {
+        self.run.state.dispatch = dispatch;
+        self
+    }
+
+    /// Restores a run from its stored state and the plan as written. It is the machine to which a replay of
+    /// the events so far would have led: further events may be replayed, then [`Machine::resume`] lets the run
+    /// go on.
+    pub fn from_state(plan: Arc<Plan>, state: MachineState) -> Result<Self, RestoreError> {
+        Ok(Self { run: Run::from_state(plan, state)? })
+    }
+
+    /// Returns the opening of the run, which has not begun.
+    pub fn opening(&self, at: Moment, approved: Option<Box<RunApproval>>) -> Vec<Event> {
+        self.run.opening(at, approved)
+    }
+
+    /// Sets the time of the opening, which was recorded before the run begins.
+    pub fn set_opening(&mut self, at: Moment) {
+        self.run.set_opening(at);
+    }
+
+    /// Applies a recorded fact; nothing follows from it.
+    pub fn replay(&mut self, event: &Event) -> Result<(), LogicMismatch> {
+        self.run.replay(event)
+    }
+
+    /// Processes an input. One that answers nothing open changes nothing.
+    pub fn turn(&mut self, input: MachineInput) -> MachineTurn {
+        self.run.turn(input)
+    }
+
+    /// Returns the effects that the run needs to go on after a replay.
+    pub fn resume(&mut self, now: Moment) -> MachineTurn {
+        self.run.resume(now)
+    }
+
+    /// Lets an agent at work go on whose conversation was lost with its host: it is built anew from what is recorded, and
+    /// what was under way is asked for again.
+    pub fn resume_agent(&mut self, attempt: &Attempt, now: Moment) -> MachineTurn {
+        self.run.resume_agent(attempt, now)
+    }
+
+    /// Begins no further work from now on, so that the engine can leave the run once what is under way has ended. No
+    /// event records it: who resumes the run goes on with what would have been next. A run that is ending goes on to its end.
+    pub fn drain(&mut self) {
+        self.run.flight.is_draining = true;
+    }
+
+    /// Ends the run at once, with no effects: what was under way was interrupted, nobody reports about it, and what
+    /// has not begun never does. Returns the events; none if the run has not begun, or is over.
+    pub fn terminate(&mut self, reason: &str, now: Moment) -> Vec<Event> {
+        self.run.terminate(reason, now)
+    }
+
+    /// True if the run has begun.
+    pub fn has_begun(&self) -> bool {
+        self.run.has_begun()
+    }
+
+    /// Returns the outcome of the run, if it has ended.
+    pub fn outcome(&self) -> Option<RunOutcome> {
+        self.run.state.outcome
+    }
+
+    /// Returns the cancellation, if one was requested: true if it is forced.
+    pub fn requested_cancel(&self) -> Option<bool> {
+        let cancelled = self.run.state.cancelled.as_ref();
+        cancelled.map(|cancelled| cancelled.force)
+    }
+
+    /// Returns the state, to be inspected or serialized.
+    pub fn state(&self) -> &MachineState {
+        &self.run.state
+    }
+
+    /// Returns the requests that no event records, to be inspected.
+    pub fn in_flight(&self) -> &InFlight {
+        &self.run.flight
+    }
+
+    /// Returns the plan as it is carried out now: some of its steps may use other alternatives than
+    /// as written.
+    pub fn plan(&self) -> &Arc<Plan> {
+        &self.run.plan
+    }
+
+    /// Returns the digest of the current plan, with the alternatives that a planner added.
+    pub fn plan_digest(&self) -> Sha256Digest {
+        self.run.plan_digest()
+    }
+
+    /// Returns the resources that the run has used so far.
+    pub fn ledger(&self) -> &BudgetLedger {
+        &self.run.state.ledger
+    }
+
+    /// Returns the number of times the controller has reopened steps.
+    pub fn replans(&self) -> u32 {
+        self.run.state.control.replans
+    }
+
+    /// Returns what a run around this one learns from it: of its last round.
+    pub fn findings(&self) -> NestedFindings {
+        self.run.findings()
+    }
+
+    /// Returns the item of a task and the values that its checks read, to check a replayed run again. Without a task: the values
+    /// that the plan's own checks read. `None` if a value is missing, or there is no such task.
+    pub fn read_by_checks(&self, task_id: Option<&TaskId>) -> Option<(Option<StepItem>, JsonObject)> {
+        self.run.read_by_checks(task_id)
+    }
+}

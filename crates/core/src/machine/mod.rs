@@ -14,27 +14,26 @@
 //!
 //! # The way through it
 //!
-//! An input enters at `turn`, which calls the room that the input answers. A room decides, and each decision is an
-//! event, recorded by `Machine::emit`. The fold (`state::fold`) applies the event to
-//! [`MachineState`], and [`InFlight`] follows the tasks that it moved. Then `tasks::advance` begins whatever may begin now,
-//! until nothing more follows without an input.
+//! An input enters at `turn`, which hands it to the room that it answers. A room decides over a [`Run`](state::Run): it reads
+//! the state, and each decision is an event, recorded by `Run::emit`, and an effect. The fold (`state::fold`) applies the event to
+//! [`MachineState`], and [`InFlight`] follows the tasks that it moved. The work that follows in another room is left as a
+//! [`FollowUp`](state::follow_up::FollowUp), and `turn` carries it out as soon as the room is done. Then `turn` asks `tasks`
+//! what may begin now, until nothing more follows without an input.
 //!
 //! ```text
-//! room    what it is                                                    what it calls, besides `state`
-//! turn    an input, and the room that it goes to                        all below
-//! tasks   dependencies, admission, attempts, budget, the ends           agents gates proof rounds
-//! agents  model calls, tool calls, child runs, merges, help             tasks gates proof rounds
-//! gates   gates and approvals                                           tasks proof
-//! proof   checks, rework, evidence that goes stale                      tasks agents gates
-//! rounds  measured, judged, redirected to other alternatives; planners  tasks
-//! state   the state, its fold, and what all rooms read and record       nothing
-//! words   events, inputs, effects, ids, requests, verdicts              nothing, and names no room
+//! room    what it is                                                     what it names
+//! turn    inputs and follow-ups, each to its room; what may begin next   all below
+//! tasks   dependencies, admission, attempts, budget, the ends            state, words
+//! agents  model calls, tool calls, child runs, merges, help              state, words
+//! gates   gates and approvals                                            state, words
+//! proof   checks, rework, evidence that goes stale                       state, words
+//! rounds  measured, judged, redirected to other alternatives; planners   state, words
+//! state   the run, its fold, and what several rooms ask                  words
+//! words   events, inputs, effects, ids, requests, verdicts               nothing
 //! ```
 //!
-//! A room names `state` and `words` alone, and calls the others as methods of [`Machine`]. Between `tasks`, `agents`, `gates`
-//! and `proof` such calls go both ways: an attempt that ended is checked, and a check that failed ends the task. Methods
-//! call each other in a circle only through `finish`, which stops the others when a task has failed, and in the loop of
-//! an agent.
+//! **Invariant:** a room names no other, and only `turn` has methods of [`Machine`]. **Invariant:** a follow-up is the last thing that
+//! a room does, so events come in the order in which the rooms would call each other.
 //!
 //! Start at `words`, then `turn` and `tasks`; the documentation of each room says where to start in it.
 
@@ -47,12 +46,11 @@ mod tasks;
 mod turn;
 mod words;
 
-pub use agents::guidance::ATTEMPTS_BEFORE_GUIDANCE;
 pub use agents::tool_approval::untrusted_input;
-pub use rounds::fan_in::REPLANS_BEFORE_PEOPLE;
 pub use rounds::planner::{ANSWER_LIMIT, proposed_plans};
 pub use state::budget_limits::{BUDGET_SPENT_PREFIX, CALL_UNPAID_PREFIX};
 pub use state::halting::{NOT_CHOSEN, NOT_ESCALATED, NOT_STARTED};
+pub use state::help::{ATTEMPTS_BEFORE_GUIDANCE, REPLANS_BEFORE_PEOPLE};
 pub use state::in_flight::InFlight;
 pub use state::{LogicMismatch, MachineState, MachineTurn};
 pub use tasks::restore::RestoreError;

@@ -15,7 +15,9 @@
 //! **Invariant:** an attempt ends only when all its child runs have ended. **Invariant:** `collect ready` never waits.
 
 use crate::agent::{ChildChoice, ChildReport, ChildRequest, ChildStart, ChildrenReport};
-use crate::machine::state::budget_limits::BUDGET_SPENT_PREFIX;
+use crate::machine::agents::agent;
+use crate::machine::state::budget_limits::{self, BUDGET_SPENT_PREFIX};
+use crate::machine::state::follow_up::FollowUp;
 use crate::machine::state::in_flight::TaskRequest;
 use crate::machine::state::{Run, TaskIx};
 use crate::machine::words::agents::agent_record::AgentStep;
@@ -26,207 +28,179 @@ use crate::machine::words::{
 use wf_base::name::Name;
 use wf_model::FailureClass;
 
-impl Run {
-    /// Returns the reason why a call of `dispatch` or `collect` is refused, if it is.
-    pub(in crate::machine) fn child_obstacle(&self, task: TaskIx, request: &ChildRequest) -> Option<String> {
-        let start = match request {
-            ChildRequest::Collect(ChildChoice::Child(child)) if self.child(task, child).is_none() => {
-                return Some(format!("no run with the id `{child}` was started"));
-            }
-            ChildRequest::Collect(_) => return None,
-            ChildRequest::Dispatch(start) => start,
-        };
-        let child = &start.child;
-        let max = self.agent_work(task)?.dispatch.as_ref()?.max;
-        if self.child(task, child).is_some() {
-            return Some(format!("a run with the id `{child}` was started before; give this one another id"));
+/// Returns the reason why a call of `dispatch` or `collect` is refused, if it is.
+pub(in crate::machine) fn child_obstacle(run: &Run, task: TaskIx, request: &ChildRequest) -> Option<String> {
+    let start = match request {
+        ChildRequest::Collect(ChildChoice::Child(child)) if find_child(run, task, child).is_none() => {
+            return Some(format!("no run with the id `{child}` was started"));
         }
-        if self.children(task).len() >= max as usize {
-            return Some(format!("the plan allows this step {max} runs, and all were started"));
-        }
-        let unknown = start.depends_on.iter().find(|other| self.child(task, other).is_none());
-        if let Some(other) = unknown {
-            return Some(format!("`{child}` depends on `{other}`, and no run with this id was started"));
-        }
-        self.child_shortage(task)
+        ChildRequest::Collect(_) => return None,
+        ChildRequest::Dispatch(start) => start,
+    };
+    let child = &start.child;
+    let max = run.agent_work(task)?.dispatch.as_ref()?.max;
+    if find_child(run, task, child).is_some() {
+        return Some(format!("a run with the id `{child}` was started before; give this one another id"));
     }
-
-    /// Returns the reason why the budget lets no child run begin, if it does not.
-    fn child_shortage(&self, task: TaskIx) -> Option<String> {
-        let is_allowed = self.plan.is_finally(task.ix()) || self.budget_allows_attempt();
-        (!is_allowed).then(|| self.budget_exhausted_reason().unwrap_or_else(|| BUDGET_SPENT_PREFIX.into()))
+    if run.children(task).len() >= max as usize {
+        return Some(format!("the plan allows this step {max} runs, and all were started"));
     }
+    let unknown = start.depends_on.iter().find(|other| find_child(run, task, other).is_none());
+    if let Some(other) = unknown {
+        return Some(format!("`{child}` depends on `{other}`, and no run with this id was started"));
+    }
+    child_shortage(run, task)
+}
 
-    /// Carries out a call of `dispatch` or `collect` as far as it needs no answer from outside, and returns what the
-    /// model is told; `None` if the call waits.
-    pub(in crate::machine) fn answer_child_request(
-        &mut self,
-        task: TaskIx,
-        id: &ToolCallId,
-        request: &ChildRequest,
-    ) -> Option<ChildrenReport> {
-        let choice = match request {
-            ChildRequest::Dispatch(start) => {
-                self.dispatch_child(task, id, start);
-                // What a model is told must not depend on how fast others are: a replay tells it the same.
-                return Some(ChildrenReport { runs: vec![ChildReport::dispatched(start)], pending: None });
-            }
-            ChildRequest::Collect(choice) => choice,
-        };
-        let record = self.agent_record(task)?;
-        let is_open = |record: &&ChildRecord| record.end().is_none();
-        if record.chosen_children(choice).any(|record| is_open(&record)) {
-            self.flight.collecting.insert(task);
-            return None;
+/// Returns the reason why the budget lets no child run begin, if it does not.
+fn child_shortage(run: &Run, task: TaskIx) -> Option<String> {
+    let is_allowed = run.plan.is_finally(task.ix()) || budget_limits::allows_attempt(run);
+    (!is_allowed).then(|| budget_limits::exhausted_reason(run).unwrap_or_else(|| BUDGET_SPENT_PREFIX.into()))
+}
+
+/// Carries out a call of `dispatch` or `collect` as far as it needs no answer from outside, and returns what the
+/// model is told; `None` if the call waits.
+pub(in crate::machine) fn answer_child_request(
+    run: &mut Run,
+    task: TaskIx,
+    id: &ToolCallId,
+    request: &ChildRequest,
+) -> Option<ChildrenReport> {
+    let choice = match request {
+        ChildRequest::Dispatch(start) => {
+            dispatch_child(run, task, id, start);
+            // What a model is told must not depend on how fast others are: a replay tells it the same.
+            return Some(ChildrenReport { runs: vec![ChildReport::dispatched(start)], pending: None });
         }
-        let runs = record.chosen_children(choice).map(ChildRecord::report).collect();
-        let pending = record.children.iter().filter(is_open).count();
-        let pending = (*choice == ChildChoice::Ready).then_some(pending);
-        Some(ChildrenReport { runs, pending })
+        ChildRequest::Collect(choice) => choice,
+    };
+    let record = run.agent_record(task)?;
+    let is_open = |record: &&ChildRecord| record.end().is_none();
+    if record.chosen_children(choice).any(|record| is_open(&record)) {
+        run.flight.collecting.insert(task);
+        return None;
     }
+    let runs = record.chosen_children(choice).map(ChildRecord::report).collect();
+    let pending = record.children.iter().filter(is_open).count();
+    let pending = (*choice == ChildChoice::Ready).then_some(pending);
+    Some(ChildrenReport { runs, pending })
+}
 
-    /// Records a child run that was asked for, and lets it begin if it is its turn. After a crash the call is executed
-    /// again, and the child run is there.
-    fn dispatch_child(&mut self, task: TaskIx, id: &ToolCallId, start: &ChildStart) {
-        if self.child(task, &start.child).is_none() {
-            let ChildStart { child, plan, depends_on, .. } = start.clone();
-            self.emit(EventKind::ChildDispatched(ChildDispatch { id: id.clone(), child, plan, depends_on }));
-            self.start_children(task, &id.attempt);
-        }
+/// Records a child run that was asked for, and lets it begin if it is its turn. After a crash the call is executed
+/// again, and the child run is there.
+fn dispatch_child(run: &mut Run, task: TaskIx, id: &ToolCallId, start: &ChildStart) {
+    if find_child(run, task, &start.child).is_none() {
+        let ChildStart { child, plan, depends_on, .. } = start.clone();
+        run.emit(EventKind::ChildDispatched(ChildDispatch { id: id.clone(), child, plan, depends_on }));
+        start_children(run, task, &id.attempt);
     }
+}
 
-    /// Lets the child runs of an attempt begin whose turn it is, and ends those that cannot begin any more.
-    fn start_children(&mut self, task: TaskIx, attempt: &Attempt) {
-        while let Some((child, obstacle)) = self.next_child(task) {
-            let id = ChildId { attempt: attempt.clone(), child };
-            match obstacle {
-                None => self.emit(EventKind::ChildStarted(id)),
-                Some(reason) => {
-                    let exit = WorkExit::Error { reason, failure_class: FailureClass::Logical };
-                    self.emit(EventKind::ChildEnded(Box::new(ChildEnd::without_result(id, exit))));
-                }
-            }
-        }
-        self.request_children(task, attempt);
-    }
-
-    /// Returns the first child run that need not wait any more, with the reason why it cannot begin, if there is one.
-    fn next_child(&self, task: TaskIx) -> Option<(Name, Option<String>)> {
-        if self.forced_exit(task).is_some() {
-            return None;
-        }
-        let children = self.children(task);
-        let running = children.iter().filter(|record| record.phase == ChildPhase::Running).count();
-        let most = self.agent_work(task)?.dispatch.as_ref()?.max_parallel;
-        let mut waiting = children.iter().filter(|record| record.phase == ChildPhase::Waiting);
-        waiting.find_map(|ChildRecord { start, .. }| {
-            let end = |other: &&Name| self.child(task, other).and_then(ChildRecord::end);
-            let has_failed = |other: &&Name| end(other).is_some_and(|end| !end.exit.is_success());
-            if let Some(other) = start.depends_on.iter().find(has_failed) {
-                let reason = format!("`{other}`, on which it depends, did not succeed");
-                return Some((start.child.clone(), Some(reason)));
-            }
-            let is_ready =
-                running < most as usize && start.depends_on.iter().all(|other| end(&other).is_some());
-            is_ready.then(|| (start.child.clone(), self.child_shortage(task)))
-        })
-    }
-
-    /// Asks for the child runs of an attempt that have begun and that this engine was not asked for: the new ones, and
-    /// after a resume all.
-    pub(in crate::machine) fn request_children(&mut self, task: TaskIx, attempt: &Attempt) {
-        let running = self.children(task).iter().filter(|record| record.phase == ChildPhase::Running);
-        let starts: Vec<ChildStart> = running.map(|record| record.start.clone()).collect();
-        for ChildStart { child, plan, params, .. } in starts {
-            let id = ChildId { attempt: attempt.clone(), child };
-            if self.flight.children.insert(id.clone()) {
-                self.turn.effects.push(Effect::StartChild { id, plan, params });
+/// Lets the child runs of an attempt begin whose turn it is, and ends those that cannot begin any more.
+fn start_children(run: &mut Run, task: TaskIx, attempt: &Attempt) {
+    while let Some((child, obstacle)) = next_child(run, task) {
+        let id = ChildId { attempt: attempt.clone(), child };
+        match obstacle {
+            None => run.emit(EventKind::ChildStarted(id)),
+            Some(reason) => {
+                let exit = WorkExit::Error { reason, failure_class: FailureClass::Logical };
+                run.emit(EventKind::ChildEnded(Box::new(ChildEnd::without_result(id, exit))));
             }
         }
     }
+    request_children(run, task, attempt);
+}
 
-    /// Applies the end of a child run.
-    pub(in crate::machine) fn on_child_end(&mut self, end: ChildEnd) {
-        let attempt = end.id.attempt.clone();
-        let Some(task) = self.task_ix(&attempt.place).filter(|_| self.flight.children.remove(&end.id)) else {
-            return;
-        };
-        self.emit(EventKind::ChildEnded(Box::new(end)));
-        let is_last = !self.has_open_children(task);
-        if is_last && let Some(ended) = self.flight.held.remove(&task) {
-            return self.on_attempt_end(ended);
+/// Returns the first child run that need not wait any more, with the reason why it cannot begin, if there is one.
+fn next_child(run: &Run, task: TaskIx) -> Option<(Name, Option<String>)> {
+    if run.forced_exit(task).is_some() {
+        return None;
+    }
+    let children = run.children(task);
+    let running = children.iter().filter(|record| record.phase == ChildPhase::Running).count();
+    let most = run.agent_work(task)?.dispatch.as_ref()?.max_parallel;
+    let mut waiting = children.iter().filter(|record| record.phase == ChildPhase::Waiting);
+    waiting.find_map(|ChildRecord { start, .. }| {
+        let end = |other: &&Name| find_child(run, task, other).and_then(ChildRecord::end);
+        let has_failed = |other: &&Name| end(other).is_some_and(|end| !end.exit.is_success());
+        if let Some(other) = start.depends_on.iter().find(has_failed) {
+            let reason = format!("`{other}`, on which it depends, did not succeed");
+            return Some((start.child.clone(), Some(reason)));
         }
-        let record = self.agent_record(task);
-        if let Some((exit, answer)) = record.and_then(|record| Some((record.exit.clone()?, record.answer))) {
-            // After a resume, the briefing that is read again ends it.
-            let is_briefed = self.flight.request(task) != Some(TaskRequest::Briefing);
-            if is_last && is_briefed {
-                self.end_agent(&attempt, exit, answer);
-            }
-            return;
+        let is_ready = running < most as usize && start.depends_on.iter().all(|other| end(&other).is_some());
+        is_ready.then(|| (start.child.clone(), child_shortage(run, task)))
+    })
+}
+
+/// Asks for the child runs of an attempt that have begun and that this engine was not asked for: the new ones, and
+/// after a resume all.
+pub(in crate::machine) fn request_children(run: &mut Run, task: TaskIx, attempt: &Attempt) {
+    let running = run.children(task).iter().filter(|record| record.phase == ChildPhase::Running);
+    let starts: Vec<ChildStart> = running.map(|record| record.start.clone()).collect();
+    for ChildStart { child, plan, params, .. } in starts {
+        let id = ChildId { attempt: attempt.clone(), child };
+        if run.flight.children.insert(id.clone()) {
+            run.push_effect(Effect::StartChild { id, plan, params });
         }
-        self.start_children(task, &attempt);
-        if self.flight.collecting.remove(&task)
-            && let Some(AgentStep::AwaitTool(position)) = self.agent_record(task).map(AgentRecord::next_step)
-        {
-            self.call_tool(task, &attempt, position);
+    }
+}
+
+/// Applies the end of a child run.
+pub(in crate::machine) fn on_child_end(run: &mut Run, end: ChildEnd) {
+    let attempt = end.id.attempt.clone();
+    let Some(task) = run.task_ix(&attempt.place).filter(|_| run.flight.children.remove(&end.id)) else {
+        return;
+    };
+    run.emit(EventKind::ChildEnded(Box::new(end)));
+    let is_last = !run.has_open_children(task);
+    if is_last && let Some(ended) = run.flight.held.remove(&task) {
+        return run.then(FollowUp::EndAttempt(Box::new(ended)));
+    }
+    let record = run.agent_record(task);
+    if let Some((exit, answer)) = record.and_then(|record| Some((record.exit.clone()?, record.answer))) {
+        // After a resume, the briefing that is read again ends it.
+        let is_briefed = run.flight.request(task) != Some(TaskRequest::Briefing);
+        if is_last && is_briefed {
+            agent::end_agent(run, &attempt, exit, answer);
         }
+        return;
     }
+    start_children(run, task, &attempt);
+    if run.flight.collecting.remove(&task)
+        && let Some(AgentStep::AwaitTool(position)) = run.agent_record(task).map(AgentRecord::next_step)
+    {
+        agent::call_tool(run, task, &attempt, position);
+    }
+}
 
-    /// Ends the child runs of an attempt that is about to end: what waits does not begin, what runs is told to end. True
-    /// if the attempt has to wait for that.
-    pub(in crate::machine) fn stop_children(&mut self, task: TaskIx, attempt: &Attempt) -> bool {
-        self.flight.collecting.remove(&task);
-        let waiting = self.children(task).iter().filter(|record| record.phase == ChildPhase::Waiting);
-        let waiting: Vec<Name> = waiting.map(|record| record.start.child.clone()).collect();
-        for child in waiting {
-            let id = ChildId { attempt: attempt.clone(), child };
-            let end = ChildEnd::without_result(id, WorkExit::Cancelled);
-            self.emit(EventKind::ChildEnded(Box::new(end)));
-        }
-        let is_open = self.has_open_children(task);
-        if is_open {
-            let force = self.state.is_force_cancelled();
-            self.turn.effects.push(Effect::Kill { attempt: Some(attempt.clone()), force });
-        }
-        is_open
+/// Ends the child runs of an attempt that is about to end: what waits does not begin, what runs is told to end. True
+/// if the attempt has to wait for that.
+pub(in crate::machine) fn stop_children(run: &mut Run, task: TaskIx, attempt: &Attempt) -> bool {
+    run.flight.collecting.remove(&task);
+    let waiting = run.children(task).iter().filter(|record| record.phase == ChildPhase::Waiting);
+    let waiting: Vec<Name> = waiting.map(|record| record.start.child.clone()).collect();
+    for child in waiting {
+        let id = ChildId { attempt: attempt.clone(), child };
+        let end = ChildEnd::without_result(id, WorkExit::Cancelled);
+        run.emit(EventKind::ChildEnded(Box::new(end)));
     }
+    let is_open = run.has_open_children(task);
+    if is_open {
+        let force = run.state.is_force_cancelled();
+        run.push_effect(Effect::Kill { attempt: Some(attempt.clone()), force });
+    }
+    is_open
+}
 
-    /// Ends an agent that is told to end while it waits for child runs, and these with it: nothing else answers its
-    /// call. True if it waits for some.
-    pub(in crate::machine) fn stop_collecting(&mut self, task: TaskIx, attempt: &Attempt) -> bool {
-        let waits = self.flight.collecting.contains(&task);
-        if waits {
-            self.end_agent(attempt, WorkExit::Cancelled, None);
-        }
-        waits
+/// Keeps the end of an agent that could not go on after a crash until its child runs have ended.
+pub(in crate::machine) fn hold_for_children(run: &mut Run, task: TaskIx, ended: AttemptEnd) {
+    if stop_children(run, task, &ended.attempt) {
+        run.flight.held.insert(task, ended);
+    } else {
+        run.then(FollowUp::EndAttempt(Box::new(ended)));
     }
+}
 
-    /// Keeps the end of an agent that could not go on after a crash until its child runs have ended. True if it did.
-    pub(in crate::machine) fn hold_for_children(&mut self, task: TaskIx, ended: &AttemptEnd) -> bool {
-        let holds = self.has_open_children(task) && self.stop_children(task, &ended.attempt);
-        if holds {
-            self.flight.held.insert(task, ended.clone());
-        }
-        holds
-    }
-
-    /// Returns the child runs of the current attempt of a task, in the order in which they were asked for.
-    fn children(&self, task: TaskIx) -> &[ChildRecord] {
-        self.agent_record(task).map_or(&[], |record| &record.children)
-    }
-
-    fn child(&self, task: TaskIx, child: &Name) -> Option<&ChildRecord> {
-        self.children(task).iter().find(|record| record.start.child == *child)
-    }
-
-    fn has_open_children(&self, task: TaskIx) -> bool {
-        self.children(task).iter().any(|record| record.end().is_none())
-    }
-
-    /// Returns the names of the child runs that have not ended.
-    pub(in crate::machine) fn open_children(&self, task: TaskIx) -> Vec<Name> {
-        let open = self.children(task).iter().filter(|record| record.end().is_none());
-        open.map(|record| record.start.child.clone()).collect()
-    }
+fn find_child<'a>(run: &'a Run, task: TaskIx, child: &Name) -> Option<&'a ChildRecord> {
+    run.children(task).iter().find(|record| record.start.child == *child)
 }

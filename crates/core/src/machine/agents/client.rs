@@ -7,6 +7,7 @@
 //! and with the same budget, and is told its answer and the mistake. The fact that it is comes first, so that a crash neither
 //! loses the repair nor allows a second one.
 
+use crate::machine::agents::agent;
 use crate::machine::state::{Run, TaskIx};
 use crate::machine::words::agents::agent_record::AgentStep;
 use crate::machine::words::{
@@ -16,102 +17,95 @@ use crate::machine::words::{
 use wf_base::digest::Sha256Digest;
 use wf_model::EngineFailure;
 
-impl Run {
-    /// Lets the program of an agent go on.
-    pub(in crate::machine) fn serve_client(&mut self, task: TaskIx, attempt: &Attempt) {
-        let Some(record) = self.agent_record(task) else {
-            return;
-        };
-        let refusals = record.turns.last().map(AgentTurn::refusals).unwrap_or_default();
-        let repairs = record.repaired_answer().cloned();
-        let (attempt, call) = (attempt.clone(), record.call());
-        self.turn.effects.push(Effect::ServeClient { attempt, call, refusals, repairs });
-    }
+/// Lets the program of an agent go on.
+pub(in crate::machine) fn serve_client(run: &mut Run, task: TaskIx, attempt: &Attempt) {
+    let Some(record) = run.agent_record(task) else {
+        return;
+    };
+    let refusals = record.turns.last().map(AgentTurn::refusals).unwrap_or_default();
+    let repairs = record.repaired_answer().cloned();
+    let (attempt, call) = (attempt.clone(), record.call());
+    run.push_effect(Effect::ServeClient { attempt, call, refusals, repairs });
+}
 
-    /// Begins the model call that the program of an agent asks for.
-    pub(in crate::machine) fn on_client_call(
-        &mut self,
-        attempt: &Attempt,
-        call: ClientCall,
-        tools: Vec<ToolCallEnd>,
-    ) {
-        let Some(task) = self.served_agent(attempt) else {
-            return;
-        };
-        for end in tools {
-            let record = self.agent_record(task);
-            let turn =
-                record.filter(|record| record.call() == end.id.call).and_then(|record| record.turns.last());
-            let tool = turn.and_then(|turn| turn.tools.get(end.id.position as usize));
-            if tool == Some(&ToolRecord::Started) {
-                self.emit(EventKind::ToolCallEnded(end));
-            }
-        }
-        if let Some(exit) = self.forced_exit(task) {
-            return self.end_agent(attempt, exit, None);
-        }
-        let calls = self.agent_record(task).map_or(0, AgentRecord::call);
-        let start = ModelCallStart { client: Some(call), ..ModelCallStart::after(attempt, calls, None) };
-        self.begin_call(task, start);
-    }
-
-    /// Ends an agent whose program ended, unless it may repair the mistake in its answer.
-    pub(in crate::machine) fn on_client_end(
-        &mut self,
-        attempt: &Attempt,
-        exit: WorkExit,
-        answer: Option<Sha256Digest>,
-        mistake: Option<String>,
-    ) {
-        let Some(task) = self.served_agent(attempt) else {
-            return;
-        };
-        if let Some(mistake) = mistake.filter(|_| self.forced_exit(task).is_none())
-            && self.repair_client(task, attempt, InvalidAnswer { mistake, answer })
-        {
-            return self.serve_client(task, attempt);
-        }
-        let answer = answer.filter(|_| exit.is_success());
-        // A program that was told to end may end with any code.
-        match self.forced_exit(task) {
-            Some(forced) if !exit.is_success() => self.end_agent(attempt, forced, None),
-            _ => self.end_agent(attempt, exit, answer),
+/// Begins the model call that the program of an agent asks for.
+pub(in crate::machine) fn on_client_call(
+    run: &mut Run,
+    attempt: &Attempt,
+    call: ClientCall,
+    tools: Vec<ToolCallEnd>,
+) {
+    let Some(task) = served_agent(run, attempt) else {
+        return;
+    };
+    for end in tools {
+        let record = run.agent_record(task);
+        let turn =
+            record.filter(|record| record.call() == end.id.call).and_then(|record| record.turns.last());
+        let tool = turn.and_then(|turn| turn.tools.get(end.id.position as usize));
+        if tool == Some(&ToolRecord::Started) {
+            run.emit(EventKind::ToolCallEnded(end));
         }
     }
-
-    /// Returns the end of a call whose program died with the engine.
-    pub(in crate::machine) fn lost_call(&self, task: TaskIx, attempt: &Attempt) -> Option<ModelCallEnd> {
-        let record = self.agent_record(task).filter(|record| record.engine.is_client())?;
-        (record.next_step() == AgentStep::AwaitModel).then(|| ModelCallEnd {
-            attempt: attempt.clone(),
-            call: record.call(),
-            outcome: ModelCallOutcome::Failed {
-                reason: "the engine was interrupted".into(),
-                failure_class: EngineFailure::Cancelled.class(),
-            },
-            answered_by: None,
-            effort: CallEffort::of_one_request(),
-        })
+    if let Some(exit) = run.forced_exit(task) {
+        return agent::end_agent(run, attempt, exit, None);
     }
+    let calls = run.agent_record(task).map_or(0, AgentRecord::call);
+    let start = ModelCallStart { client: Some(call), ..ModelCallStart::after(attempt, calls, None) };
+    agent::begin_call(run, task, start);
+}
 
-    /// Returns the task of an agent whose program is awaited.
-    fn served_agent(&self, attempt: &Attempt) -> Option<TaskIx> {
-        let task = self.awaiting_agent(attempt)?;
-        (self.agent_record(task)?.next_step() == AgentStep::Serve).then_some(task)
+/// Ends an agent whose program ended, unless it may repair the mistake in its answer.
+pub(in crate::machine) fn on_client_end(
+    run: &mut Run,
+    attempt: &Attempt,
+    exit: WorkExit,
+    answer: Option<Sha256Digest>,
+    mistake: Option<String>,
+) {
+    let Some(task) = served_agent(run, attempt) else {
+        return;
+    };
+    if let Some(mistake) = mistake.filter(|_| run.forced_exit(task).is_none())
+        && repair_client(run, task, attempt, InvalidAnswer { mistake, answer })
+    {
+        return serve_client(run, task, attempt);
     }
+    let answer = answer.filter(|_| exit.is_success());
+    // A program that was told to end may end with any code.
+    match run.forced_exit(task) {
+        Some(forced) if !exit.is_success() => agent::end_agent(run, attempt, forced, None),
+        _ => agent::end_agent(run, attempt, exit, answer),
+    }
+}
 
-    /// Lets the program of an agent repair its answer; false if it has tried before.
-    pub(in crate::machine) fn repair_client(
-        &mut self,
-        task: TaskIx,
-        attempt: &Attempt,
-        invalid: InvalidAnswer,
-    ) -> bool {
-        let first = self.agent_record(task).is_some_and(|record| record.client_repair.is_none());
-        if first {
-            let attempt = attempt.clone();
-            self.emit(EventKind::ClientRepairStarted(ClientRepair { attempt, invalid }));
-        }
-        first
+/// Returns the end of a call whose program died with the engine.
+pub(in crate::machine) fn lost_call(run: &Run, task: TaskIx, attempt: &Attempt) -> Option<ModelCallEnd> {
+    let record = run.agent_record(task).filter(|record| record.engine.is_client())?;
+    (record.next_step() == AgentStep::AwaitModel).then(|| ModelCallEnd {
+        attempt: attempt.clone(),
+        call: record.call(),
+        outcome: ModelCallOutcome::Failed {
+            reason: "the engine was interrupted".into(),
+            failure_class: EngineFailure::Cancelled.class(),
+        },
+        answered_by: None,
+        effort: CallEffort::of_one_request(),
+    })
+}
+
+/// Returns the task of an agent whose program is awaited.
+fn served_agent(run: &Run, attempt: &Attempt) -> Option<TaskIx> {
+    let task = run.awaiting_agent(attempt)?;
+    (run.agent_record(task)?.next_step() == AgentStep::Serve).then_some(task)
+}
+
+/// Lets the program of an agent repair its answer; false if it has tried before.
+fn repair_client(run: &mut Run, task: TaskIx, attempt: &Attempt, invalid: InvalidAnswer) -> bool {
+    let first = run.agent_record(task).is_some_and(|record| record.client_repair.is_none());
+    if first {
+        let attempt = attempt.clone();
+        run.emit(EventKind::ClientRepairStarted(ClientRepair { attempt, invalid }));
     }
+    first
 }

@@ -6,9 +6,11 @@
 use serde_json::Value;
 
 use crate::gate::{self, GateOutcome, GateResult, GateRuling};
+use crate::machine::agents::{agent, tool_approval};
+use crate::machine::state::follow_up::FollowUp;
 use crate::machine::state::in_flight::TaskRequest;
 use crate::machine::state::plan_rules::has_gates;
-use crate::machine::state::{self, Run, TaskIx};
+use crate::machine::state::{self, Run, TaskIx, requests};
 use crate::machine::words::agents::tool_subject::subject;
 use crate::machine::words::reason::truncate_reason;
 use crate::machine::words::{
@@ -17,115 +19,114 @@ use crate::machine::words::{
 };
 use wf_model::{EngineFailure, FailureClass};
 
-impl Run {
-    /// Asks the gates about what is new in a conversation: a result, a reply, then the model call that is to begin.
-    /// True if it did.
-    pub(in crate::machine) fn gate_news(
-        &mut self,
-        task: TaskIx,
-        attempt: &Attempt,
-        start: Option<&ModelCallStart>,
-    ) -> bool {
-        let Some(record) = self.agent_record(task) else {
-            return false;
-        };
-        let Some((point, position)) = self.ungated(task, start) else {
-            return false;
-        };
-        let part = ExchangePart { attempt: attempt.clone(), call: record.call(), position };
-        let mut question = record.question(part, point, start);
-        question.untrusted = self.state.task_record(task).and_then(|record| record.untrusted.clone());
-        self.flight.set(task, Some(TaskRequest::ToolGates));
-        self.ask_gates_about(Some(task), point, Some(Box::new(question)));
-        true
-    }
+/// Asks the gates about what is new in a conversation: a result, a reply, then the model call that is to begin.
+/// True if it did.
+pub(in crate::machine) fn gate_news(
+    run: &mut Run,
+    task: TaskIx,
+    attempt: &Attempt,
+    start: Option<&ModelCallStart>,
+) -> bool {
+    let Some(record) = run.agent_record(task) else {
+        return false;
+    };
+    let Some((point, position)) = ungated(run, task, start) else {
+        return false;
+    };
+    let part = ExchangePart { attempt: attempt.clone(), call: record.call(), position };
+    let mut question = record.question(part, point, start);
+    question.untrusted = run.state.task_record(task).and_then(|record| record.untrusted.clone());
+    run.flight.set(task, Some(TaskRequest::ToolGates));
+    let (task, exchange) = (Some(task), Some(Box::new(question)));
+    run.then(FollowUp::AskGates { task, point, exchange });
+    true
+}
 
-    /// Returns the first part that gates have not let pass, with the position of a result.
-    pub(in crate::machine) fn ungated(
-        &self,
-        task: TaskIx,
-        start: Option<&ModelCallStart>,
-    ) -> Option<(GatePoint, Option<u32>)> {
-        let record = self.agent_record(task).filter(|record| record.exit.is_none())?;
-        let gated = |point| has_gates(&self.plan, Some(task), point);
-        let parts = record.ungated(start);
-        parts.into_iter().find(|(point, _)| gated(*point))
-    }
+/// Returns the first part that gates have not let pass, with the position of a result.
+pub(in crate::machine) fn ungated(
+    run: &Run,
+    task: TaskIx,
+    start: Option<&ModelCallStart>,
+) -> Option<(GatePoint, Option<u32>)> {
+    let record = run.agent_record(task).filter(|record| record.exit.is_none())?;
+    let gated = |point| has_gates(&run.plan, Some(task), point);
+    let parts = record.ungated(start);
+    parts.into_iter().find(|(point, _)| gated(*point))
+}
 
-    /// Applies the results of the gates about a part of a conversation.
-    pub(in crate::machine) fn on_exchange_gates(
-        &mut self,
-        point: GatePoint,
-        gated: &GateOutcome,
-        answer: GatedExchange,
-    ) {
-        let GatedExchange { part, start, mistake, revised, content, supplement } = answer;
-        let waits = |task: &TaskIx| self.flight.request(*task) == Some(TaskRequest::ToolGates);
-        let Some(task) = self.working_agent(&part.attempt).filter(waits) else {
-            return;
-        };
-        let asked = (point, part.position);
-        let call = self.agent_record(task).map(AgentRecord::call);
-        if call != Some(part.call) || self.ungated(task, start.as_ref()) != Some(asked) {
-            return;
-        }
-        self.flight.set(task, None);
-        let place = state::task_id(&self.plan, task);
-        for result in &gated.results {
-            self.emit(EventKind::GateEvaluated { place: Some(place.clone()), result: result.clone() });
-        }
-        let ExchangePart { attempt, call, position } = part;
-        if let Some(exit) = self.forced_exit(task) {
-            return self.end_agent(&attempt, exit, None);
-        }
-        // A program has seen the results of its tools: it cannot be given others.
-        let is_client = self.agent_record(task).is_some_and(|record| record.engine.is_client());
-        let revised = revised.filter(|_| point == GatePoint::Result && !is_client);
-        let asking = gate::asking(&gated.results);
-        let is_read = asking.is_empty() || content.is_some();
-        let is_revised = gated.rewritten.is_empty() || revised.is_some();
-        let ruling = gate::ruling(&gated.results);
-        let class = match &ruling {
-            GateRuling::Block { failed: true, .. } => EngineFailure::Sensor.class(),
-            _ => FailureClass::Logical,
-        };
-        let blocked = obstacle(point, ruling, is_revised, is_read);
-        let passes = blocked.is_none();
-        let fact = ExchangeGated {
-            attempt: attempt.clone(),
-            point,
-            call: if point == GatePoint::Request { call.saturating_add(1) } else { call },
-            position,
-            request: start.as_ref().and_then(|start| Some(start.client?.request)),
-            revised: revised.filter(|_| passes),
-            supplement: if passes { supplement } else { CallSupplement::default() },
-            blocked,
-        };
-        if let Some(ShownContent { digest, shown }) = content.filter(|_| passes && !asking.is_empty()) {
-            let subject = ExchangeSubject { passed: fact, body: digest };
-            return self.ask_for_exchange(task, subject, &shown, asking);
-        }
-        let exit = self.exit_after(task, &fact, class);
-        self.emit(EventKind::ExchangeGated(fact));
-        match (exit, start) {
-            (Some(exit), _) => self.end_agent(&attempt, exit, None),
-            (None, Some(start)) => self.begin_call(task, start),
-            (None, None) => self.advance_agent(task, &attempt, mistake),
-        }
+/// Applies the results of the gates about a part of a conversation.
+pub(in crate::machine) fn on_exchange_gates(
+    run: &mut Run,
+    point: GatePoint,
+    gated: &GateOutcome,
+    answer: GatedExchange,
+) {
+    let GatedExchange { part, start, mistake, revised, content, supplement } = answer;
+    let waits = |task: &TaskIx| run.flight.request(*task) == Some(TaskRequest::ToolGates);
+    let Some(task) = run.working_agent(&part.attempt).filter(waits) else {
+        return;
+    };
+    let asked = (point, part.position);
+    let call = run.agent_record(task).map(AgentRecord::call);
+    if call != Some(part.call) || ungated(run, task, start.as_ref()) != Some(asked) {
+        return;
     }
+    run.flight.set(task, None);
+    let place = state::task_id(&run.plan, task);
+    for result in &gated.results {
+        run.emit(EventKind::GateEvaluated { place: Some(place.clone()), result: result.clone() });
+    }
+    let ExchangePart { attempt, call, position } = part;
+    if let Some(exit) = run.forced_exit(task) {
+        return agent::end_agent(run, &attempt, exit, None);
+    }
+    // A program has seen the results of its tools: it cannot be given others.
+    let is_client = run.agent_record(task).is_some_and(|record| record.engine.is_client());
+    let revised = revised.filter(|_| point == GatePoint::Result && !is_client);
+    let asking = gate::asking(&gated.results);
+    let is_read = asking.is_empty() || content.is_some();
+    let is_revised = gated.rewritten.is_empty() || revised.is_some();
+    let ruling = gate::ruling(&gated.results);
+    let class = match &ruling {
+        GateRuling::Block { failed: true, .. } => EngineFailure::Sensor.class(),
+        _ => FailureClass::Logical,
+    };
+    let blocked = obstacle(point, ruling, is_revised, is_read);
+    let passes = blocked.is_none();
+    let fact = ExchangeGated {
+        attempt: attempt.clone(),
+        point,
+        call: if point == GatePoint::Request { call.saturating_add(1) } else { call },
+        position,
+        request: start.as_ref().and_then(|start| Some(start.client?.request)),
+        revised: revised.filter(|_| passes),
+        supplement: if passes { supplement } else { CallSupplement::default() },
+        blocked,
+    };
+    if let Some(ShownContent { digest, shown }) = content.filter(|_| passes && !asking.is_empty()) {
+        let subject = ExchangeSubject { passed: fact, body: digest };
+        return ask_for_exchange(run, task, subject, &shown, asking);
+    }
+    let exit = exit_after(run, task, &fact, class);
+    run.emit(EventKind::ExchangeGated(fact));
+    match (exit, start) {
+        (Some(exit), _) => agent::end_agent(run, &attempt, exit, None),
+        (None, Some(start)) => agent::begin_call(run, task, start),
+        (None, None) => agent::advance_agent(run, task, &attempt, mistake),
+    }
+}
 
-    /// Returns the exit of an agent after a decision of gates or people; `None`: it goes on. A result that is withheld
-    /// ends none but a program, which knows it.
-    pub(in crate::machine) fn exit_after(
-        &self,
-        task: TaskIx,
-        decided: &ExchangeGated,
-        failure_class: FailureClass,
-    ) -> Option<WorkExit> {
-        let is_client = self.agent_record(task).is_some_and(|record| record.engine.is_client());
-        let reason = decided.blocked.clone().filter(|_| decided.point != GatePoint::Result || is_client)?;
-        Some(WorkExit::Error { reason, failure_class })
-    }
+/// Returns the exit of an agent after a decision of gates or people; `None`: it goes on. A result that is withheld
+/// ends none but a program, which knows it.
+fn exit_after(
+    run: &Run,
+    task: TaskIx,
+    decided: &ExchangeGated,
+    failure_class: FailureClass,
+) -> Option<WorkExit> {
+    let is_client = run.agent_record(task).is_some_and(|record| record.engine.is_client());
+    let reason = decided.blocked.clone().filter(|_| decided.point != GatePoint::Result || is_client)?;
+    Some(WorkExit::Error { reason, failure_class })
 }
 
 /// Returns the reason why a part goes no further; `None`: gates let it pass, or people may.
@@ -139,52 +140,50 @@ fn obstacle(point: GatePoint, ruling: GateRuling, is_revised: bool, is_read: boo
     }
 }
 
-impl Run {
-    /// Requests the approval of a part of a conversation: that of one gate after the other.
-    pub(in crate::machine) fn ask_for_exchange(
-        &mut self,
-        task: TaskIx,
-        about: ExchangeSubject,
-        shown: &Value,
-        gates: Vec<GateResult>,
-    ) {
-        let ask = self.request_of_gates(Some(task), about.passed.point, gates);
-        let message = format!("{} · {}", about.question(), ask.message);
-        let message = truncate_reason(message);
-        let show = shown.as_object().cloned().unwrap_or_default();
-        self.open_request(ApprovalRequest { exchange: Some(about), show, message, ..ask });
-    }
+/// Requests the approval of a part of a conversation: that of one gate after the other.
+fn ask_for_exchange(
+    run: &mut Run,
+    task: TaskIx,
+    about: ExchangeSubject,
+    shown: &Value,
+    gates: Vec<GateResult>,
+) {
+    let ask = requests::draft_of_gates(run, Some(task), about.passed.point, gates);
+    let message = format!("{} · {}", about.question(), ask.message);
+    let message = truncate_reason(message);
+    let show = shown.as_object().cloned().unwrap_or_default();
+    requests::open(run, ApprovalRequest { exchange: Some(about), show, message, ..ask });
+}
 
-    /// Lets an agent go on with a part that was approved, unless a further gate asks other approvers.
-    pub(in crate::machine) fn on_exchange_approved(&mut self, task: TaskIx, ask: ApprovalRequest) {
-        match ask.exchange {
-            Some(about) if !ask.deferred_results.is_empty() => {
-                self.ask_for_exchange(task, about, &Value::Object(ask.show), ask.deferred_results);
-            }
-            Some(about) => {
-                self.emit(EventKind::ExchangeGated(about.passed));
-                self.brief_again(task);
-            }
-            None => {}
+/// Lets an agent go on with a part that was approved, unless a further gate asks other approvers.
+pub(in crate::machine) fn on_exchange_approved(run: &mut Run, task: TaskIx, ask: ApprovalRequest) {
+    match ask.exchange {
+        Some(about) if !ask.deferred_results.is_empty() => {
+            ask_for_exchange(run, task, about, &Value::Object(ask.show), ask.deferred_results);
         }
+        Some(about) => {
+            run.emit(EventKind::ExchangeGated(about.passed));
+            tool_approval::brief_again(run, task);
+        }
+        None => {}
     }
+}
 
-    /// Withholds a result that was not approved, and ends an agent whose call or reply was not.
-    pub(in crate::machine) fn on_exchange_denied(
-        &mut self,
-        task: TaskIx,
-        about: &ExchangeSubject,
-        reason: &str,
-    ) {
-        let blocked = Some(format!("{} was not approved: {reason}", subject(about.passed.point)));
-        let decided = ExchangeGated { revised: None, blocked, ..about.passed.clone() };
-        let (attempt, exit) =
-            (decided.attempt.clone(), self.exit_after(task, &decided, wf_model::FailureClass::Logical));
-        self.emit(EventKind::ExchangeGated(decided));
-        // Its conversation is built anew before it ends, as after a crash.
-        if let Some(exit) = exit {
-            self.emit(EventKind::AgentEnded(AgentExit { attempt, exit, answer: None }));
-        }
-        self.brief_again(task);
+/// Withholds a result that was not approved, and ends an agent whose call or reply was not.
+pub(in crate::machine) fn on_exchange_denied(
+    run: &mut Run,
+    task: TaskIx,
+    about: &ExchangeSubject,
+    reason: &str,
+) {
+    let blocked = Some(format!("{} was not approved: {reason}", subject(about.passed.point)));
+    let decided = ExchangeGated { revised: None, blocked, ..about.passed.clone() };
+    let (attempt, exit) =
+        (decided.attempt.clone(), exit_after(run, task, &decided, wf_model::FailureClass::Logical));
+    run.emit(EventKind::ExchangeGated(decided));
+    // Its conversation is built anew before it ends, as after a crash.
+    if let Some(exit) = exit {
+        run.emit(EventKind::AgentEnded(AgentExit { attempt, exit, answer: None }));
     }
+    tool_approval::brief_again(run, task);
 }

@@ -17,16 +17,15 @@ use serde_json::{Value, json};
 
 use crate::machine::state::fold::merges::TaskMerge;
 use crate::machine::state::fold::task_end::TaskCompletion;
+use crate::machine::state::follow_up::FollowUp;
 use crate::machine::state::task_phase::ActivityKind;
-use crate::machine::state::{self, Run, TaskIx};
+use crate::machine::state::{self, Run, TaskIx, requests};
 use crate::machine::words::{
     ApprovalRequest, Attempt, Effect, EventKind, MergeEnd, MergeOutcome, MergePlan, MergePreparation,
-    MergeRequest, MergeStart, MergeSubject, Standing,
+    MergeStart, MergeSubject, Standing,
 };
 use wf_base::units::plural;
-use wf_model::{
-    AgentWork, AgentWorkspace, ApprovalRequirement, FailureClass, JsonObject, StepWork, WorktreeMerge,
-};
+use wf_model::{ApprovalRequirement, FailureClass, JsonObject, WorktreeMerge};
 
 /// The number of times that a merge is computed anew because files keep changing.
 const MAX_PREPARATIONS: u32 = 5;
@@ -38,185 +37,160 @@ const UNSEEN: &str = "merged with changes that the workspace has got since the a
 /// The same, where a person has merged.
 const BY_HAND: &str = "merged by hand, so that its checks saw other files";
 
-impl Run {
-    /// True if a task ends well only after a merge that was not yet made.
-    pub(in crate::machine) fn must_merge(&self, task: TaskIx) -> bool {
-        let made = self.state.task_record(task).and_then(|record| record.merge.as_ref());
-        let is_live = self.state.activity(task).is_some_and(|live| live.attempt > 0);
-        let in_worktree = |work: &AgentWork| work.workspace == AgentWorkspace::Worktree;
-        is_live && made.is_none() && self.agent_of(task).is_some_and(in_worktree)
+/// Begins, or resumes, the first merge in the queue.
+pub(in crate::machine) fn begin_merge(run: &mut Run) {
+    let first = run.state.merges.first().copied();
+    let first = first.filter(|task| !run.flight.is_returning(*task));
+    if run.flight.merging == first {
+        return;
     }
+    run.flight.merging = first;
+    let Some((task, live)) = first.and_then(|task| Some((task, run.state.activity(task)?))) else {
+        return;
+    };
+    let attempt = state::attempt(&run.plan, task, live.attempt);
+    let begun = merge_of(run, task).and_then(|merge| merge.plan.clone());
+    run.push_effect(match begun {
+        Some(plan) => Effect::Merge(Box::new(MergeStart { attempt, plan })),
+        None => Effect::PrepareMerge { attempt },
+    });
+}
 
-    fn agent_of(&self, task: TaskIx) -> Option<&AgentWork> {
-        match &self.plan.step(task.ix()).work {
-            StepWork::Agent(work) => Some(work),
-            _ => None,
+fn merge_of(run: &Run, task: TaskIx) -> Option<&TaskMerge> {
+    run.state.task_record(task)?.merge.as_deref()
+}
+
+/// Returns the task whose merge is under way, if it is that of an attempt; `begun`: files are being written.
+fn current_merge(run: &Run, attempt: &Attempt, begun: bool) -> Option<TaskIx> {
+    let (task, _) = run.current_activity(attempt, ActivityKind::Merging)?;
+    let is_begun = merge_of(run, task)?.plan.is_some();
+    (run.flight.merging == Some(task) && is_begun == begun).then_some(task)
+}
+
+/// Applies a merge that was computed.
+pub(in crate::machine) fn on_merge_prepared(run: &mut Run, attempt: &Attempt, found: MergePreparation) {
+    let Some(task) = current_merge(run, attempt, false) else {
+        return;
+    };
+    if run.is_halting(task) {
+        let reason = run.halting_reason();
+        let end = TaskCompletion { standing: Standing::Reported, ..TaskCompletion::cancelled(reason) };
+        return run.then(FollowUp::EndTask { task, end });
+    }
+    match found {
+        MergePreparation::Unchanged => end_merge(run, task, attempt, MergeOutcome::Unchanged),
+        MergePreparation::Failed { reason } => {
+            end_merge(run, task, attempt, MergeOutcome::Failed { reason });
+        }
+        MergePreparation::Conflict { plan, files } => ask_to_resolve(run, task, &plan, &files),
+        MergePreparation::Clean { plan, diff } => {
+            let is_reviewed = run.agent_work(task).is_some_and(|work| work.merge == WorktreeMerge::Review);
+            let approved = merge_of(run, task).and_then(|merge| merge.approved.as_ref());
+            if is_reviewed && approved != Some(&plan.result) {
+                return ask_to_merge(run, task, &plan, diff);
+            }
+            let start = MergeStart { attempt: attempt.clone(), plan: *plan };
+            run.emit(EventKind::MergeStarted(Box::new(start.clone())));
+            run.push_effect(Effect::Merge(Box::new(start)));
         }
     }
+}
 
-    /// Queues the merge of a task's attempt.
-    pub(in crate::machine) fn request_merge(&mut self, task: TaskIx, standing: Standing) {
-        if let Some(live) = self.state.activity(task) {
-            let attempt = state::attempt(&self.plan, task, live.attempt);
-            self.emit(EventKind::MergeRequested(MergeRequest { attempt, standing }));
+/// Applies the end of a merge.
+pub(in crate::machine) fn on_merged(run: &mut Run, attempt: &Attempt, outcome: MergeOutcome) {
+    let Some(task) = current_merge(run, attempt, true) else {
+        return;
+    };
+    let outdated = merge_of(run, task).map_or(0, |merge| merge.outdated);
+    match outcome {
+        MergeOutcome::Outdated if outdated + 1 < MAX_PREPARATIONS => {
+            let attempt = attempt.clone();
+            run.emit(EventKind::MergeEnded(MergeEnd { attempt, outcome }));
+            run.flight.merging = None;
         }
-    }
-
-    /// Begins, or resumes, the first merge in the queue.
-    pub(in crate::machine) fn begin_merge(&mut self) {
-        let first = self.state.merges.first().copied();
-        let first = first.filter(|task| !self.flight.is_returning(*task));
-        if self.flight.merging == first {
-            return;
+        MergeOutcome::Outdated => {
+            let reason = "its files change in the workspace whenever they are to be merged".into();
+            end_merge(run, task, attempt, MergeOutcome::Failed { reason });
         }
-        self.flight.merging = first;
-        let Some((task, live)) = first.and_then(|task| Some((task, self.state.activity(task)?))) else {
-            return;
-        };
-        let attempt = state::attempt(&self.plan, task, live.attempt);
-        let begun = self.merge_of(task).and_then(|merge| merge.plan.clone());
-        self.turn.effects.push(match begun {
-            Some(plan) => Effect::Merge(Box::new(MergeStart { attempt, plan })),
-            None => Effect::PrepareMerge { attempt },
-        });
+        outcome => end_merge(run, task, attempt, outcome),
     }
+}
 
-    fn merge_of(&self, task: TaskIx) -> Option<&TaskMerge> {
-        self.state.task_record(task)?.merge.as_deref()
-    }
-
-    /// Returns the task whose merge is under way, if it is that of an attempt; `begun`: files are being written.
-    fn current_merge(&self, attempt: &Attempt, begun: bool) -> Option<TaskIx> {
-        let (task, _) = self.current_activity(attempt, ActivityKind::Merging)?;
-        let is_begun = self.merge_of(task)?.plan.is_some();
-        (self.flight.merging == Some(task) && is_begun == begun).then_some(task)
-    }
-
-    /// Applies a merge that was computed.
-    pub(in crate::machine) fn on_merge_prepared(&mut self, attempt: &Attempt, found: MergePreparation) {
-        let Some(task) = self.current_merge(attempt, false) else {
-            return;
-        };
-        if self.is_halting(task) {
-            let reason = self.halting_reason();
-            let end = TaskCompletion { standing: Standing::Reported, ..TaskCompletion::cancelled(reason) };
-            return self.finish(task, end);
+fn end_merge(run: &mut Run, task: TaskIx, attempt: &Attempt, outcome: MergeOutcome) {
+    let merge = merge_of(run, task);
+    let standing = merge.map_or(Standing::Reported, |merge| merge.standing);
+    let met_changes = merge.and_then(|merge| merge.plan.as_ref()).is_some_and(MergePlan::meets_changes);
+    let end = match &outcome {
+        MergeOutcome::Merged if met_changes && standing.is_checked() => {
+            TaskCompletion { reason: UNSEEN.into(), ..TaskCompletion::success(Standing::Reported) }
         }
-        match found {
-            MergePreparation::Unchanged => self.end_merge(task, attempt, MergeOutcome::Unchanged),
-            MergePreparation::Failed { reason } => {
-                self.end_merge(task, attempt, MergeOutcome::Failed { reason });
-            }
-            MergePreparation::Conflict { plan, files } => self.ask_to_resolve(task, &plan, &files),
-            MergePreparation::Clean { plan, diff } => {
-                let is_reviewed = self.agent_of(task).is_some_and(|work| work.merge == WorktreeMerge::Review);
-                let approved = self.merge_of(task).and_then(|merge| merge.approved.as_ref());
-                if is_reviewed && approved != Some(&plan.result) {
-                    return self.ask_to_merge(task, &plan, diff);
-                }
-                let start = MergeStart { attempt: attempt.clone(), plan: *plan };
-                self.emit(EventKind::MergeStarted(Box::new(start.clone())));
-                self.turn.effects.push(Effect::Merge(Box::new(start)));
-            }
+        // What the checks saw is not what the person made of it.
+        MergeOutcome::ByHand if standing.is_checked() => {
+            TaskCompletion { reason: BY_HAND.into(), ..TaskCompletion::success(Standing::Reported) }
         }
-    }
-
-    /// Applies the end of a merge.
-    pub(in crate::machine) fn on_merged(&mut self, attempt: &Attempt, outcome: MergeOutcome) {
-        let Some(task) = self.current_merge(attempt, true) else {
-            return;
-        };
-        let outdated = self.merge_of(task).map_or(0, |merge| merge.outdated);
-        match outcome {
-            MergeOutcome::Outdated if outdated + 1 < MAX_PREPARATIONS => {
-                let attempt = attempt.clone();
-                self.emit(EventKind::MergeEnded(MergeEnd { attempt, outcome }));
-                self.flight.merging = None;
-            }
-            MergeOutcome::Outdated => {
-                let reason = "its files change in the workspace whenever they are to be merged".into();
-                self.end_merge(task, attempt, MergeOutcome::Failed { reason });
-            }
-            outcome => self.end_merge(task, attempt, outcome),
+        MergeOutcome::ByHand => TaskCompletion::success(Standing::Reported),
+        MergeOutcome::Failed { reason } => TaskCompletion::failure(
+            Standing::Reported,
+            Some(FailureClass::Environmental),
+            format!("not merged: {reason}"),
+        ),
+        MergeOutcome::Merged | MergeOutcome::Unchanged | MergeOutcome::Outdated => {
+            TaskCompletion::success(standing)
         }
-    }
+    };
+    let attempt = attempt.clone();
+    run.emit(EventKind::MergeEnded(MergeEnd { attempt, outcome }));
+    run.then(FollowUp::EndTask { task, end });
+}
 
-    fn end_merge(&mut self, task: TaskIx, attempt: &Attempt, outcome: MergeOutcome) {
-        let merge = self.merge_of(task);
-        let standing = merge.map_or(Standing::Reported, |merge| merge.standing);
-        let met_changes = merge.and_then(|merge| merge.plan.as_ref()).is_some_and(MergePlan::meets_changes);
-        let end = match &outcome {
-            MergeOutcome::Merged if met_changes && standing.is_checked() => {
-                TaskCompletion { reason: UNSEEN.into(), ..TaskCompletion::success(Standing::Reported) }
-            }
-            // What the checks saw is not what the person made of it.
-            MergeOutcome::ByHand if standing.is_checked() => {
-                TaskCompletion { reason: BY_HAND.into(), ..TaskCompletion::success(Standing::Reported) }
-            }
-            MergeOutcome::ByHand => TaskCompletion::success(Standing::Reported),
-            MergeOutcome::Failed { reason } => TaskCompletion::failure(
-                Standing::Reported,
-                Some(FailureClass::Environmental),
-                format!("not merged: {reason}"),
-            ),
-            MergeOutcome::Merged | MergeOutcome::Unchanged | MergeOutcome::Outdated => {
-                TaskCompletion::success(standing)
-            }
-        };
-        let attempt = attempt.clone();
-        self.emit(EventKind::MergeEnded(MergeEnd { attempt, outcome }));
-        self.finish(task, end);
-    }
+/// Asks approvers whether the changes of an agent may be merged.
+fn ask_to_merge(run: &mut Run, task: TaskIx, plan: &MergePlan, diff: String) {
+    let message = format!("merge the changes of the agent to {}?", plural(plan.files.len(), "file"));
+    let mut show = shown(plan);
+    show.insert("diff".into(), diff.into());
+    ask_about_merge(run, task, plan.subject(false), message, show);
+}
 
-    /// Asks approvers whether the changes of an agent may be merged.
-    fn ask_to_merge(&mut self, task: TaskIx, plan: &MergePlan, diff: String) {
-        let message = format!("merge the changes of the agent to {}?", plural(plan.files.len(), "file"));
-        let mut show = shown(plan);
-        show.insert("diff".into(), diff.into());
-        self.ask_about_merge(task, plan.subject(false), message, show);
-    }
+/// Asks a person to merge the changes of an agent.
+fn ask_to_resolve(run: &mut Run, task: TaskIx, plan: &MergePlan, files: &[String]) {
+    let message = format!(
+        "the changes of the agent conflict with the workspace in {}: merge them by hand, then approve; \
+         `git --git-dir={} show {}:FILE` prints a file with conflict markers",
+        files.join(", "),
+        plan.repository,
+        plan.after
+    );
+    let mut show = shown(plan);
+    show.insert("conflicts".into(), json!(files));
+    show.insert("with_markers".into(), json!(plan.after));
+    ask_about_merge(run, task, plan.subject(true), message, show);
+}
 
-    /// Asks a person to merge the changes of an agent.
-    fn ask_to_resolve(&mut self, task: TaskIx, plan: &MergePlan, files: &[String]) {
-        let message = format!(
-            "the changes of the agent conflict with the workspace in {}: merge them by hand, then approve; \
-             `git --git-dir={} show {}:FILE` prints a file with conflict markers",
-            files.join(", "),
-            plan.repository,
-            plan.after
-        );
-        let mut show = shown(plan);
-        show.insert("conflicts".into(), json!(files));
-        show.insert("with_markers".into(), json!(plan.after));
-        self.ask_about_merge(task, plan.subject(true), message, show);
-    }
+fn ask_about_merge(run: &mut Run, task: TaskIx, subject: MergeSubject, message: String, show: JsonObject) {
+    let attempt = run.state.activity(task).map_or(0, |live| live.attempt);
+    let merge = Some(MergeSubject { attempt, ..subject });
+    let ask = requests::draft(run, Some(task), message, &ApprovalRequirement::default());
+    requests::open(run, ApprovalRequest { merge, show, ..ask });
+}
 
-    fn ask_about_merge(&mut self, task: TaskIx, subject: MergeSubject, message: String, show: JsonObject) {
-        let attempt = self.state.activity(task).map_or(0, |live| live.attempt);
-        let merge = Some(MergeSubject { attempt, ..subject });
-        let ask = self.request(Some(task), message, &ApprovalRequirement::default());
-        self.open_request(ApprovalRequest { merge, show, ..ask });
+/// Goes on after a decision about a merge. One to be made was queued again by the decision itself.
+pub(in crate::machine) fn on_merge_approved(run: &mut Run, task: TaskIx, subject: &MergeSubject) {
+    if subject.by_hand {
+        let attempt = state::attempt(&run.plan, task, subject.attempt);
+        end_merge(run, task, &attempt, MergeOutcome::ByHand);
     }
+}
 
-    /// Goes on after a decision about a merge. One to be made was queued again by the decision itself.
-    pub(in crate::machine) fn on_merge_approved(&mut self, task: TaskIx, subject: &MergeSubject) {
-        if subject.by_hand {
-            let attempt = state::attempt(&self.plan, task, subject.attempt);
-            self.end_merge(task, &attempt, MergeOutcome::ByHand);
-        }
-    }
-
-    /// Ends a task whose changes no approver let be merged.
-    pub(in crate::machine) fn on_merge_denied(&mut self, task: TaskIx, ask: &ApprovalRequest, no: &str) {
-        let number = self.state.activity(task).map_or(0, |live| live.attempt);
-        let attempt = state::attempt(&self.plan, task, number);
-        let compare = ask.show.get("compare").and_then(Value::as_str).unwrap_or_default();
-        let reason = format!("not merged: {no}; `{compare}` prints the changes");
-        let end = TaskCompletion::failure(Standing::Reported, Some(FailureClass::Logical), reason.clone());
-        let outcome = MergeOutcome::Failed { reason };
-        self.emit(EventKind::MergeEnded(MergeEnd { attempt, outcome }));
-        self.finish(task, end);
-    }
+/// Ends a task whose changes no approver let be merged.
+pub(in crate::machine) fn on_merge_denied(run: &mut Run, task: TaskIx, ask: &ApprovalRequest, no: &str) {
+    let number = run.state.activity(task).map_or(0, |live| live.attempt);
+    let attempt = state::attempt(&run.plan, task, number);
+    let compare = ask.show.get("compare").and_then(Value::as_str).unwrap_or_default();
+    let reason = format!("not merged: {no}; `{compare}` prints the changes");
+    let end = TaskCompletion::failure(Standing::Reported, Some(FailureClass::Logical), reason.clone());
+    let outcome = MergeOutcome::Failed { reason };
+    run.emit(EventKind::MergeEnded(MergeEnd { attempt, outcome }));
+    run.then(FollowUp::EndTask { task, end });
 }
 
 impl MergePlan {

@@ -6,13 +6,12 @@
 //! `tool_approval` are where gates come between, `compaction` and `children` go on from there. `merging` follows the end of an
 //! attempt; `guidance` and `stuck` are asked when attempts fail.
 
+pub(super) mod agent;
+pub(super) mod children;
+pub(super) mod client;
+pub(super) mod compaction;
+pub(super) mod exchange;
 pub(super) mod guidance;
+pub(super) mod merging;
+pub(super) mod stuck;
 pub(super) mod tool_approval;
-
-mod agent;
-mod children;
-mod client;
-mod compaction;
-mod exchange;
-mod merging;
-mod stuck;

@@ -8,9 +8,11 @@
 use serde_json::{Value, json};
 
 use crate::gate::{self, GateOutcome, GateResult, GateRuling};
+use crate::machine::agents::{agent, children};
+use crate::machine::state::follow_up::FollowUp;
 use crate::machine::state::in_flight::TaskRequest;
 use crate::machine::state::plan_rules::has_gates;
-use crate::machine::state::{self, Run, TaskIx};
+use crate::machine::state::{self, Run, TaskIx, requests};
 use crate::machine::words::agents::agent_record::AgentStep;
 use crate::machine::words::reason::truncate_reason;
 use crate::machine::words::requests::approval_request::choices;
@@ -31,178 +33,159 @@ pub(in crate::machine) enum ToolEntry {
     Free,
 }
 
-impl Run {
-    /// Returns the way of the next tool call of an agent.
-    pub(in crate::machine) fn tool_entry(&self, task: TaskIx, requested: &RequestedTool) -> ToolEntry {
-        if let Some(mistake) = &requested.mistake {
-            return ToolEntry::Refused(mistake.clone());
-        }
-        let request = requested.children.as_ref();
-        if let Some(obstacle) = request.and_then(|request| self.child_obstacle(task, request)) {
-            return ToolEntry::Refused(obstacle);
-        }
-        if self.agent_record(task).is_some_and(|record| record.approved) {
-            return ToolEntry::Free;
-        }
-        match self.closed_tool(task, &requested.tool) {
-            Some(ClosedTool { rule: UntrustedRule::Deny, source }) => ToolEntry::Refused(format!(
-                "the plan does not allow `{}` after untrusted text was read ({source}); go on without it",
-                requested.tool
-            )),
-            _ if let Some(reason) = self.question_obstacle(task, &requested.tool) => {
-                ToolEntry::Refused(reason)
-            }
-            _ if self.is_question(task, &requested.tool) => ToolEntry::Asked,
-            Some(ClosedTool { rule: UntrustedRule::Ask, .. }) => ToolEntry::Asked,
-            None if has_gates(&self.plan, Some(task), GatePoint::Call) => ToolEntry::Asked,
-            None => ToolEntry::Free,
-        }
+/// Returns the way of the next tool call of an agent.
+pub(in crate::machine) fn tool_entry(run: &Run, task: TaskIx, requested: &RequestedTool) -> ToolEntry {
+    if let Some(mistake) = &requested.mistake {
+        return ToolEntry::Refused(mistake.clone());
     }
-
-    /// Applies the results of the gates before a tool call: nothing but a plain pass, or an approval, lets it begin.
-    pub(in crate::machine) fn on_tool_gates(
-        &mut self,
-        asked: &ToolCallId,
-        gated: GateOutcome,
-        arguments: Option<Box<ShownContent>>,
-    ) {
-        let waits = |task: &TaskIx| self.flight.request(*task) == Some(TaskRequest::ToolGates);
-        let Some(task) = self.task_ix(&asked.attempt.place).filter(waits) else {
-            return;
-        };
-        let Some((id, tool)) = self.next_tool(task).filter(|(next, _)| next == asked) else {
-            return;
-        };
-        self.flight.set(task, None);
-        let GateOutcome { results, rewritten, .. } = gated;
-        for result in &results {
-            let place = Some(id.attempt.place.clone());
-            self.emit(EventKind::GateEvaluated { place, result: result.clone() });
-        }
-        if let Some(exit) = self.forced_exit(task) {
-            return self.end_agent(&id.attempt, exit, None);
-        }
-        let is_question = self.is_question(task, &tool);
-        let is_closed = self.closed_tool(task, &tool).is_some();
-        let is_free = !is_closed && !is_question;
-        let refused = match gate::ruling(&results) {
-            GateRuling::Block { gate, reason, .. } => {
-                Some(format!("gate `{gate}` blocked the call: {reason}"))
-            }
-            _ if !rewritten.is_empty() => {
-                Some("a gate rewrote the call, and calls of agents cannot be rewritten".into())
-            }
-            GateRuling::Continue if is_free => None,
-            _ => match arguments {
-                Some(arguments) => {
-                    let ShownContent { digest, shown } = *arguments;
-                    let show =
-                        JsonObject::from_iter([("tool".into(), json!(tool)), ("arguments".into(), shown)]);
-                    let approves = is_question && (is_closed || !gate::asking(&results).is_empty());
-                    let subject =
-                        ToolCallSubject { is_question, approves, ..ToolCallSubject::of(&id, tool, digest) };
-                    return self.ask_for_tool(task, subject, show, gate::asking(&results));
-                }
-                None => Some("the call needs an approval, and its arguments cannot be read".into()),
-            },
-        };
-        match refused {
-            None => self.begin_tool(task, ToolCallStart { id, tool }),
-            Some(reason) => {
-                let attempt = id.attempt.clone();
-                self.emit(EventKind::ToolCallRefused(ToolCallRefusal { id, tool, reason }));
-                self.advance_agent(task, &attempt, None);
-            }
-        }
+    let request = requested.children.as_ref();
+    if let Some(obstacle) = request.and_then(|request| children::child_obstacle(run, task, request)) {
+        return ToolEntry::Refused(obstacle);
     }
-
-    /// Returns the tool call that is to begin next, and its tool.
-    fn next_tool(&self, task: TaskIx) -> Option<(ToolCallId, String)> {
-        match self.agent_record(task)?.next_step() {
-            AgentStep::Tool(_, requested) => Some((self.next_tool_call(task)?, requested.tool)),
-            _ => None,
-        }
+    if run.agent_record(task).is_some_and(|record| record.approved) {
+        return ToolEntry::Free;
     }
-
-    /// Requests the approval of a tool call: that of one gate after the other, as before a step. Where gates ask, their
-    /// approvers decide about untrusted text, too.
-    fn ask_for_tool(
-        &mut self,
-        task: TaskIx,
-        subject: ToolCallSubject,
-        show: JsonObject,
-        gates: Vec<GateResult>,
-    ) {
-        let closed = self.closed_tool(task, &subject.tool);
-        let ask = self.request_of_gates(Some(task), GatePoint::Call, gates);
-        let untrusted = closed.map(|closed| format!("untrusted text was read before ({})", closed.source));
-        let question = match (subject.is_question, show.get("arguments")) {
-            (true, Some(arguments)) => question_text(arguments),
-            _ => format!("allow one call of `{}`?", subject.tool),
-        };
-        let parts = [question, ask.message.clone()];
-        let parts = parts.into_iter().chain(untrusted).filter(|part| !part.is_empty());
-        let message = truncate_reason(parts.collect::<Vec<_>>().join(" · "));
-        self.open_request(ApprovalRequest { tool_call: Some(subject), show, message, ..ask });
-    }
-
-    /// Lets an agent go on with a tool call that was approved, unless a further gate asks other approvers.
-    pub(in crate::machine) fn on_tool_approved(&mut self, task: TaskIx, ask: ApprovalRequest) {
-        match ask.tool_call {
-            Some(subject) if !ask.deferred_results.is_empty() => {
-                self.ask_for_tool(task, subject, ask.show, ask.deferred_results);
-            }
-            _ => self.brief_again(task),
-        }
-    }
-
-    /// Lets an agent go on without a tool call that was not approved.
-    pub(in crate::machine) fn on_tool_denied(&mut self, task: TaskIx, call: &ToolCallSubject, reason: &str) {
-        let attempt = state::attempt(&self.plan, task, call.attempt);
-        let id = ToolCallId { attempt, call: call.call, position: call.position };
-        let outcome = if call.is_question { "nobody answered" } else { "the call was not approved" };
-        let (tool, reason) = (call.tool.clone(), format!("{outcome}: {reason}"));
-        self.emit(EventKind::ToolCallRefused(ToolCallRefusal { id, tool, reason }));
-        self.brief_again(task);
-    }
-
-    /// Withdraws the request about a call of an agent whose task is told to end; true if there was one. The agent is
-    /// briefed again, to end as any other.
-    pub(in crate::machine) fn withdraw_agent_request(&mut self, task: TaskIx) -> bool {
-        let mut asks = self.state.asks.values().filter(|pending| pending.task == Some(task));
-        let is_of_agent = asks.any(|pending| pending.ask.is_of_agent());
-        if is_of_agent {
-            self.withdraw(Some(task));
-            self.brief_again(task);
-        }
-        is_of_agent
-    }
-
-    /// Lets an agent go on after a decision. One that waits for its lock goes on when it has it.
-    pub(in crate::machine) fn brief_again(&mut self, task: TaskIx) {
-        if !self.flight.is_returning(task) {
-            self.resume_activity(task, false);
-        }
-    }
-
-    /// True if a tool call of the agent of a task is a question to people. A program of its own has no such tool.
-    pub(in crate::machine) fn is_question(&self, task: TaskIx, tool: &str) -> bool {
-        let is_own = |work: &AgentWork| !work.engine.is_client() && work.tools.contains(&AgentTool::Ask);
-        tool == AgentTool::Ask.as_str() && self.agent_work(task).is_some_and(is_own)
-    }
-
-    /// Returns the reason why an agent may not ask once more; `None`: it may.
-    pub(in crate::machine) fn question_obstacle(&self, task: TaskIx, tool: &str) -> Option<String> {
-        let limit = self.agent_work(task).filter(|_| self.is_question(task, tool))?.max_questions;
-        let asked = self.agent_record(task)?.questions;
-        (asked >= limit).then(|| {
-            format!("this attempt has asked {asked} of at most {limit} questions; go on with what you know")
-        })
+    match closed_tool(run, task, &requested.tool) {
+        Some(ClosedTool { rule: UntrustedRule::Deny, source }) => ToolEntry::Refused(format!(
+            "the plan does not allow `{}` after untrusted text was read ({source}); go on without it",
+            requested.tool
+        )),
+        _ if let Some(reason) = question_obstacle(run, task, &requested.tool) => ToolEntry::Refused(reason),
+        _ if is_question(run, task, &requested.tool) => ToolEntry::Asked,
+        Some(ClosedTool { rule: UntrustedRule::Ask, .. }) => ToolEntry::Asked,
+        None if has_gates(&run.plan, Some(task), GatePoint::Call) => ToolEntry::Asked,
+        None => ToolEntry::Free,
     }
 }
 
+/// Applies the results of the gates before a tool call: nothing but a plain pass, or an approval, lets it begin.
+pub(in crate::machine) fn on_tool_gates(
+    run: &mut Run,
+    asked: &ToolCallId,
+    gated: GateOutcome,
+    arguments: Option<Box<ShownContent>>,
+) {
+    let waits = |task: &TaskIx| run.flight.request(*task) == Some(TaskRequest::ToolGates);
+    let Some(task) = run.task_ix(&asked.attempt.place).filter(waits) else {
+        return;
+    };
+    let Some((id, tool)) = next_tool(run, task).filter(|(next, _)| next == asked) else {
+        return;
+    };
+    run.flight.set(task, None);
+    let GateOutcome { results, rewritten, .. } = gated;
+    for result in &results {
+        let place = Some(id.attempt.place.clone());
+        run.emit(EventKind::GateEvaluated { place, result: result.clone() });
+    }
+    if let Some(exit) = run.forced_exit(task) {
+        return agent::end_agent(run, &id.attempt, exit, None);
+    }
+    let is_question = is_question(run, task, &tool);
+    let is_closed = closed_tool(run, task, &tool).is_some();
+    let is_free = !is_closed && !is_question;
+    let refused = match gate::ruling(&results) {
+        GateRuling::Block { gate, reason, .. } => Some(format!("gate `{gate}` blocked the call: {reason}")),
+        _ if !rewritten.is_empty() => {
+            Some("a gate rewrote the call, and calls of agents cannot be rewritten".into())
+        }
+        GateRuling::Continue if is_free => None,
+        _ => match arguments {
+            Some(arguments) => {
+                let ShownContent { digest, shown } = *arguments;
+                let show = JsonObject::from_iter([("tool".into(), json!(tool)), ("arguments".into(), shown)]);
+                let approves = is_question && (is_closed || !gate::asking(&results).is_empty());
+                let subject =
+                    ToolCallSubject { is_question, approves, ..ToolCallSubject::of(&id, tool, digest) };
+                return ask_for_tool(run, task, subject, show, gate::asking(&results));
+            }
+            None => Some("the call needs an approval, and its arguments cannot be read".into()),
+        },
+    };
+    match refused {
+        None => agent::begin_tool(run, task, ToolCallStart { id, tool }),
+        Some(reason) => {
+            let attempt = id.attempt.clone();
+            run.emit(EventKind::ToolCallRefused(ToolCallRefusal { id, tool, reason }));
+            agent::advance_agent(run, task, &attempt, None);
+        }
+    }
+}
+
+/// Returns the tool call that is to begin next, and its tool.
+fn next_tool(run: &Run, task: TaskIx) -> Option<(ToolCallId, String)> {
+    match run.agent_record(task)?.next_step() {
+        AgentStep::Tool(_, requested) => Some((run.next_tool_call(task)?, requested.tool)),
+        _ => None,
+    }
+}
+
+/// Requests the approval of a tool call: that of one gate after the other, as before a step. Where gates ask, their
+/// approvers decide about untrusted text, too.
+fn ask_for_tool(
+    run: &mut Run,
+    task: TaskIx,
+    subject: ToolCallSubject,
+    show: JsonObject,
+    gates: Vec<GateResult>,
+) {
+    let closed = closed_tool(run, task, &subject.tool);
+    let ask = requests::draft_of_gates(run, Some(task), GatePoint::Call, gates);
+    let untrusted = closed.map(|closed| format!("untrusted text was read before ({})", closed.source));
+    let question = match (subject.is_question, show.get("arguments")) {
+        (true, Some(arguments)) => question_text(arguments),
+        _ => format!("allow one call of `{}`?", subject.tool),
+    };
+    let parts = [question, ask.message.clone()];
+    let parts = parts.into_iter().chain(untrusted).filter(|part| !part.is_empty());
+    let message = truncate_reason(parts.collect::<Vec<_>>().join(" · "));
+    requests::open(run, ApprovalRequest { tool_call: Some(subject), show, message, ..ask });
+}
+
+/// Lets an agent go on with a tool call that was approved, unless a further gate asks other approvers.
+pub(in crate::machine) fn on_tool_approved(run: &mut Run, task: TaskIx, ask: ApprovalRequest) {
+    match ask.tool_call {
+        Some(subject) if !ask.deferred_results.is_empty() => {
+            ask_for_tool(run, task, subject, ask.show, ask.deferred_results);
+        }
+        _ => brief_again(run, task),
+    }
+}
+
+/// Lets an agent go on without a tool call that was not approved.
+pub(in crate::machine) fn on_tool_denied(run: &mut Run, task: TaskIx, call: &ToolCallSubject, reason: &str) {
+    let attempt = state::attempt(&run.plan, task, call.attempt);
+    let id = ToolCallId { attempt, call: call.call, position: call.position };
+    let outcome = if call.is_question { "nobody answered" } else { "the call was not approved" };
+    let (tool, reason) = (call.tool.clone(), format!("{outcome}: {reason}"));
+    run.emit(EventKind::ToolCallRefused(ToolCallRefusal { id, tool, reason }));
+    brief_again(run, task);
+}
+
+/// Lets an agent go on after a decision. One that waits for its lock goes on when it has it.
+pub(in crate::machine) fn brief_again(run: &mut Run, task: TaskIx) {
+    if !run.flight.is_returning(task) {
+        run.then(FollowUp::ResumeActivity { task, approved: false });
+    }
+}
+
+/// True if a tool call of the agent of a task is a question to people. A program of its own has no such tool.
+pub(in crate::machine) fn is_question(run: &Run, task: TaskIx, tool: &str) -> bool {
+    let is_own = |work: &AgentWork| !work.engine.is_client() && work.tools.contains(&AgentTool::Ask);
+    tool == AgentTool::Ask.as_str() && run.agent_work(task).is_some_and(is_own)
+}
+
+/// Returns the reason why an agent may not ask once more; `None`: it may.
+fn question_obstacle(run: &Run, task: TaskIx, tool: &str) -> Option<String> {
+    let limit = run.agent_work(task).filter(|_| is_question(run, task, tool))?.max_questions;
+    let asked = run.agent_record(task)?.questions;
+    (asked >= limit).then(|| {
+        format!("this attempt has asked {asked} of at most {limit} questions; go on with what you know")
+    })
+}
+
 /// Returns the text of a question, with the answers to choose from.
-pub(in crate::machine) fn question_text(arguments: &Value) -> String {
+fn question_text(arguments: &Value) -> String {
     let question = arguments.get("question").and_then(Value::as_str).unwrap_or_default();
     match choices(arguments).as_slice() {
         [] => format!("the agent asks: {question}"),
@@ -226,11 +209,9 @@ pub fn untrusted_input(plan: &Plan, step: StepIx) -> Option<String> {
     Some(format!("its values, from {from}"))
 }
 
-impl Run {
-    /// Returns the rule that closes a tool now.
-    pub(in crate::machine) fn closed_tool(&self, task: TaskIx, tool: &str) -> Option<ClosedTool> {
-        let source = self.state.task_record(task)?.untrusted.clone()?;
-        let rule = self.agent_work(task)?.untrusted_rule(tool)?;
-        Some(ClosedTool { rule, source })
-    }
+/// Returns the rule that closes a tool now.
+fn closed_tool(run: &Run, task: TaskIx, tool: &str) -> Option<ClosedTool> {
+    let source = run.state.task_record(task)?.untrusted.clone()?;
+    let rule = run.agent_work(task)?.untrusted_rule(tool)?;
+    Some(ClosedTool { rule, source })
 }

@@ -3,8 +3,10 @@
 use std::collections::BTreeSet;
 
 use crate::gate::{self, GateResult, ResolvedEscalation};
-use crate::machine::gates::approvals::ApprovalDraft;
+use crate::machine::gates::approvals::{self, ApprovalDraft};
+use crate::machine::gates::points;
 use crate::machine::state::fold::task_end::TaskCompletion;
+use crate::machine::state::follow_up::FollowUp;
 use crate::machine::state::task_phase::ActivityKind;
 use crate::machine::state::{self, Run, TaskIx};
 use crate::machine::words::{EventKind, GatePoint, RunBlock, Standing, gates_at};
@@ -53,167 +55,166 @@ impl GateBlock {
     }
 }
 
-impl Run {
-    /// Handles a block: runs its escalations one after the other, until one has had an effect.
-    pub(in crate::machine) fn block(&mut self, task: Option<TaskIx>, point: GatePoint, mut block: GateBlock) {
-        let gates = gates_at(&self.plan, task.map(TaskIx::ix), point);
-        let gate = gates.filter(|gate| gate.id == block.gate).last().cloned();
-        // A block of the plan of an escalation stands: the plan is started once.
-        let is_spawned = task.is_some_and(|task| self.plan.step(task.ix()).on_escalation);
-        let Some(gate) = gate.filter(|_| !is_spawned) else {
-            return self.give_up(task, point, &block, &block.reason(None));
-        };
-        let plan = std::sync::Arc::clone(&self.plan);
-        let known = &plan.parts().escalations;
-        let named = block.next.take().filter(|name| !block.tried_escalations.contains(name));
-        let own = gate.on_block.clone().filter(|_| block.tried_escalations.is_empty());
-        let first = named.or(own);
-        let mut next = first.map(|name| gate::escalation(Some(&name), &gate, known));
-        while let Some(ResolvedEscalation { escalation, warning }) = next {
-            block.tried_escalations.insert(escalation.name.clone());
-            if let Some(warning) = warning {
-                block.reason = format!("{} ({warning})", block.reason);
-            }
-            if self.escalate(task, point, &block, &escalation) {
-                return;
-            }
-            let tried_escalations: Vec<&str> = block.tried_escalations.iter().map(String::as_str).collect();
-            next = gate::next_escalation(&escalation, &tried_escalations, &gate, known);
+/// Handles a block: runs its escalations one after the other, until one has had an effect.
+pub(in crate::machine) fn block(run: &mut Run, task: Option<TaskIx>, point: GatePoint, mut block: GateBlock) {
+    let gates = gates_at(&run.plan, task.map(TaskIx::ix), point);
+    let gate = gates.filter(|gate| gate.id == block.gate).last().cloned();
+    // A block of the plan of an escalation stands: the plan is started once.
+    let is_spawned = task.is_some_and(|task| run.plan.step(task.ix()).on_escalation);
+    let Some(gate) = gate.filter(|_| !is_spawned) else {
+        return give_up(run, task, point, &block, &block.reason(None));
+    };
+    let plan = std::sync::Arc::clone(&run.plan);
+    let known = &plan.parts().escalations;
+    let named = block.next.take().filter(|name| !block.tried_escalations.contains(name));
+    let own = gate.on_block.clone().filter(|_| block.tried_escalations.is_empty());
+    let first = named.or(own);
+    let mut next = first.map(|name| gate::escalation(Some(&name), &gate, known));
+    while let Some(ResolvedEscalation { escalation, warning }) = next {
+        block.tried_escalations.insert(escalation.name.clone());
+        if let Some(warning) = warning {
+            block.reason = format!("{} ({warning})", block.reason);
         }
-        self.give_up(task, point, &block, &block.reason(None));
-    }
-
-    /// Runs an escalation; false if it has nothing left to do.
-    fn escalate(
-        &mut self,
-        task: Option<TaskIx>,
-        point: GatePoint,
-        block: &GateBlock,
-        by: &Escalation,
-    ) -> bool {
-        let message = by.message.as_deref();
-        match by.action {
-            EscalationAction::Respond | EscalationAction::Report => {
-                self.record_escalation(task, block, by);
-                self.give_up(task, point, block, &block.reason(message));
-                true
-            }
-            EscalationAction::SuppressAndEscalate => {
-                self.record_escalation(task, block, by);
-                if by.fallback.is_none() {
-                    self.give_up(task, point, block, &block.reason(message));
-                }
-                by.fallback.is_none()
-            }
-            EscalationAction::Retry | EscalationAction::SuppressAndRephrase => {
-                let tried = match task.and_then(|task| self.state.task_record(task)) {
-                    Some(record) => record.gate_tries,
-                    None => self.state.gate_tries,
-                };
-                let left = tried < by.max_retries;
-                if left {
-                    self.record_escalation(task, block, by);
-                    self.try_again(task, point, &block.reason(message));
-                }
-                left
-            }
-            EscalationAction::TransferToQueue if by.queue.is_none() => false,
-            EscalationAction::EscalateHuman | EscalationAction::TransferToQueue => {
-                self.record_escalation(task, block, by);
-                let plea = ApprovalDraft {
-                    message: block.reason(message),
-                    block: block.clone(),
-                    fallback: by.fallback.clone(),
-                    queue: by.queue.clone(),
-                };
-                self.ask_people(task, point, plea);
-                true
-            }
-            EscalationAction::SpawnTask => self.spawn_task(task, point, block, by),
+        if escalate(run, task, point, &block, &escalation) {
+            return;
         }
+        let tried_escalations: Vec<&str> = block.tried_escalations.iter().map(String::as_str).collect();
+        next = gate::next_escalation(&escalation, &tried_escalations, &gate, known);
     }
+    give_up(run, task, point, &block, &block.reason(None));
+}
 
-    /// Lets a block stand and has the step of the escalation run at the end. False before the run begins: its approval may
-    /// be missing, too.
-    fn spawn_task(
-        &mut self,
-        task: Option<TaskIx>,
-        point: GatePoint,
-        block: &GateBlock,
-        by: &Escalation,
-    ) -> bool {
-        let step = self.plan.find(&by.name).filter(|ix| self.plan.step(*ix).on_escalation);
-        if step.is_none() || point == GatePoint::Start {
-            return false;
+/// Runs an escalation; false if it has nothing left to do.
+fn escalate(
+    run: &mut Run,
+    task: Option<TaskIx>,
+    point: GatePoint,
+    block: &GateBlock,
+    by: &Escalation,
+) -> bool {
+    let message = by.message.as_deref();
+    match by.action {
+        EscalationAction::Respond | EscalationAction::Report => {
+            record_escalation(run, task, block, by);
+            give_up(run, task, point, block, &block.reason(message));
+            true
         }
-        let reason = block.reason(by.message.as_deref());
-        let asked = Escalation { rephrase: Some(reason.clone()), ..by.clone() };
-        self.record_escalation(task, block, &asked);
-        self.give_up(task, point, block, &format!("{reason}; step `{}` follows at the end", by.name));
-        true
-    }
-
-    fn record_escalation(&mut self, task: Option<TaskIx>, block: &GateBlock, by: &Escalation) {
-        let said = by.rephrase.as_ref().or(by.message.as_ref());
-        self.emit(EventKind::Escalated {
-            place: task.map(|task| state::task_id(&self.plan, task)),
-            gate: block.gate.clone(),
-            name: by.name.clone(),
-            action: by.action,
-            message: said.cloned().unwrap_or_default(),
-        });
-    }
-
-    /// Asks the gates again; after the work of an attempt, with a new attempt.
-    fn try_again(&mut self, task: Option<TaskIx>, point: GatePoint, reason: &str) {
-        let Some(task) = task else {
-            return self.ask_gates(None, point);
-        };
-        let made = self.state.task_record(task).map_or(0, |record| record.attempts);
-        let next = made.checked_add(1).filter(|_| point == GatePoint::Leave);
-        let Some(next) = next else {
-            return self.flight.enqueue(&self.plan, task);
-        };
-        let attempt = state::attempt(&self.plan, task, next);
-        self.schedule_attempt(attempt, self.now, reason.to_owned(), None);
-    }
-
-    /// Lets a block stand.
-    pub(in crate::machine) fn give_up(
-        &mut self,
-        task: Option<TaskIx>,
-        point: GatePoint,
-        block: &GateBlock,
-        reason: &str,
-    ) {
-        let Some(task) = task else {
-            let (gate, reason) = (block.gate.clone(), reason.to_owned());
-            self.emit(EventKind::RunBlocked(RunBlock { gate, reason }));
-            return self.after_block(point);
-        };
-        let standing = match point {
-            GatePoint::Leave => Standing::Reported,
-            // A task that failed verification before stays so, though it is not done again.
-            GatePoint::Again if self.was_refuted(task) => Standing::Refuted,
-            _ => Standing::Unchecked,
-        };
-        let live = self.state.activity(task);
-        debug_assert!(live.is_none_or(|live| live.doing != ActivityKind::Working));
-        let failure_class = if block.failed { EngineFailure::Sensor.class() } else { FailureClass::Logical };
-        self.finish(task, TaskCompletion::failure(standing, Some(failure_class), reason.to_owned()));
-    }
-
-    /// True if the last attempt of a task failed verification.
-    fn was_refuted(&self, task: TaskIx) -> bool {
-        let tries = self.state.task_record(task).and_then(|record| record.history_of_round());
-        tries.is_some_and(|tries| !tries.failed.is_empty())
-    }
-
-    /// Ends the work that a blocked run no longer does.
-    fn after_block(&mut self, point: GatePoint) {
-        match point {
-            GatePoint::Publish => self.after_publish(),
-            _ => self.sweep(),
+        EscalationAction::SuppressAndEscalate => {
+            record_escalation(run, task, block, by);
+            if by.fallback.is_none() {
+                give_up(run, task, point, block, &block.reason(message));
+            }
+            by.fallback.is_none()
         }
+        EscalationAction::Retry | EscalationAction::SuppressAndRephrase => {
+            let tried = match task.and_then(|task| run.state.task_record(task)) {
+                Some(record) => record.gate_tries,
+                None => run.state.gate_tries,
+            };
+            let left = tried < by.max_retries;
+            if left {
+                record_escalation(run, task, block, by);
+                try_again(run, task, point, &block.reason(message));
+            }
+            left
+        }
+        EscalationAction::TransferToQueue if by.queue.is_none() => false,
+        EscalationAction::EscalateHuman | EscalationAction::TransferToQueue => {
+            record_escalation(run, task, block, by);
+            let plea = ApprovalDraft {
+                message: block.reason(message),
+                block: block.clone(),
+                fallback: by.fallback.clone(),
+                queue: by.queue.clone(),
+            };
+            approvals::ask_people(run, task, point, plea);
+            true
+        }
+        EscalationAction::SpawnTask => spawn_task(run, task, point, block, by),
+    }
+}
+
+/// Lets a block stand and has the step of the escalation run at the end. False before the run begins: its approval may
+/// be missing, too.
+fn spawn_task(
+    run: &mut Run,
+    task: Option<TaskIx>,
+    point: GatePoint,
+    block: &GateBlock,
+    by: &Escalation,
+) -> bool {
+    let step = run.plan.find(&by.name).filter(|ix| run.plan.step(*ix).on_escalation);
+    if step.is_none() || point == GatePoint::Start {
+        return false;
+    }
+    let reason = block.reason(by.message.as_deref());
+    let asked = Escalation { rephrase: Some(reason.clone()), ..by.clone() };
+    record_escalation(run, task, block, &asked);
+    give_up(run, task, point, block, &format!("{reason}; step `{}` follows at the end", by.name));
+    true
+}
+
+fn record_escalation(run: &mut Run, task: Option<TaskIx>, block: &GateBlock, by: &Escalation) {
+    let said = by.rephrase.as_ref().or(by.message.as_ref());
+    run.emit(EventKind::Escalated {
+        place: task.map(|task| state::task_id(&run.plan, task)),
+        gate: block.gate.clone(),
+        name: by.name.clone(),
+        action: by.action,
+        message: said.cloned().unwrap_or_default(),
+    });
+}
+
+/// Asks the gates again; after the work of an attempt, with a new attempt.
+fn try_again(run: &mut Run, task: Option<TaskIx>, point: GatePoint, reason: &str) {
+    let Some(task) = task else {
+        return points::ask_gates(run, None, point, None);
+    };
+    let made = run.state.task_record(task).map_or(0, |record| record.attempts);
+    let next = made.checked_add(1).filter(|_| point == GatePoint::Leave);
+    let Some(next) = next else {
+        return run.flight.enqueue(&run.plan, task);
+    };
+    let attempt = state::attempt(&run.plan, task, next);
+    run.then(FollowUp::ScheduleAttempt { attempt, reason: reason.to_owned() });
+}
+
+/// Lets a block stand.
+pub(in crate::machine) fn give_up(
+    run: &mut Run,
+    task: Option<TaskIx>,
+    point: GatePoint,
+    block: &GateBlock,
+    reason: &str,
+) {
+    let Some(task) = task else {
+        let (gate, reason) = (block.gate.clone(), reason.to_owned());
+        run.emit(EventKind::RunBlocked(RunBlock { gate, reason }));
+        return after_block(run, point);
+    };
+    let standing = match point {
+        GatePoint::Leave => Standing::Reported,
+        // A task that failed verification before stays so, though it is not done again.
+        GatePoint::Again if was_refuted(run, task) => Standing::Refuted,
+        _ => Standing::Unchecked,
+    };
+    let live = run.state.activity(task);
+    debug_assert!(live.is_none_or(|live| live.doing != ActivityKind::Working));
+    let failure_class = if block.failed { EngineFailure::Sensor.class() } else { FailureClass::Logical };
+    let end = TaskCompletion::failure(standing, Some(failure_class), reason.to_owned());
+    run.then(FollowUp::EndTask { task, end });
+}
+
+/// True if the last attempt of a task failed verification.
+fn was_refuted(run: &Run, task: TaskIx) -> bool {
+    let tries = run.state.task_record(task).and_then(|record| record.history_of_round());
+    tries.is_some_and(|tries| !tries.failed.is_empty())
+}
+
+/// Ends the work that a blocked run no longer does.
+fn after_block(run: &mut Run, point: GatePoint) {
+    match point {
+        GatePoint::Publish => run.then(FollowUp::BeginFinally),
+        _ => run.then(FollowUp::Sweep),
     }
 }

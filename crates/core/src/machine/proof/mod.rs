@@ -2,9 +2,7 @@
 //!
 //! **Invariant:** only checks make a result verified.
 //!
-//! Start at `checks`, phase after phase; `feedback` tells the next attempt what failed, `confirm` checks evidence again.
+//! Start at `checks`, phase after phase; `confirm` checks evidence again.
 
-pub(super) mod feedback;
-
-mod checks;
-mod confirm;
+pub(super) mod checks;
+pub(super) mod confirm;

@@ -4,16 +4,10 @@
 use std::collections::BTreeSet;
 
 use crate::ggs::Directive;
+use crate::machine::state::tool_choice::BlockedActuators;
 use crate::machine::words::ToolAdvice;
 use crate::machine::words::advice::{is_avoided, is_preferred};
 use wf_model::Step;
-
-/// The tools and targets that no further alternative may use.
-#[derive(Clone, Debug, Default)]
-pub(in crate::machine) struct BlockedActuators {
-    pub(in crate::machine) tools: BTreeSet<String>,
-    pub(in crate::machine) targets: BTreeSet<String>,
-}
 
 /// The constraints on a choice.
 pub(in crate::machine) struct ChoiceConstraints<'a> {
@@ -98,8 +92,9 @@ mod tests {
     use std::collections::BTreeSet;
     use std::sync::Arc;
 
-    use super::{BlockedActuators, ChoiceConstraints, choose};
+    use super::{ChoiceConstraints, choose};
     use crate::ggs::Directive::{self, BreakSymmetry, ChangeApproach, ChangePath, Refine};
+    use crate::machine::state::tool_choice::BlockedActuators;
     use crate::machine::{AdviceKind, ToolAdvice};
     use wf_base::name::Name;
     use wf_model::{Alternative, Step, StepWork};

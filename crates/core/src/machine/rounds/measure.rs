@@ -114,199 +114,184 @@ impl RoundMeasurement {
     }
 }
 
-impl Run {
-    /// Measures the round that has ended. Criteria of steps that were not reached count as failed,
-    /// without a failure class; steps skipped by rule or with a tolerated failure do not count, nor do open steps without
-    /// checks, and neither do the plan's own criteria before they were checked once.
-    ///
-    /// **Invariant:** it follows from the ends of tasks and the rulings on them, never from the
-    /// order in which they came.
-    pub(in crate::machine) fn measure(&self) -> RoundMeasurement {
-        let mut measured = RoundMeasurement::default();
-        let mut excused = vec![false; self.state.steps.len()];
-        for ix in self.plan.order() {
-            if self.plan.is_finally(ix) {
-                continue;
+/// Measures the round that has ended. Criteria of steps that were not reached count as failed,
+/// without a failure class; steps skipped by rule or with a tolerated failure do not count, nor do open steps without
+/// checks, and neither do the plan's own criteria before they were checked once.
+///
+/// **Invariant:** it follows from the ends of tasks and the rulings on them, never from the
+/// order in which they came.
+pub(in crate::machine) fn measure(run: &Run) -> RoundMeasurement {
+    let mut measured = RoundMeasurement::default();
+    let mut excused = vec![false; run.state.steps.len()];
+    for ix in run.plan.order() {
+        if run.plan.is_finally(ix) {
+            continue;
+        }
+        let record = run.state.step_record(ix.0);
+        let mut needs = run.plan.step(ix).depends_on.iter();
+        let hangs = needs.any(|need| excused.get(need.index()) == Some(&true));
+        let inherited = hangs && !run.asks_status(ix.0);
+        let excuses = inherited || skipped_by_rule(run, ix);
+        if record.state == StepState::Skipped && excuses {
+            if let Some(excused) = excused.get_mut(ix.index()) {
+                *excused = true;
             }
-            let record = self.state.step_record(ix.0);
-            let mut needs = self.plan.step(ix).depends_on.iter();
-            let hangs = needs.any(|need| excused.get(need.index()) == Some(&true));
-            let inherited = hangs && !self.asks_status(ix.0);
-            let excuses = inherited || self.skipped_by_rule(ix);
-            if record.state == StepState::Skipped && excuses {
-                if let Some(excused) = excused.get_mut(ix.index()) {
-                    *excused = true;
-                }
-            } else if !record.allowed_to_fail && !self.did_nothing(ix, record) {
-                self.measure_step(ix, record, &mut measured);
-            }
-        }
-        self.measure_plan(&mut measured);
-        measured
-    }
-
-    /// True if a step was skipped because of its own condition or by the user's choice.
-    fn skipped_by_rule(&self, ix: StepIx) -> bool {
-        let record = self.state.step_record(ix.0);
-        if self.state.left.get(&ix.0).is_some_and(Vec::is_empty) {
-            return true;
-        }
-        let Some(when) = &self.plan.step(ix).when else {
-            return false;
-        };
-        let view =
-            TaskScope { plan: &self.plan, state: &self.state, task: Some(TaskIx { step: ix.0, item: None }) };
-        record.waiting == 0 && matches!(scope::evaluate_condition(&view, when), Ok(false))
-    }
-
-    /// True if a step ended and there was nothing to do and nothing to check.
-    fn did_nothing(&self, ix: StepIx, record: &StepRecord) -> bool {
-        let step = self.plan.step(ix);
-        step.is_open() && step.verify.is_empty() && record.state == StepState::Succeeded
-    }
-
-    fn measure_step(&self, ix: StepIx, record: &StepRecord, measured: &mut RoundMeasurement) {
-        let step = self.plan.step(ix);
-        let each = u32::try_from(step.verify.len()).unwrap_or(u32::MAX).max(1);
-        let Some(places) = self.places(ix, record) else {
-            // The step was not reached.
-            let missing = each.saturating_mul(self.expected(ix));
-            measured.of += missing;
-            measured.unreached.push(ix.0);
-            let name = || format!("{}: not reached", step.id);
-            return measured.add_failure(f64::from(missing), missing, name);
-        };
-        let count = u32::try_from(places.len()).unwrap_or(u32::MAX);
-        measured.of += each.saturating_mul(count.max(1));
-        if record.state == StepState::Failed {
-            let mut failures = StepFailures::default();
-            for place in places {
-                self.measure_place(&MeasuredTask { ix, place, record }, each, measured, &mut failures);
-            }
-            let cause =
-                if failures.tally.is_empty() { RoundFailureClass::Environmental } else { failures.cause() };
-            let by_work = failures.work;
-            measured.failing.push(FailedStep { step: ix.0, cause, by_work });
+        } else if !record.allowed_to_fail && !did_nothing(run, ix, record) {
+            measure_step(run, ix, record, &mut measured);
         }
     }
+    measure_plan(run, &mut measured);
+    measured
+}
 
-    /// Returns the tasks of a step that was reached, except those that the user left out.
-    fn places<'a>(&'a self, ix: StepIx, record: &'a StepRecord) -> Option<Vec<&'a TaskRecord>> {
-        let Some(many) = &record.many else {
-            let reached = matches!(record.state, StepState::Succeeded | StepState::Failed);
-            return reached.then(|| vec![&record.once]);
-        };
-        let all = many.items.iter().zip(&many.records);
-        let chosen = all.filter(|(item, _)| !self.state.is_deselected(ix.0, &item.key));
-        let chosen: Vec<&TaskRecord> = chosen.map(|(_, place)| place).collect();
-        let well = |place: &&TaskRecord| place.ended() == Some(StepState::Succeeded);
-        let reached = match record.state {
-            StepState::Succeeded | StepState::Failed => true,
-            // Items were left out, and all others succeeded.
-            StepState::Skipped => chosen.iter().all(well),
-            _ => false,
-        };
-        reached.then_some(chosen)
+/// True if a step was skipped because of its own condition or by the user's choice.
+fn skipped_by_rule(run: &Run, ix: StepIx) -> bool {
+    let record = run.state.step_record(ix.0);
+    if run.state.left.get(&ix.0).is_some_and(Vec::is_empty) {
+        return true;
     }
+    let Some(when) = &run.plan.step(ix).when else {
+        return false;
+    };
+    let view =
+        TaskScope { plan: &run.plan, state: &run.state, task: Some(TaskIx { step: ix.0, item: None }) };
+    record.waiting == 0 && matches!(scope::evaluate_condition(&view, when), Ok(false))
+}
 
-    /// Returns the number of tasks of a step that was not reached, as far as it is known.
-    fn expected(&self, ix: StepIx) -> u32 {
-        let count = match &self.plan.step(ix).fan {
-            StepRepetition::List(items) => items.len(),
-            StepRepetition::Matrix(rows) => rows.len(),
-            StepRepetition::Once | StepRepetition::Each(_) => 1,
-        };
-        let chosen = self.state.left.get(&ix.0).map(Vec::len);
-        let count = chosen.map_or(count, |chosen| count.min(chosen));
-        u32::try_from(count).unwrap_or(u32::MAX).max(1)
-    }
+/// True if a step ended and there was nothing to do and nothing to check.
+fn did_nothing(run: &Run, ix: StepIx, record: &StepRecord) -> bool {
+    let step = run.plan.step(ix);
+    step.is_open() && step.verify.is_empty() && record.state == StepState::Succeeded
+}
 
-    /// Measures a task of a failed step.
-    fn measure_place(
-        &self,
-        task: &MeasuredTask<'_>,
-        each: u32,
-        measured: &mut RoundMeasurement,
-        failures: &mut StepFailures,
-    ) {
-        let MeasuredTask { ix, place, record } = *task;
-        let step = self.plan.step(ix);
-        let ended = if record.many.is_some() { place.ended() } else { Some(record.state) };
-        match ended {
-            Some(StepState::Succeeded) => return,
-            Some(StepState::Failed) => {}
-            // An item whose turn did not come.
-            _ => {
-                return measured.add_failure(f64::from(each), each, || format!("{}: not reached", step.id));
-            }
+fn measure_step(run: &Run, ix: StepIx, record: &StepRecord, measured: &mut RoundMeasurement) {
+    let step = run.plan.step(ix);
+    let each = u32::try_from(step.verify.len()).unwrap_or(u32::MAX).max(1);
+    let Some(places) = places(run, ix, record) else {
+        // The step was not reached.
+        let missing = each.saturating_mul(expected(run, ix));
+        measured.of += missing;
+        measured.unreached.push(ix.0);
+        let name = || format!("{}: not reached", step.id);
+        return measured.add_failure(f64::from(missing), missing, name);
+    };
+    let count = u32::try_from(places.len()).unwrap_or(u32::MAX);
+    measured.of += each.saturating_mul(count.max(1));
+    if record.state == StepState::Failed {
+        let mut failures = StepFailures::default();
+        for place in places {
+            measure_place(run, &MeasuredTask { ix, place, record }, each, measured, &mut failures);
         }
-        let unmet = place.history_of_round().map(|tries| tries.failed.as_slice());
-        let Some(unmet) = unmet.filter(|unmet| !unmet.is_empty()) else {
-            // The work itself failed: none of its criteria was checked.
-            let name = || format!("{}: the work", step.id);
-            measured.add_failure(f64::from(each), each, name);
-            let inside = place.history_of_round().and_then(|tries| tries.inside);
-            match inside {
-                Some(inside) => measured.failures.add_all(inside),
-                None => measured.failures.add(place.failure_class),
-            }
-            let exit = place.history_of_round().and_then(|tries| tries.exit.as_deref());
-            failures.work |= !exit.is_some_and(is_of_budget);
-            return failures.note(place.failure_class);
-        };
-        let failed = |check: &&Check| unmet.iter().any(|one| one.criterion == check.name);
-        let unasked = count_unchecked(&step.verify, step.verify.iter().filter(failed));
-        for one in unmet {
-            let weight = self.state.control.weight(Some(ix.0), &one.criterion);
-            measured.add_failure(weight, 1, || format!("{}: {}", step.id, one.criterion));
-            measured.failures.add(one.failure_class);
-            failures.note(one.failure_class);
-        }
-        measured.add_failure(f64::from(unasked), unasked, || format!("{}: not reached", step.id));
+        let cause =
+            if failures.tally.is_empty() { RoundFailureClass::Environmental } else { failures.cause() };
+        let by_work = failures.work;
+        measured.failing.push(FailedStep { step: ix.0, cause, by_work });
     }
+}
 
-    /// Returns the failures of a run that ends, by class: for the step whose work it is, they are those inside.
-    pub(in crate::machine) fn failures(&self) -> FailureTally {
-        let mut failures = FailureTally::default();
-        for ix in self.plan.order() {
-            let record = self.state.step_record(ix.0);
-            if record.state == StepState::Failed && !record.allowed_to_fail {
-                record.tasks().for_each(|(_, task)| failures.add_all(task.failures));
-            }
-        }
-        self.state.refuted.iter().for_each(|one| failures.add(one.failure_class));
-        failures
-    }
+/// Returns the tasks of a step that was reached, except those that the user left out.
+fn places<'a>(run: &'a Run, ix: StepIx, record: &'a StepRecord) -> Option<Vec<&'a TaskRecord>> {
+    let Some(many) = &record.many else {
+        let reached = matches!(record.state, StepState::Succeeded | StepState::Failed);
+        return reached.then(|| vec![&record.once]);
+    };
+    let all = many.items.iter().zip(&many.records);
+    let chosen = all.filter(|(item, _)| !run.state.is_deselected(ix.0, &item.key));
+    let chosen: Vec<&TaskRecord> = chosen.map(|(_, place)| place).collect();
+    let well = |place: &&TaskRecord| place.ended() == Some(StepState::Succeeded);
+    let reached = match record.state {
+        StepState::Succeeded | StepState::Failed => true,
+        // Items were left out, and all others succeeded.
+        StepState::Skipped => chosen.iter().all(well),
+        _ => false,
+    };
+    reached.then_some(chosen)
+}
 
-    /// True if the plan has criteria of its own that were not checked in this round.
-    pub(in crate::machine) fn has_unchecked_criteria(&self) -> bool {
-        !self.plan.parts().verify.is_empty() && self.state.judged.is_none()
-    }
+/// Returns the number of tasks of a step that was not reached, as far as it is known.
+fn expected(run: &Run, ix: StepIx) -> u32 {
+    let count = match &run.plan.step(ix).fan {
+        StepRepetition::List(items) => items.len(),
+        StepRepetition::Matrix(rows) => rows.len(),
+        StepRepetition::Once | StepRepetition::Each(_) => 1,
+    };
+    let chosen = run.state.left.get(&ix.0).map(Vec::len);
+    let count = chosen.map_or(count, |chosen| count.min(chosen));
+    u32::try_from(count).unwrap_or(u32::MAX).max(1)
+}
 
-    fn measure_plan(&self, measured: &mut RoundMeasurement) {
-        let criteria = &self.plan.parts().verify;
-        if !self.state.control.opened {
-            return;
+/// Measures a task of a failed step.
+fn measure_place(
+    run: &Run,
+    task: &MeasuredTask<'_>,
+    each: u32,
+    measured: &mut RoundMeasurement,
+    failures: &mut StepFailures,
+) {
+    let MeasuredTask { ix, place, record } = *task;
+    let step = run.plan.step(ix);
+    let ended = if record.many.is_some() { place.ended() } else { Some(record.state) };
+    match ended {
+        Some(StepState::Succeeded) => return,
+        Some(StepState::Failed) => {}
+        // An item whose turn did not come.
+        _ => {
+            return measured.add_failure(f64::from(each), each, || format!("{}: not reached", step.id));
         }
-        measured.of += u32::try_from(criteria.len()).unwrap_or(u32::MAX);
-        if self.state.judged.is_none() {
-            let missing = u32::try_from(criteria.len()).unwrap_or(u32::MAX);
-            if let Some(first) = criteria.first() {
-                let name = || format!("plan: {}", first.name);
-                measured.add_failure(f64::from(missing), missing, name);
-            }
-            return;
-        }
-        let refuted = &self.state.refuted;
-        let failed = |check: &&Check| refuted.iter().any(|one| one.criterion == check.name);
-        let later = count_unchecked(criteria, criteria.iter().filter(failed));
-        for one in refuted {
-            let weight = self.state.control.weight(None, &one.criterion);
-            measured.add_failure(weight, 1, || format!("plan: {}", one.criterion));
-            measured.failures.add(one.failure_class);
-        }
-        measured.add_failure(f64::from(later), later, || "plan: not reached".into());
     }
+    let unmet = place.history_of_round().map(|tries| tries.failed.as_slice());
+    let Some(unmet) = unmet.filter(|unmet| !unmet.is_empty()) else {
+        // The work itself failed: none of its criteria was checked.
+        let name = || format!("{}: the work", step.id);
+        measured.add_failure(f64::from(each), each, name);
+        let inside = place.history_of_round().and_then(|tries| tries.inside);
+        match inside {
+            Some(inside) => measured.failures.add_all(inside),
+            None => measured.failures.add(place.failure_class),
+        }
+        let exit = place.history_of_round().and_then(|tries| tries.exit.as_deref());
+        failures.work |= !exit.is_some_and(is_of_budget);
+        return failures.note(place.failure_class);
+    };
+    let failed = |check: &&Check| unmet.iter().any(|one| one.criterion == check.name);
+    let unasked = count_unchecked(&step.verify, step.verify.iter().filter(failed));
+    for one in unmet {
+        let weight = run.state.control.weight(Some(ix.0), &one.criterion);
+        measured.add_failure(weight, 1, || format!("{}: {}", step.id, one.criterion));
+        measured.failures.add(one.failure_class);
+        failures.note(one.failure_class);
+    }
+    measured.add_failure(f64::from(unasked), unasked, || format!("{}: not reached", step.id));
+}
+
+/// True if the plan has criteria of its own that were not checked in this round.
+pub(in crate::machine) fn has_unchecked_criteria(run: &Run) -> bool {
+    !run.plan.parts().verify.is_empty() && run.state.judged.is_none()
+}
+
+fn measure_plan(run: &Run, measured: &mut RoundMeasurement) {
+    let criteria = &run.plan.parts().verify;
+    if !run.state.control.opened {
+        return;
+    }
+    measured.of += u32::try_from(criteria.len()).unwrap_or(u32::MAX);
+    if run.state.judged.is_none() {
+        let missing = u32::try_from(criteria.len()).unwrap_or(u32::MAX);
+        if let Some(first) = criteria.first() {
+            let name = || format!("plan: {}", first.name);
+            measured.add_failure(f64::from(missing), missing, name);
+        }
+        return;
+    }
+    let refuted = &run.state.refuted;
+    let failed = |check: &&Check| refuted.iter().any(|one| one.criterion == check.name);
+    let later = count_unchecked(criteria, criteria.iter().filter(failed));
+    for one in refuted {
+        let weight = run.state.control.weight(None, &one.criterion);
+        measured.add_failure(weight, 1, || format!("plan: {}", one.criterion));
+        measured.failures.add(one.failure_class);
+    }
+    measured.add_failure(f64::from(later), later, || "plan: not reached".into());
 }
 
 /// Returns the number of criteria not checked because an earlier phase failed: they count as

@@ -6,10 +6,10 @@
 //! `restrictions` ask for an alternative when none is left; `memory` takes and gives advice.
 
 pub(super) mod fan_in;
+pub(super) mod memory;
 pub(super) mod planner;
 pub(super) mod request;
 
 mod actuator;
 mod measure;
-mod memory;
 mod restrictions;

@@ -12,9 +12,10 @@ use serde_json::Value;
 use crate::agent::authoring::CalibrationEntry;
 use crate::ggs::Directive;
 use crate::machine::rounds::actuator::tool_class;
+use crate::machine::rounds::fan_in;
 use crate::machine::rounds::measure::RoundMeasurement;
-use crate::machine::rounds::request::digest;
-use crate::machine::rounds::restrictions::PlannerLimits;
+use crate::machine::rounds::request::{self, digest};
+use crate::machine::rounds::restrictions::{self, PlannerLimits};
 use crate::machine::state::Run;
 use crate::machine::state::control::ProposalDecision;
 use crate::machine::state::plan_rules::extend_plan;
@@ -22,7 +23,6 @@ use crate::machine::words::reason::truncate_reason;
 use crate::machine::words::{
     Effect, EventKind, PlanReply, PlannerRejection, ProposedAlternative, Round, StepState,
 };
-use wf_base::digest::Sha256Digest;
 use wf_base::exact_json;
 use wf_base::name::Name;
 use wf_model::{Alternative, OnStuck, StepIx, StepWork, UniqueKeyJson};
@@ -56,186 +56,177 @@ impl From<String> for ProposalRefusal {
     }
 }
 
-impl Run {
-    /// Asks the planner, if there is one and it has not been asked about this round. True if it is
-    /// being asked now.
-    pub(in crate::machine) fn consult(&mut self, measured: &RoundMeasurement, round: &mut Round) -> bool {
-        let parts = self.plan.parts();
-        // People were asked about it: the planner has nothing to add.
-        let is_escalated =
-            measured.failing.iter().any(|failed| self.state.control.escalated.contains(&failed.step));
-        let consults = parts.on_stuck != OnStuck::Abandon && parts.planner.is_some() && !is_escalated;
-        let steps = self.can_change(measured);
-        match &self.state.control.planning {
-            None if consults && !steps.is_empty() => {}
-            Some(planning) => {
-                if let (Some(ProposalDecision::Refused(reason)), Some(stop_reason)) =
-                    (&planning.answer, &mut round.stop_reason)
-                {
-                    stop_reason.push_str(&format!(", and the planner proposed none: {reason}"));
-                }
-                return false;
+/// Asks the planner, if there is one and it has not been asked about this round. True if it is
+/// being asked now.
+pub(in crate::machine) fn consult(run: &mut Run, measured: &RoundMeasurement, round: &mut Round) -> bool {
+    let parts = run.plan.parts();
+    // People were asked about it: the planner has nothing to add.
+    let is_escalated =
+        measured.failing.iter().any(|failed| run.state.control.escalated.contains(&failed.step));
+    let consults = parts.on_stuck != OnStuck::Abandon && parts.planner.is_some() && !is_escalated;
+    let steps = can_change(run, measured);
+    match &run.state.control.planning {
+        None if consults && !steps.is_empty() => {}
+        Some(planning) => {
+            if let (Some(ProposalDecision::Refused(reason)), Some(stop_reason)) =
+                (&planning.answer, &mut round.stop_reason)
+            {
+                stop_reason.push_str(&format!(", and the planner proposed none: {reason}"));
             }
-            None => return false,
+            return false;
         }
-        let names = steps.iter();
-        let names = names.map(|step| self.base.step(StepIx(*step)).id.clone());
-        self.emit(EventKind::PlannerRequested {
-            round: round.round,
-            plan_digest: digest(&self.base),
-            steps: names.collect(),
-        });
-        self.ask_planner(measured, round.clone());
-        true
+        None => return false,
     }
+    let names = steps.iter();
+    let names = names.map(|step| run.base.step(StepIx(*step)).id.clone());
+    run.emit(EventKind::PlannerRequested {
+        round: round.round,
+        plan_digest: digest(&run.base),
+        steps: names.collect(),
+    });
+    ask_planner(run, measured, round.clone());
+    true
+}
 
-    fn ask_planner(&mut self, measured: &RoundMeasurement, round: Round) {
-        let request = Box::new(self.plan_request(measured, round));
-        self.turn.effects.push(Effect::Plan { request });
+fn ask_planner(run: &mut Run, measured: &RoundMeasurement, round: Round) {
+    let request = Box::new(request::plan_request(run, measured, round));
+    run.push_effect(Effect::Plan { request });
+}
+
+/// Asks again: after a resume, or after an answer that used what is forbidden.
+pub(in crate::machine) fn ask_planner_again(run: &mut Run) {
+    if let Some((measured, round)) = fan_in::evaluate_round(run) {
+        ask_planner(run, &measured, round);
     }
+}
 
-    /// Asks again: after a resume, or after an answer that used what is forbidden.
-    pub(in crate::machine) fn ask_planner_again(&mut self) {
-        if let Some((measured, round)) = self.evaluate_round() {
-            self.ask_planner(&measured, round);
+/// Returns the steps whose work a planner may change: those that are open; and those that failed, or, if none did
+/// and the plan as a whole failed, those that did something.
+pub(in crate::machine) fn can_change(run: &Run, measured: &RoundMeasurement) -> Vec<u32> {
+    let has_failed =
+        |step: u32| measured.failing.iter().any(|failed| failed.step == step && failed.may_change());
+    let has_succeeded = |step: u32| run.state.step_record(step).state == StepState::Succeeded;
+    let is_at_fault =
+        |step: u32| if measured.failing.is_empty() { has_succeeded(step) } else { has_failed(step) };
+    let is_open = |step: u32| run.base.step(StepIx(step)).is_open();
+    let mut steps: Vec<u32> = run.main_steps().filter(|step| is_at_fault(*step) || is_open(*step)).collect();
+    // A wait and a decision of people have no other way.
+    let has_ways = |step: &u32| {
+        let work = &run.base.step(StepIx(*step)).work;
+        !matches!(work, StepWork::Wait(_) | StepWork::Approve(_))
+    };
+    steps.retain(has_ways);
+    steps
+}
+
+/// Applies the planner's output, or the reason why there is none that counts. One that used what is forbidden is
+/// asked once more.
+pub(in crate::machine) fn on_planner_reply(run: &mut Run, reply: PlanReply) {
+    let PlanReply { round, again, said, must_not, problems, calls } = reply;
+    let planning = run.state.control.planning.as_ref();
+    let was_rejected = planning.is_some_and(|planning| planning.rejected.is_some());
+    let is_expected = round == run.state.control.rounds.saturating_add(1) && again == was_rejected;
+    if !run.is_planning() || !is_expected {
+        return;
+    }
+    let proposed = if run.state.is_closing() {
+        Err(ProposalRefusal::from("the run is being cancelled".to_owned()))
+    } else {
+        let said: Result<String, String> = said.into();
+        let proposed =
+            said.map_err(ProposalRefusal::from).and_then(|text| read_proposal(run, &text, &must_not));
+        proposed.and_then(|proposal| {
+            if problems.is_empty() { Ok(proposal) } else { Err(ProposalRefusal::of_plans(&problems)) }
+        })
+    };
+    match proposed {
+        Ok((ways, reason)) => {
+            let parent = digest(&run.base);
+            let plan = digest(&extend_plan(&run.base, &ways));
+            run.emit(EventKind::PlannerAccepted {
+                round,
+                plan_digest: plan,
+                parent_digest: parent,
+                alternatives: ways,
+                reason,
+                calls,
+            });
         }
-    }
-
-    /// Returns the steps whose work a planner may change: those that are open; and those that failed, or, if none did
-    /// and the plan as a whole failed, those that did something.
-    pub(in crate::machine) fn can_change(&self, measured: &RoundMeasurement) -> Vec<u32> {
-        let has_failed =
-            |step: u32| measured.failing.iter().any(|failed| failed.step == step && failed.may_change());
-        let has_succeeded = |step: u32| self.state.step_record(step).state == StepState::Succeeded;
-        let is_at_fault =
-            |step: u32| if measured.failing.is_empty() { has_succeeded(step) } else { has_failed(step) };
-        let is_open = |step: u32| self.base.step(StepIx(step)).is_open();
-        let mut steps: Vec<u32> =
-            self.main_steps().filter(|step| is_at_fault(*step) || is_open(*step)).collect();
-        // A wait and a decision of people have no other way.
-        let has_ways = |step: &u32| {
-            let work = &self.base.step(StepIx(*step)).work;
-            !matches!(work, StepWork::Wait(_) | StepWork::Approve(_))
-        };
-        steps.retain(has_ways);
-        steps
-    }
-
-    /// Applies the planner's output, or the reason why there is none that counts. One that used what is forbidden is
-    /// asked once more.
-    pub(in crate::machine) fn on_planner_reply(&mut self, reply: PlanReply) {
-        let PlanReply { round, again, said, must_not, problems, calls } = reply;
-        let planning = self.state.control.planning.as_ref();
-        let was_rejected = planning.is_some_and(|planning| planning.rejected.is_some());
-        let is_expected = round == self.state.control.rounds.saturating_add(1) && again == was_rejected;
-        if !self.is_planning() || !is_expected {
-            return;
-        }
-        let proposed = if self.state.is_closing() {
-            Err(ProposalRefusal::from("the run is being cancelled".to_owned()))
-        } else {
-            let said: Result<String, String> = said.into();
-            let proposed =
-                said.map_err(ProposalRefusal::from).and_then(|text| self.read_proposal(&text, &must_not));
-            proposed.and_then(|proposal| {
-                if problems.is_empty() { Ok(proposal) } else { Err(ProposalRefusal::of_plans(&problems)) }
-            })
-        };
-        match proposed {
-            Ok((ways, reason)) => {
-                let parent = digest(&self.base);
-                let plan = digest(&extend_plan(&self.base, &ways));
-                self.emit(EventKind::PlannerAccepted {
-                    round,
-                    plan_digest: plan,
-                    parent_digest: parent,
-                    alternatives: ways,
-                    reason,
-                    calls,
-                });
-            }
-            Err(refusal) => {
-                let reason = truncate_reason(one_line(&refusal.reason));
-                let asked_again = refusal.is_forbidden && !again;
-                self.emit(EventKind::PlannerRejected(PlannerRejection { round, reason, asked_again, calls }));
-                if asked_again {
-                    return self.ask_planner_again();
-                }
+        Err(refusal) => {
+            let reason = truncate_reason(one_line(&refusal.reason));
+            let asked_again = refusal.is_forbidden && !again;
+            run.emit(EventKind::PlannerRejected(PlannerRejection { round, reason, asked_again, calls }));
+            if asked_again {
+                return ask_planner_again(run);
             }
         }
-        self.after_verify();
     }
+    fan_in::judge_round(run);
+}
 
-    /// Reads the planner's output, and checks it against what is blocked, what it was asked about
-    /// and what the steps may reach.
-    fn read_proposal(
-        &self,
-        text: &str,
-        must_not: &[CalibrationEntry],
-    ) -> Result<PlannerProposal, ProposalRefusal> {
-        let (ways, reason) = parse_proposal(text)?;
-        let (measured, round) = self.evaluate_round().ok_or_else(|| "no round is open".to_owned())?;
-        let changeable = self.can_change(&measured);
-        let (mut found, mut refused) = (Vec::new(), Vec::new());
-        let mut is_forbidden = false;
-        for (name, proposal) in &ways {
-            match self.read_alternative(name, proposal, &changeable) {
-                Ok((ix, alternative)) => found.push((ix, proposal, alternative)),
-                Err(reason) => refused.push(format!("step `{name}`: {reason}")),
-            }
+/// Reads the planner's output, and checks it against what is blocked, what it was asked about
+/// and what the steps may reach.
+fn read_proposal(
+    run: &Run,
+    text: &str,
+    must_not: &[CalibrationEntry],
+) -> Result<PlannerProposal, ProposalRefusal> {
+    let (ways, reason) = parse_proposal(text)?;
+    let (measured, round) = fan_in::evaluate_round(run).ok_or_else(|| "no round is open".to_owned())?;
+    let changeable = can_change(run, &measured);
+    let (mut found, mut refused) = (Vec::new(), Vec::new());
+    let mut is_forbidden = false;
+    for (name, proposal) in &ways {
+        match read_alternative(run, name, proposal, &changeable) {
+            Ok((ix, alternative)) => found.push((ix, proposal, alternative)),
+            Err(reason) => refused.push(format!("step `{name}`: {reason}")),
         }
-        // All alternatives are taken, so what one step gives up is blocked for every other, too.
-        let steps: Vec<u32> = found.iter().map(|(ix, ..)| ix.0).collect();
-        let blocked = self.blocked_actuators(&steps, &measured, &round);
-        for (ix, proposal, alternative) in found {
-            let limits = PlannerLimits { blocked: &blocked, directive: round.solved.directive, must_not };
-            let uses = self.forbidden_uses(ix, proposal, alternative, &limits);
-            is_forbidden |= !uses.is_empty();
-            refused.extend(uses.iter().map(|reason| format!("step `{}`: {reason}", self.base.step(ix).id)));
-        }
-        if !refused.is_empty() {
-            return Err(ProposalRefusal { reason: refused.join("; "), is_forbidden });
-        }
-        Ok((ways, reason))
     }
+    // All alternatives are taken, so what one step gives up is blocked for every other, too.
+    let steps: Vec<u32> = found.iter().map(|(ix, ..)| ix.0).collect();
+    let blocked = restrictions::blocked_actuators(run, &steps, &measured, &round);
+    for (ix, proposal, alternative) in found {
+        let limits = PlannerLimits { blocked: &blocked, directive: round.solved.directive, must_not };
+        let uses = restrictions::forbidden_uses(run, ix, proposal, alternative, &limits);
+        is_forbidden |= !uses.is_empty();
+        refused.extend(uses.iter().map(|reason| format!("step `{}`: {reason}", run.base.step(ix).id)));
+    }
+    if !refused.is_empty() {
+        return Err(ProposalRefusal { reason: refused.join("; "), is_forbidden });
+    }
+    Ok((ways, reason))
+}
 
-    /// Returns the alternative that is proposed for a step, if the planner was asked about it.
-    fn read_alternative(
-        &self,
-        name: &Name,
-        proposal: &ProposedAlternative,
-        changeable: &[u32],
-    ) -> Result<(StepIx, Alternative), String> {
-        let ix = self.base.find(name.as_str()).ok_or("no such step")?;
-        if !changeable.contains(&ix.0) {
-            return Err("no alternative was requested for it".into());
-        }
-        Ok((ix, proposal.alternative(&self.base, self.base.step(ix))?))
+/// Returns the alternative that is proposed for a step, if the planner was asked about it.
+fn read_alternative(
+    run: &Run,
+    name: &Name,
+    proposal: &ProposedAlternative,
+    changeable: &[u32],
+) -> Result<(StepIx, Alternative), String> {
+    let ix = run.base.find(name.as_str()).ok_or("no such step")?;
+    if !changeable.contains(&ix.0) {
+        return Err("no alternative was requested for it".into());
     }
+    Ok((ix, proposal.alternative(&run.base, run.base.step(ix))?))
+}
 
-    /// Returns the forbidden classes of tools: those used in this run, if the directive says so.
-    pub(in crate::machine) fn used_classes(&self, directive: Directive) -> BTreeSet<String> {
-        if directive != Directive::BreakSymmetry {
-            return BTreeSet::new();
-        }
-        self.tools_used().iter().map(|tool| tool_class(tool).to_owned()).collect()
+/// Returns the forbidden classes of tools: those used in this run, if the directive says so.
+pub(in crate::machine) fn used_classes(run: &Run, directive: Directive) -> BTreeSet<String> {
+    if directive != Directive::BreakSymmetry {
+        return BTreeSet::new();
     }
+    fan_in::tools_used(run).iter().map(|tool| tool_class(tool).to_owned()).collect()
+}
 
-    /// Returns the steps that a planner gave alternatives for after the round that has ended.
-    pub(in crate::machine) fn steps_given_alternatives(&self) -> Vec<u32> {
-        let planning = self.state.control.planning.as_ref();
-        let Some(ProposalDecision::Taken(names)) = planning.and_then(|planning| planning.answer.as_ref())
-        else {
-            return Vec::new();
-        };
-        let found = names.iter().filter_map(|name| self.base.find(name.as_str()));
-        found.map(|ix| ix.0).collect()
-    }
-
-    /// Returns the digest of the current plan, with the alternatives that a planner added.
-    pub(in crate::machine) fn plan_digest(&self) -> Sha256Digest {
-        digest(&self.base)
-    }
+/// Returns the steps that a planner gave alternatives for after the round that has ended.
+pub(in crate::machine) fn steps_given_alternatives(run: &Run) -> Vec<u32> {
+    let planning = run.state.control.planning.as_ref();
+    let Some(ProposalDecision::Taken(names)) = planning.and_then(|planning| planning.answer.as_ref()) else {
+        return Vec::new();
+    };
+    let found = names.iter().filter_map(|name| run.base.find(name.as_str()));
+    found.map(|ix| ix.0).collect()
 }
 
 /// Returns the plans in the output of a planner, by the steps that they are for; none if it cannot be read.

@@ -2,11 +2,15 @@
 
 use std::time::Duration;
 
+use crate::machine::state::in_flight::TaskRequest;
 use crate::machine::state::task_phase::ActivityKind;
 use crate::machine::state::{self, Run, TaskIx};
 use crate::machine::words::agents::agent_record::AgentStep;
-use crate::machine::words::{AgentRecord, Attempt, AttemptUsage, ToolCallId};
-use wf_model::{AgentWork, StepWork};
+use crate::machine::words::{
+    AgentRecord, Attempt, AttemptUsage, ChildRecord, TimerKind, ToolCallId, WorkExit,
+};
+use wf_base::name::Name;
+use wf_model::{AgentWork, AgentWorkspace, StepWork};
 
 impl Run {
     /// Returns the tool call that is to begin next.
@@ -57,5 +61,96 @@ impl Run {
     /// Returns the time that the agent of a task waited for approvals and child runs.
     pub(in crate::machine) fn waited(&self, task: TaskIx) -> Duration {
         self.agent_record(task).map(AgentRecord::waited).unwrap_or_default()
+    }
+
+    /// Waits for the briefing of an agent that begins, or goes on after a resume.
+    pub(in crate::machine) fn await_briefing(
+        &mut self,
+        task: TaskIx,
+        attempt: &Attempt,
+        since: wf_base::time::Moment,
+    ) {
+        if self.agent_work(task).is_none() {
+            return;
+        }
+        self.flight.set(task, Some(TaskRequest::Briefing));
+        self.agent_timer(task, attempt, since);
+    }
+
+    /// Sets the timer of an agent that began at an instant.
+    pub(in crate::machine) fn agent_timer(
+        &mut self,
+        task: TaskIx,
+        attempt: &Attempt,
+        since: wf_base::time::Moment,
+    ) {
+        if let Some(limit) = self.plan.step(task.ix()).timeout {
+            let waited = self.waited(task);
+            self.set_timer(TimerKind::Agent(attempt.clone()), since.after(waited).after(limit));
+        }
+    }
+
+    /// Returns the exit of an attempt's work; `None` if it cannot end now. That of an agent ends when what it left is
+    /// collected, or before it is briefed: if it was stopped then, its time may have been over.
+    pub(in crate::machine) fn work_exit(&self, task: TaskIx, exit: WorkExit) -> Option<WorkExit> {
+        if self.agent_work(task).is_none() || self.is_agent_done(task) {
+            return Some(exit);
+        }
+        let briefing = self.flight.request(task) == Some(TaskRequest::Briefing);
+        let forced = self.forced_exit(task).filter(|_| exit == WorkExit::Cancelled);
+        briefing.then(|| forced.unwrap_or(exit))
+    }
+
+    /// True if the exit of an agent is recorded.
+    pub(in crate::machine) fn is_agent_done(&self, task: TaskIx) -> bool {
+        self.agent_record(task).is_some_and(|record| record.exit.is_some())
+    }
+
+    /// Returns the exit of an agent that may not go on, whatever it would do next.
+    pub(in crate::machine) fn forced_exit(&self, task: TaskIx) -> Option<WorkExit> {
+        if self.is_halting(task) {
+            return Some(WorkExit::Cancelled);
+        }
+        self.is_agent_late(task).then_some(WorkExit::TimedOut)
+    }
+
+    /// True if the time of an agent is over. It does not pass while the agent waits for child runs.
+    pub(in crate::machine) fn is_agent_late(&self, task: TaskIx) -> bool {
+        let since = self.state.activity(task).map(|activity| activity.since);
+        let limit = self.plan.step(task.ix()).timeout;
+        let waited = self.waited(task);
+        if self.agent_record(task).is_some_and(|record| record.collecting_since.is_some()) {
+            return false;
+        }
+        since.zip(limit).is_some_and(|(since, limit)| since.after(waited).after(limit) <= self.now)
+    }
+
+    /// Returns the child runs of the current attempt of a task, in the order in which they were asked for.
+    pub(in crate::machine) fn children(&self, task: TaskIx) -> &[ChildRecord] {
+        self.agent_record(task).map_or(&[], |record| &record.children)
+    }
+
+    pub(in crate::machine) fn has_open_children(&self, task: TaskIx) -> bool {
+        self.children(task).iter().any(|record| record.end().is_none())
+    }
+
+    /// Returns the names of the child runs that have not ended.
+    pub(in crate::machine) fn open_children(&self, task: TaskIx) -> Vec<Name> {
+        let open = self.children(task).iter().filter(|record| record.end().is_none());
+        open.map(|record| record.start.child.clone()).collect()
+    }
+
+    /// True if a task ends well only after a merge that was not yet made.
+    pub(in crate::machine) fn must_merge(&self, task: TaskIx) -> bool {
+        let made = self.state.task_record(task).and_then(|record| record.merge.as_ref());
+        let is_live = self.state.activity(task).is_some_and(|live| live.attempt > 0);
+        let in_worktree = |work: &AgentWork| work.workspace == AgentWorkspace::Worktree;
+        is_live && made.is_none() && self.agent_work(task).is_some_and(in_worktree)
+    }
+
+    /// True if people are asked about a call of the agent of a task.
+    pub(in crate::machine) fn asks_about_agent(&self, task: TaskIx) -> bool {
+        let mut asks = self.state.asks.values().filter(|pending| pending.task == Some(task));
+        asks.any(|pending| pending.ask.is_of_agent())
     }
 }

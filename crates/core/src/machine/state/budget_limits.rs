@@ -15,87 +15,84 @@ pub(in crate::machine) fn is_of_budget(reason: &str) -> bool {
     [BUDGET_SPENT_PREFIX, CALL_UNPAID_PREFIX].iter().any(|prefix| reason.starts_with(prefix))
 }
 
-impl Run {
-    /// True if another attempt of a main step may begin.
-    pub(in crate::machine) fn budget_allows_attempt(&self) -> bool {
-        self.state.ledger.spent.is_none() && self.exhausted(true).is_none()
-    }
+/// True if another attempt of a main step may begin.
+pub(in crate::machine) fn allows_attempt(run: &Run) -> bool {
+    run.state.ledger.spent.is_none() && exhausted(run, true).is_none()
+}
 
-    /// True if another round of replanning may begin: it needs an attempt, too.
-    pub(in crate::machine) fn budget_round_left(&self) -> bool {
-        let limit = self.state.ledger.limit(BudgetResource::Rounds);
-        let left = limit.is_none_or(|limit| self.state.ledger.rounds < limit);
-        left && self.budget_allows_attempt()
-    }
+/// True if another round of replanning may begin: it needs an attempt, too.
+pub(in crate::machine) fn allows_round(run: &Run) -> bool {
+    let limit = run.state.ledger.limit(BudgetResource::Rounds);
+    let left = limit.is_none_or(|limit| run.state.ledger.rounds < limit);
+    left && allows_attempt(run)
+}
 
-    /// Returns the exhausted resource; with `keeping`, the one exhausted less the reserve. Rounds
-    /// keep no attempt from beginning.
-    pub(in crate::machine) fn exhausted(&self, keeping: bool) -> Option<BudgetUsage> {
-        let budget = self.state.ledger.budget.as_ref()?;
-        let mut resource =
-            BudgetResource::ALL.into_iter().filter(|resource| *resource != BudgetResource::Rounds);
-        resource.find_map(|resource| {
-            let limit = self.state.ledger.limit(resource)?;
-            let kept = match resource {
-                _ if !keeping => 0,
-                BudgetResource::Attempts => self.kept_attempts(budget.reserved(limit), limit),
-                _ => budget.reserved(limit),
-            };
-            let used = self.state.ledger.used(resource, self.now);
-            let spent = BudgetUsage { resource, used, limit };
-            (used >= limit - kept.min(limit)).then_some(spent)
+/// Returns the exhausted resource; with `keeping`, the one exhausted less the reserve. Rounds
+/// keep no attempt from beginning.
+pub(in crate::machine) fn exhausted(run: &Run, keeping: bool) -> Option<BudgetUsage> {
+    let budget = run.state.ledger.budget.as_ref()?;
+    let mut resource = BudgetResource::ALL.into_iter().filter(|resource| *resource != BudgetResource::Rounds);
+    resource.find_map(|resource| {
+        let limit = run.state.ledger.limit(resource)?;
+        let kept = match resource {
+            _ if !keeping => 0,
+            BudgetResource::Attempts => kept_attempts(run, budget.reserved(limit), limit),
+            _ => budget.reserved(limit),
+        };
+        let used = run.state.ledger.used(resource, run.now);
+        let spent = BudgetUsage { resource, used, limit };
+        (used >= limit - kept.min(limit)).then_some(spent)
+    })
+}
+
+/// Returns the reason why the budget cannot afford a model call that may use `need`, while others may use `open`.
+/// Those of `finally` steps may use its reserve.
+pub(in crate::machine) fn shortage(
+    run: &Run,
+    need: AttemptUsage,
+    open: AttemptUsage,
+    finally: bool,
+) -> Option<String> {
+    let budget = run.state.ledger.budget.as_ref()?;
+    let resources = [
+        (BudgetResource::Tokens, need.tokens, open.tokens),
+        (BudgetResource::Cost, need.cost.micros(), open.cost.micros()),
+    ];
+    resources.into_iter().find_map(|(resource, need, open)| {
+        let limit = run.state.ledger.limit(resource)?;
+        let kept = if finally { 0 } else { budget.reserved(limit) };
+        let used = run.state.ledger.used(resource, run.now);
+        let rest = limit.saturating_sub(kept).saturating_sub(used).saturating_sub(open);
+        let spent = BudgetUsage { resource, used, limit };
+        let need_text = BudgetUsage { resource, used: need, limit: rest };
+        (need > rest || rest == 0).then(|| {
+            format!("the run used {spent}, and the next model call may need {need_text} left for it")
         })
-    }
+    })
+}
 
-    /// Returns the reason why the budget cannot afford a model call that may use `need`, while others may use `open`.
-    /// Those of `finally` steps may use its reserve.
-    pub(in crate::machine) fn shortage(
-        &self,
-        need: AttemptUsage,
-        open: AttemptUsage,
-        finally: bool,
-    ) -> Option<String> {
-        let budget = self.state.ledger.budget.as_ref()?;
-        let resources = [
-            (BudgetResource::Tokens, need.tokens, open.tokens),
-            (BudgetResource::Cost, need.cost.micros(), open.cost.micros()),
-        ];
-        resources.into_iter().find_map(|(resource, need, open)| {
-            let limit = self.state.ledger.limit(resource)?;
-            let kept = if finally { 0 } else { budget.reserved(limit) };
-            let used = self.state.ledger.used(resource, self.now);
-            let rest = limit.saturating_sub(kept).saturating_sub(used).saturating_sub(open);
-            let spent = BudgetUsage { resource, used, limit };
-            let need_text = BudgetUsage { resource, used: need, limit: rest };
-            (need > rest || rest == 0).then(|| {
-                format!("the run used {spent}, and the next model call may need {need_text} left for it")
-            })
-        })
+/// Returns the number of attempts in reserve: at least one for each `finally` step, and none
+/// without such steps, since nothing else takes any.
+fn kept_attempts(run: &Run, share: u64, limit: u64) -> u64 {
+    let steps = run.plan.steps().len();
+    let last = steps.saturating_sub(run.plan.parts().main) as u64;
+    if last == 0 {
+        return 0;
     }
+    share.max(last).min(limit.saturating_sub(1))
+}
 
-    /// Returns the number of attempts in reserve: at least one for each `finally` step, and none
-    /// without such steps, since nothing else takes any.
-    fn kept_attempts(&self, share: u64, limit: u64) -> u64 {
-        let steps = self.plan.steps().len();
-        let last = steps.saturating_sub(self.plan.parts().main) as u64;
-        if last == 0 {
-            return 0;
-        }
-        share.max(last).min(limit.saturating_sub(1))
-    }
+/// Returns the reason why nothing new begins once the budget is spent.
+pub(in crate::machine) fn exhausted_reason(run: &Run) -> Option<String> {
+    let spent = run.state.ledger.spent?;
+    Some(format!("{BUDGET_SPENT_PREFIX}: {spent}{}", reserve_text(spent)))
+}
 
-    /// Returns the reason why nothing new begins once the budget is spent.
-    pub(in crate::machine) fn budget_exhausted_reason(&self) -> Option<String> {
-        let spent = self.state.ledger.spent?;
-        Some(format!("{BUDGET_SPENT_PREFIX}: {spent}{}", reserve_text(spent)))
-    }
-
-    /// Returns the reason why the budget does not let a task begin.
-    pub(in crate::machine) fn unaffordable_reason(&self) -> String {
-        match self.budget_exhausted_reason() {
-            Some(reason) => format!("not started: {reason}"),
-            None => self.stopping_reason(),
-        }
+/// Returns the reason why the budget does not let a task begin.
+pub(in crate::machine) fn unaffordable_reason(run: &Run) -> String {
+    match exhausted_reason(run) {
+        Some(reason) => format!("not started: {reason}"),
+        None => run.stopping_reason(),
     }
 }
 

@@ -1,7 +1,8 @@
 //! The reasons for which a task does not begin, or does not go on.
 
-use crate::machine::state::{self, Run, TaskIx};
-use crate::machine::words::StepState;
+use crate::machine::state::fold::task_end::TaskCompletion;
+use crate::machine::state::{self, Run, TaskIx, budget_limits};
+use crate::machine::words::{GatePoint, Standing, StepState};
 use wf_model::expr::Expr;
 use wf_model::{OnStepError, OnStepFailure, StepIx};
 
@@ -21,7 +22,7 @@ impl Run {
     }
 
     /// Returns the failure after which nothing new begins.
-    pub(in crate::machine) fn failing_reason(&self) -> String {
+    fn failing_reason(&self) -> String {
         match self.state.stopping.or(self.state.failed) {
             Some(step) => format!("`{}` failed", self.failed_place(step)),
             None => "another step failed".into(),
@@ -42,7 +43,7 @@ impl Run {
         match &self.state.cancelled {
             Some(cancelled) => cancelled.reason.clone(),
             None if self.state.timed_out => "the run exceeded its time limit".into(),
-            None => self.budget_exhausted_reason().unwrap_or_default(),
+            None => budget_limits::exhausted_reason(self).unwrap_or_default(),
         }
     }
 
@@ -86,5 +87,31 @@ impl Run {
 
     pub(in crate::machine) fn tolerates(&self, step: u32) -> bool {
         self.plan.step(StepIx(step)).on_error == OnStepError::Continue
+    }
+
+    /// Returns the point at which gates are asked before the next attempt of a task; `None`: they
+    /// have passed.
+    pub(in crate::machine) fn entry(&self, task: TaskIx) -> Option<GatePoint> {
+        let record = self.state.task_record(task)?;
+        match (record.entered, record.admitted) {
+            (false, _) => Some(GatePoint::Enter),
+            (true, false) => Some(GatePoint::Again),
+            (true, true) => None,
+        }
+    }
+
+    /// Returns the end of a task that may not go on, whatever its gates said.
+    pub(in crate::machine) fn end_at_gates(&self, task: TaskIx, point: GatePoint) -> Option<TaskCompletion> {
+        match point {
+            GatePoint::Leave if self.is_halting(task) => Some(TaskCompletion {
+                standing: Standing::Reported,
+                ..TaskCompletion::cancelled(self.halting_reason())
+            }),
+            GatePoint::Enter | GatePoint::Again if self.is_halting(task) => {
+                Some(TaskCompletion::cancelled(self.halting_reason()))
+            }
+            GatePoint::Enter if self.is_barred(task) => Some(TaskCompletion::skipped(self.stopping_reason())),
+            _ => None,
+        }
     }
 }

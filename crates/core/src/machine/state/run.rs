@@ -5,16 +5,18 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use crate::machine::state::follow_up::FollowUp;
 use crate::machine::state::in_flight::InFlight;
 use crate::machine::state::plan_rules::{extend_plan, with_alternatives};
 use crate::machine::state::task_phase::{ActivityKind, TaskActivity, TaskPhase};
 use crate::machine::state::{self, MachineState, TaskIx};
 use crate::machine::words::{
-    Attempt, Effect, Event, EventKind, LOGIC_VERSION, ProposedAlternative, TaskId, TimerKind,
+    Artifact, Attempt, AttemptEnd, Effect, Event, EventKind, FailureTally, LOGIC_VERSION,
+    ProposedAlternative, RunPhase, StepState, TaskId, TimerKind, WorkExit,
 };
 use wf_base::name::Name;
 use wf_base::time::Moment;
-use wf_model::Plan;
+use wf_model::{CheckPhase, Plan};
 
 /// One run of one plan, as the rooms see it: they read it, and write by recording facts and ordering effects.
 #[derive(Clone, Debug)]
@@ -30,6 +32,7 @@ pub(in crate::machine) struct Run {
     pub(in crate::machine) now: Moment,
     /// The time of its opening, if that was recorded before it begins.
     pub(in crate::machine) opened: Option<Moment>,
+    follow_ups: Vec<FollowUp>,
 }
 
 /// The result of an input: facts, and the effects to carry out once they are durable.
@@ -55,7 +58,7 @@ impl Run {
         let plan = with_alternatives(&base, &state.control.ways);
         let now = state.last;
         let (flight, turn) = (InFlight::default(), MachineTurn::default());
-        Self { base, plan, state, flight, turn, now, opened: None }
+        Self { base, plan, state, flight, turn, now, opened: None, follow_ups: Vec::new() }
     }
 
     /// True if no further work begins.
@@ -140,12 +143,69 @@ impl Run {
     }
 
     /// Makes a recorded proposal part of the plan from now on.
-    pub(in crate::machine) fn adopt(&mut self, ways: &BTreeMap<Name, ProposedAlternative>) {
+    fn adopt(&mut self, ways: &BTreeMap<Name, ProposedAlternative>) {
         self.base = extend_plan(&self.base, ways);
         self.plan = with_alternatives(&self.base, &self.state.control.ways);
     }
 
     pub(in crate::machine) fn set_timer(&mut self, timer: TimerKind, at: Moment) {
         self.turn.effects.push(Effect::Wake { timer, at });
+    }
+
+    pub(in crate::machine) fn enter_phase(&mut self, phase: RunPhase) {
+        self.emit(EventKind::PhaseStarted { phase });
+    }
+
+    /// Records the end of an attempt without outputs.
+    pub(in crate::machine) fn end_attempt(&mut self, attempt: Attempt, how: WorkExit) {
+        let failure_class = how.failure_class();
+        self.emit(AttemptEnd { failure_class, ..AttemptEnd::new(attempt, how) }.into());
+    }
+
+    /// Records the files that a result was checked with, if there are any.
+    pub(in crate::machine) fn record_evidence(&mut self, attempt: &Attempt, files: Vec<Artifact>) {
+        if !files.is_empty() {
+            let attempt = attempt.clone();
+            self.emit(EventKind::EvidenceTaken { attempt, files });
+        }
+    }
+
+    /// Returns the phase of a task's next checks; `None`: all passed.
+    pub(in crate::machine) fn phase_of(&self, task: TaskIx) -> Option<CheckPhase> {
+        let over = self.state.task_record(task).and_then(|record| record.passed);
+        CheckPhase::next_phase(over, &self.plan.step(task.ix()).verify)
+    }
+
+    /// Returns the phase of the plan's own checks; the last, if there is none.
+    pub(in crate::machine) fn own_phase(&self) -> CheckPhase {
+        CheckPhase::next_phase(self.state.passed, &self.plan.parts().verify).unwrap_or_default()
+    }
+
+    /// Returns the failures of a run that ends, by class: for the step whose work it is, they are those inside.
+    pub(in crate::machine) fn failures(&self) -> FailureTally {
+        let mut failures = FailureTally::default();
+        for ix in self.plan.order() {
+            let record = self.state.step_record(ix.0);
+            if record.state == StepState::Failed && !record.allowed_to_fail {
+                record.tasks().for_each(|(_, task)| failures.add_all(task.failures));
+            }
+        }
+        self.state.refuted.iter().for_each(|one| failures.add(one.failure_class));
+        failures
+    }
+
+    /// Orders an effect, to be carried out once the facts of this turn are durable.
+    pub(in crate::machine) fn push_effect(&mut self, effect: Effect) {
+        self.turn.effects.push(effect);
+    }
+
+    /// Leaves the work that follows to its room, after all that this one does.
+    pub(in crate::machine) fn then(&mut self, follow_up: FollowUp) {
+        self.follow_ups.push(follow_up);
+    }
+
+    /// Returns the follow-ups that were left, in order.
+    pub(in crate::machine) fn take_follow_ups(&mut self) -> Vec<FollowUp> {
+        std::mem::take(&mut self.follow_ups)
     }
 }

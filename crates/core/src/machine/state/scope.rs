@@ -164,21 +164,19 @@ pub(in crate::machine) fn evaluate_condition(view: &TaskScope<'_>, expr: &Expr) 
     expr.eval(view).map(|value| wf_model::expr::truthy(&value))
 }
 
-impl Run {
-    /// Returns the plan's outputs, and the problem with them, if any.
-    pub(in crate::machine) fn plan_outputs(&self) -> (JsonObject, Option<String>) {
-        let mut outputs = JsonObject::new();
-        let view = TaskScope { plan: &self.plan, state: &self.state, task: None };
-        for output in &self.plan.parts().outputs {
-            let value = match output.value.value(&view) {
-                Ok(value) => value,
-                Err(error) => return (outputs, Some(format!("output `{}`: {error}", output.name))),
-            };
-            if let Some(mistake) = output.schema.first_mistake(&value) {
-                return (outputs, Some(format!("output `{}`: {mistake}", output.name)));
-            }
-            outputs.insert(output.name.to_string(), value);
+/// Returns the plan's outputs, and the problem with them, if any.
+pub(in crate::machine) fn plan_outputs(run: &Run) -> (JsonObject, Option<String>) {
+    let mut outputs = JsonObject::new();
+    let view = TaskScope { plan: &run.plan, state: &run.state, task: None };
+    for output in &run.plan.parts().outputs {
+        let value = match output.value.value(&view) {
+            Ok(value) => value,
+            Err(error) => return (outputs, Some(format!("output `{}`: {error}", output.name))),
+        };
+        if let Some(mistake) = output.schema.first_mistake(&value) {
+            return (outputs, Some(format!("output `{}`: {mistake}", output.name)));
         }
-        (outputs, None)
+        outputs.insert(output.name.to_string(), value);
     }
+    (outputs, None)
 }

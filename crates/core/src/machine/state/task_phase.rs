@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 use crate::machine::state::machine_state::TaskRecord;
-use crate::machine::state::{MachineState, Run, TaskIx, attempt};
+use crate::machine::state::{MachineState, TaskIx, attempt};
 use crate::machine::words::{RunPhase, StepState};
 use wf_base::time::Moment;
-use wf_model::{CheckPhase, Plan};
+use wf_model::Plan;
 
 /// The place of a task on its way to its end, as far as events tell.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -162,19 +162,6 @@ impl MachineState {
         (0_u32..)
             .zip(&self.steps)
             .flat_map(|(step, record)| record.tasks().map(move |(item, task)| (TaskIx { step, item }, task)))
-    }
-}
-
-impl Run {
-    /// Returns the phase of a task's next checks; `None`: all passed.
-    pub(in crate::machine) fn phase_of(&self, task: TaskIx) -> Option<CheckPhase> {
-        let over = self.state.task_record(task).and_then(|record| record.passed);
-        CheckPhase::next_phase(over, &self.plan.step(task.ix()).verify)
-    }
-
-    /// Returns the phase of the plan's own checks; the last, if there is none.
-    pub(in crate::machine) fn own_phase(&self) -> CheckPhase {
-        CheckPhase::next_phase(self.state.passed, &self.plan.parts().verify).unwrap_or_default()
     }
 }
 

@@ -6,128 +6,126 @@ use crate::machine::state::fold::reused::ReusableResult;
 use crate::machine::state::fold::task_end::TaskCompletion;
 use crate::machine::state::halting::NOT_CHOSEN;
 use crate::machine::state::scope::TaskScope;
-use crate::machine::state::{self, Run, TaskIx};
+use crate::machine::state::{self, Run, TaskIx, timers};
+use crate::machine::tasks::finish;
 use crate::machine::words::{EventKind, StepItem, StepState};
 use wf_base::digest::Sha256Digest;
 use wf_base::name::RunId;
 use wf_model::{JsonObject, StepRepetition};
 
-impl Run {
-    /// Queues a step, or the items that it is repeated over.
-    pub(in crate::machine) fn unfold(&mut self, task: TaskIx, fan: &StepRepetition) {
-        let values = match fan {
-            StepRepetition::Once => {
-                self.queue_timer(task);
-                return self.flight.enqueue(&self.plan, task);
-            }
-            StepRepetition::List(values) => values.clone(),
-            StepRepetition::Matrix(rows) => return self.expand(task, cells(rows)),
-            StepRepetition::Each(expr) => {
-                let view = TaskScope { plan: &self.plan, state: &self.state, task: Some(task) };
-                match expr.eval(&view) {
-                    Ok(Value::Array(values)) => values,
-                    Ok(other) => {
-                        let reason =
-                            format!("`for_each: {}` evaluates to {other}, not a list", expr.source());
-                        return self.end_unstartable(task, &reason);
-                    }
-                    Err(error) => return self.end_unstartable(task, &error.to_string()),
+/// Queues a step, or the items that it is repeated over.
+pub(in crate::machine) fn unfold(run: &mut Run, task: TaskIx, fan: &StepRepetition) {
+    let values = match fan {
+        StepRepetition::Once => {
+            timers::set_queue_timer(run, task);
+            return run.flight.enqueue(&run.plan, task);
+        }
+        StepRepetition::List(values) => values.clone(),
+        StepRepetition::Matrix(rows) => return expand(run, task, cells(rows)),
+        StepRepetition::Each(expr) => {
+            let view = TaskScope { plan: &run.plan, state: &run.state, task: Some(task) };
+            match expr.eval(&view) {
+                Ok(Value::Array(values)) => values,
+                Ok(other) => {
+                    let reason = format!("`for_each: {}` evaluates to {other}, not a list", expr.source());
+                    return finish::finish(run, task, TaskCompletion::unstartable(reason));
+                }
+                Err(error) => {
+                    return finish::finish(run, task, TaskCompletion::unstartable(error.to_string()));
                 }
             }
-        };
-        let Some(path) = &self.plan.step(task.ix()).key else {
-            return self.expand(task, keyed(values, readable));
-        };
-        match path.keys(&values) {
-            Ok(keys) => {
-                let items = keys.into_iter().zip(values).map(|(key, value)| StepItem { key, value });
-                self.expand(task, items.collect());
-            }
-            Err(error) => {
-                let reason = format!("`key: {}`: {error}; {}", path.source(), error.remedy());
-                self.end_unstartable(task, &reason);
-            }
+        }
+    };
+    let Some(path) = &run.plan.step(task.ix()).key else {
+        return expand(run, task, keyed(values, readable));
+    };
+    match path.keys(&values) {
+        Ok(keys) => {
+            let items = keys.into_iter().zip(values).map(|(key, value)| StepItem { key, value });
+            expand(run, task, items.collect());
+        }
+        Err(error) => {
+            let reason = format!("`key: {}`: {error}; {}", path.source(), error.remedy());
+            finish::finish(run, task, TaskCompletion::unstartable(reason));
         }
     }
+}
 
-    /// Queues the items of a step.
-    fn expand(&mut self, task: TaskIx, items: Vec<StepItem>) {
-        let step = self.plan.step(task.ix()).id.clone();
-        self.emit(EventKind::StepExpanded { step, items });
-        let count = self.state.step_record(task.step).many.as_ref().map_or(0, |many| many.records.len());
-        for item in 0..u32::try_from(count).unwrap_or(u32::MAX) {
-            let item = Some(item);
-            self.queue_timer(TaskIx { item, ..task });
-        }
-        self.reuse_items(task.step);
-        self.deselect_items(task.step);
-        self.end_repeated_step(task.step);
+/// Queues the items of a step.
+fn expand(run: &mut Run, task: TaskIx, items: Vec<StepItem>) {
+    let step = run.plan.step(task.ix()).id.clone();
+    run.emit(EventKind::StepExpanded { step, items });
+    let count = run.state.step_record(task.step).many.as_ref().map_or(0, |many| many.records.len());
+    for item in 0..u32::try_from(count).unwrap_or(u32::MAX) {
+        let item = Some(item);
+        timers::set_queue_timer(run, TaskIx { item, ..task });
     }
+    reuse_items(run, task.step);
+    deselect_items(run, task.step);
+    finish::end_repeated_step(run, task.step);
+}
 
-    /// Ends the items of a step whose results are reused. The result of an item that has another value now is dropped.
-    fn reuse_items(&mut self, step: u32) {
-        let Some(many) = &self.state.step_record(step).many else {
-            return;
-        };
-        let known = (0_u32..).zip(&many.items).filter_map(|(number, item)| {
-            let earlier = self.state.earlier_result(step, item)?;
-            let changed_key = (!earlier.is_of(item)).then(|| item.key.clone());
-            Some((TaskIx { step, item: Some(number) }, earlier.clone(), changed_key))
+/// Ends the items of a step whose results are reused. The result of an item that has another value now is dropped.
+fn reuse_items(run: &mut Run, step: u32) {
+    let Some(many) = &run.state.step_record(step).many else {
+        return;
+    };
+    let known = (0_u32..).zip(&many.items).filter_map(|(number, item)| {
+        let earlier = run.state.earlier_result(step, item)?;
+        let changed_key = (!earlier.is_of(item)).then(|| item.key.clone());
+        Some((TaskIx { step, item: Some(number) }, earlier.clone(), changed_key))
+    });
+    let known: Vec<(TaskIx, ReusableResult, Option<String>)> = known.collect();
+    for (task, earlier, changed_key) in known {
+        match changed_key {
+            None => reuse_item(run, task, earlier),
+            Some(key) => drop_result(run, task, key, earlier.from),
+        }
+    }
+}
+
+fn reuse_item(run: &mut Run, task: TaskIx, earlier: ReusableResult) {
+    let reason = match &earlier.from {
+        Some(from) => format!("reused from run {}", from.short()),
+        None => "reused from the previous round".to_owned(),
+    };
+    run.emit(EventKind::StepEnded {
+        place: state::task_id(&run.plan, task),
+        state: StepState::Succeeded,
+        standing: earlier.standing,
+        reason,
+        failure_class: None,
+        allowed_to_fail: false,
+        cache_key: None,
+        outputs: earlier.outputs,
+        reused_from: earlier.from,
+    });
+}
+
+fn drop_result(run: &mut Run, task: TaskIx, key: String, from: Option<RunId>) {
+    if let Some(from) = from {
+        run.emit(EventKind::ResultDropped {
+            step: run.plan.step(task.ix()).id.clone(),
+            item_key: Some(key),
+            reason: format!("the item has another value than in run {}", from.short()),
+            reused_from: from,
         });
-        let known: Vec<(TaskIx, ReusableResult, Option<String>)> = known.collect();
-        for (task, earlier, changed_key) in known {
-            match changed_key {
-                None => self.reuse_item(task, earlier),
-                Some(key) => self.drop_result(task, key, earlier.from),
-            }
-        }
     }
+}
 
-    fn reuse_item(&mut self, task: TaskIx, earlier: ReusableResult) {
-        let reason = match &earlier.from {
-            Some(from) => format!("reused from run {}", from.short()),
-            None => "reused from the previous round".to_owned(),
-        };
-        self.emit(EventKind::StepEnded {
-            place: state::task_id(&self.plan, task),
-            state: StepState::Succeeded,
-            standing: earlier.standing,
-            reason,
-            failure_class: None,
-            allowed_to_fail: false,
-            cache_key: None,
-            outputs: earlier.outputs,
-            reused_from: earlier.from,
-        });
-    }
-
-    fn drop_result(&mut self, task: TaskIx, key: String, from: Option<RunId>) {
-        if let Some(from) = from {
-            self.emit(EventKind::ResultDropped {
-                step: self.plan.step(task.ix()).id.clone(),
-                item_key: Some(key),
-                reason: format!("the item has another value than in run {}", from.short()),
-                reused_from: from,
-            });
-        }
-    }
-
-    /// Ends the items of a step that the user left out.
-    fn deselect_items(&mut self, step: u32) {
-        let Some(many) = &self.state.step_record(step).many else {
-            return;
-        };
-        let places = (0_u32..).zip(many.items.iter().zip(&many.records));
-        let left: Vec<u32> = places
-            .filter(|(_, (item, record))| {
-                record.ended().is_none() && self.state.is_deselected(step, &item.key)
-            })
-            .map(|(item, _)| item)
-            .collect();
-        for item in left {
-            let item = Some(item);
-            self.finish(TaskIx { step, item }, TaskCompletion::skipped(NOT_CHOSEN));
-        }
+/// Ends the items of a step that the user left out.
+fn deselect_items(run: &mut Run, step: u32) {
+    let Some(many) = &run.state.step_record(step).many else {
+        return;
+    };
+    let places = (0_u32..).zip(many.items.iter().zip(&many.records));
+    let left: Vec<u32> = places
+        .filter(|(_, (item, record))| record.ended().is_none() && run.state.is_deselected(step, &item.key))
+        .map(|(item, _)| item)
+        .collect();
+    for item in left {
+        let item = Some(item);
+        finish::finish(run, TaskIx { step, item }, TaskCompletion::skipped(NOT_CHOSEN));
     }
 }
 

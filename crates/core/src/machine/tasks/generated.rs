@@ -7,31 +7,30 @@
 
 use crate::machine::state::Run;
 use crate::machine::state::task_phase::ActivityKind;
+use crate::machine::tasks::{finish, resume};
 use crate::machine::words::{AttemptEnd, EventKind, PlanGeneration, WorkExit};
 use wf_model::{FailureClass, StepWork};
 
-impl Run {
-    /// Applies that a plan was read: one without problems begins.
-    pub(in crate::machine) fn on_plan_generated(&mut self, made: PlanGeneration) {
-        let Some((task, activity)) = self.current_activity(&made.attempt, ActivityKind::Working) else {
-            return;
-        };
-        let is_awaited = matches!(self.plan.step(task.ix()).work, StepWork::Generated(_))
-            && self.state.task_record(task).is_some_and(|record| record.generated.is_none());
-        if !is_awaited {
-            return;
-        }
-        let attempt = made.attempt.clone();
-        if self.is_halting(task) {
-            return self.on_attempt_end(AttemptEnd::new(attempt, WorkExit::Cancelled));
-        }
-        let problems = made.problems.join("; ");
-        self.emit(EventKind::PlanGenerated(made));
-        if problems.is_empty() {
-            return self.watch(task, attempt, activity.since);
-        }
-        let reason = format!("the generated plan was refused: {problems}");
-        let exit = WorkExit::Error { reason, failure_class: FailureClass::Logical };
-        self.on_attempt_end(AttemptEnd::new(attempt, exit));
+/// Applies that a plan was read: one without problems begins.
+pub(in crate::machine) fn on_plan_generated(run: &mut Run, made: PlanGeneration) {
+    let Some((task, activity)) = run.current_activity(&made.attempt, ActivityKind::Working) else {
+        return;
+    };
+    let is_awaited = matches!(run.plan.step(task.ix()).work, StepWork::Generated(_))
+        && run.state.task_record(task).is_some_and(|record| record.generated.is_none());
+    if !is_awaited {
+        return;
     }
+    let attempt = made.attempt.clone();
+    if run.is_halting(task) {
+        return finish::on_attempt_end(run, AttemptEnd::new(attempt, WorkExit::Cancelled));
+    }
+    let problems = made.problems.join("; ");
+    run.emit(EventKind::PlanGenerated(made));
+    if problems.is_empty() {
+        return resume::watch(run, task, attempt, activity.since);
+    }
+    let reason = format!("the generated plan was refused: {problems}");
+    let exit = WorkExit::Error { reason, failure_class: FailureClass::Logical };
+    finish::on_attempt_end(run, AttemptEnd::new(attempt, exit));
 }

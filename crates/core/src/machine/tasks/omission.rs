@@ -31,87 +31,84 @@ impl ExprScope for RecordingScope<'_> {
     }
 }
 
-impl Run {
-    /// Returns the reason why a run without failures is not verified: the first step whose checks were
-    /// skipped, and the step whose outputs decided that.
-    pub(in crate::machine) fn unverified_omission(&self) -> Option<String> {
-        let steps = (0..).zip(self.plan.steps());
-        let mut found = steps.filter_map(|(ix, step)| {
-            let source = self.left_out_by(ix, step)?;
-            let without = self.skipped_because_of(ix).into_iter().find(|ix| {
-                let step = self.plan.step(StepIx(*ix));
-                has_checks(step)
-            })?;
-            let id = &self.plan.step(StepIx(without)).id;
-            Some(format!("`{id}` was not checked: an unchecked output of `{source}` decided that"))
-        });
-        found.next()
-    }
+/// Returns the reason why a run without failures is not verified: the first step whose checks were
+/// skipped, and the step whose outputs decided that.
+pub(in crate::machine) fn unverified_omission(run: &Run) -> Option<String> {
+    let steps = (0..).zip(run.plan.steps());
+    let mut found = steps.filter_map(|(ix, step)| {
+        let source = left_out_by(run, ix, step)?;
+        let without = skipped_because_of(run, ix).into_iter().find(|ix| {
+            let step = run.plan.step(StepIx(*ix));
+            has_checks(step)
+        })?;
+        let id = &run.plan.step(StepIx(without)).id;
+        Some(format!("`{id}` was not checked: an unchecked output of `{source}` decided that"))
+    });
+    found.next()
+}
 
-    /// Returns the step whose outputs made another, by its own condition or list, do nothing.
-    fn left_out_by(&self, ix: u32, step: &Step) -> Option<String> {
-        let record = self.state.step_record(ix);
-        let asks = self.asks_status(ix);
-        let own = record.blocker.is_none() || asks;
-        match (record.state, &step.when, &step.fan) {
-            (StepState::Skipped, Some(when), _) if own && !self.state.left.contains_key(&ix) => {
-                self.unverified_step_read(ix, when)
-            }
-            (StepState::Succeeded, _, StepRepetition::Each(list)) => {
-                let many = record.many.as_ref()?;
-                many.records.is_empty().then(|| self.unverified_step_read(ix, list))?
-            }
-            _ => None,
+/// Returns the step whose outputs made another, by its own condition or list, do nothing.
+fn left_out_by(run: &Run, ix: u32, step: &Step) -> Option<String> {
+    let record = run.state.step_record(ix);
+    let asks = run.asks_status(ix);
+    let own = record.blocker.is_none() || asks;
+    match (record.state, &step.when, &step.fan) {
+        (StepState::Skipped, Some(when), _) if own && !run.state.left.contains_key(&ix) => {
+            unverified_step_read(run, ix, when)
         }
-    }
-
-    /// Returns the first step whose unverified outputs an expression depends on.
-    fn unverified_step_read(&self, ix: u32, expr: &Expr) -> Option<String> {
-        let view =
-            TaskScope { plan: &self.plan, state: &self.state, task: Some(TaskIx { step: ix, item: None }) };
-        let scope = RecordingScope { view, read: RefCell::default() };
-        let now = expr.eval(&scope);
-        let mut read = scope.read.into_inner();
-        // Status functions may give another result by now: then anything in it may have decided.
-        if now.is_ok_and(|value| truthy(&value)) {
-            read = expr.refs().iter().map(|read| read.name.clone()).collect();
+        (StepState::Succeeded, _, StepRepetition::Each(list)) => {
+            let many = record.many.as_ref()?;
+            many.records.is_empty().then(|| unverified_step_read(run, ix, list))?
         }
-        read.into_iter().find_map(|name| match &name {
-            ExprReference::Output { step, .. } if self.is_unverified_claim(step, &name) => Some(step.clone()),
-            _ => None,
-        })
+        _ => None,
     }
+}
 
-    /// True if an output is a worker's unverified claim: neither an approver's answer, nor read and confirmed
-    /// by a check of the step.
-    fn is_unverified_claim(&self, step: &str, output: &ExprReference) -> bool {
-        let Some(ix) = self.plan.find(step) else {
-            return false;
-        };
-        let step = self.plan.step(ix);
-        let confirmed = || {
-            let checked = self.state.step_record(ix.0).standing.is_checked();
-            let verifies = |check: &Check| check.mode == CheckCertainty::Verifiable && reads(check, output);
-            checked && step.verify.iter().any(verifies)
-        };
-        !matches!(step.work, StepWork::Approve(_)) && !confirmed()
+/// Returns the first step whose unverified outputs an expression depends on.
+fn unverified_step_read(run: &Run, ix: u32, expr: &Expr) -> Option<String> {
+    let view = TaskScope { plan: &run.plan, state: &run.state, task: Some(TaskIx { step: ix, item: None }) };
+    let scope = RecordingScope { view, read: RefCell::default() };
+    let now = expr.eval(&scope);
+    let mut read = scope.read.into_inner();
+    // Status functions may give another result by now: then anything in it may have decided.
+    if now.is_ok_and(|value| truthy(&value)) {
+        read = expr.refs().iter().map(|read| read.name.clone()).collect();
     }
+    read.into_iter().find_map(|name| match &name {
+        ExprReference::Output { step, .. } if is_unverified_claim(run, step, &name) => Some(step.clone()),
+        _ => None,
+    })
+}
 
-    /// Returns a step that did nothing, and those that were skipped because of it.
-    fn skipped_because_of(&self, ix: u32) -> BTreeSet<u32> {
-        let mut found = BTreeSet::from([ix]);
-        let mut rest = vec![ix];
-        while let Some(above) = rest.pop() {
-            for dependent in self.plan.dependents(StepIx(above)) {
-                let record = self.state.step_record(dependent.0);
-                let skipped = record.state == StepState::Skipped && record.blocker == Some(above);
-                if skipped && !self.asks_status(dependent.0) && found.insert(dependent.0) {
-                    rest.push(dependent.0);
-                }
+/// True if an output is a worker's unverified claim: neither an approver's answer, nor read and confirmed
+/// by a check of the step.
+fn is_unverified_claim(run: &Run, step: &str, output: &ExprReference) -> bool {
+    let Some(ix) = run.plan.find(step) else {
+        return false;
+    };
+    let step = run.plan.step(ix);
+    let confirmed = || {
+        let checked = run.state.step_record(ix.0).standing.is_checked();
+        let verifies = |check: &Check| check.mode == CheckCertainty::Verifiable && reads(check, output);
+        checked && step.verify.iter().any(verifies)
+    };
+    !matches!(step.work, StepWork::Approve(_)) && !confirmed()
+}
+
+/// Returns a step that did nothing, and those that were skipped because of it.
+fn skipped_because_of(run: &Run, ix: u32) -> BTreeSet<u32> {
+    let mut found = BTreeSet::from([ix]);
+    let mut rest = vec![ix];
+    while let Some(above) = rest.pop() {
+        for dependent in run.plan.dependents(StepIx(above)) {
+            let record = run.state.step_record(dependent.0);
+            let skipped = record.state == StepState::Skipped && record.blocker == Some(above);
+            if skipped && !run.asks_status(dependent.0) && found.insert(dependent.0) {
+                rest.push(dependent.0);
             }
         }
-        found
     }
+    found
 }
 
 fn reads(check: &Check, name: &ExprReference) -> bool {

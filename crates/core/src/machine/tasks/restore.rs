@@ -28,27 +28,22 @@ pub enum RestoreError {
     Damaged { run: RunId },
 }
 
-impl Run {
-    /// Restores a run from its stored state and the plan as written. It is the machine to which a replay of
-    /// the events so far would have led: further events may be replayed, then [`Machine::resume`] lets the run
-    /// go on.
-    pub(in crate::machine) fn from_state(
-        plan: Arc<Plan>,
-        mut state: MachineState,
-    ) -> Result<Self, RestoreError> {
-        let recorded_version = state.logic_version;
-        if recorded_version != LOGIC_VERSION {
-            return Err(LogicMismatch { recorded_version }.into());
-        }
-        if state.steps_digest != steps_digest(&plan) {
-            return Err(RestoreError::Plan { run: state.run, plan: plan.id().clone() });
-        }
-        if state.refers_beyond(plan.steps().len()) {
-            return Err(RestoreError::Damaged { run: state.run });
-        }
-        state.index = TaskIndex::scan(&state);
-        let adopted = state.control.adopted.iter();
-        let base = adopted.fold(plan, |base, ways| extend_plan(&base, ways));
-        Ok(Self::with_state(base, state))
+/// Restores a run from its stored state and the plan as written. It is the machine to which a replay of
+/// the events so far would have led: further events may be replayed, then [`Machine::resume`] lets the run
+/// go on.
+pub(in crate::machine) fn from_state(plan: Arc<Plan>, mut state: MachineState) -> Result<Run, RestoreError> {
+    let recorded_version = state.logic_version;
+    if recorded_version != LOGIC_VERSION {
+        return Err(LogicMismatch { recorded_version }.into());
     }
+    if state.steps_digest != steps_digest(&plan) {
+        return Err(RestoreError::Plan { run: state.run, plan: plan.id().clone() });
+    }
+    if state.refers_beyond(plan.steps().len()) {
+        return Err(RestoreError::Damaged { run: state.run });
+    }
+    state.index = TaskIndex::scan(&state);
+    let adopted = state.control.adopted.iter();
+    let base = adopted.fold(plan, |base, ways| extend_plan(&base, ways));
+    Ok(Run::with_state(base, state))
 }

@@ -2,11 +2,18 @@
 
 use std::sync::Arc;
 
+use crate::machine::agents::merging;
+use crate::machine::proof::{checks, confirm};
+use crate::machine::rounds::{fan_in, memory, planner, request};
 use crate::machine::state::in_flight::InFlight;
 use crate::machine::state::{LogicMismatch, MachineState, MachineTurn, Run};
-use crate::machine::tasks::restore::RestoreError;
+use crate::machine::tasks::restore::{self, RestoreError};
+use crate::machine::tasks::{admit, advance, budget, cancel, opening, resume, terminate};
+use crate::machine::turn::follow_ups::{carry_out, resume_activity};
+use crate::machine::turn::inputs;
 use crate::machine::words::{
-    Attempt, BudgetLedger, Event, MachineInput, NestedFindings, RunApproval, RunOutcome, StepItem, TaskId,
+    Attempt, BudgetLedger, Event, MachineInput, NestedFindings, RunApproval, RunOutcome, RunPhase, StepItem,
+    TaskId,
 };
 use wf_base::digest::Sha256Digest;
 use wf_base::name::{Name, RunId};
@@ -37,17 +44,17 @@ impl Machine {
     /// the events so far would have led: further events may be replayed, then [`Machine::resume`] lets the run
     /// go on.
     pub fn from_state(plan: Arc<Plan>, state: MachineState) -> Result<Self, RestoreError> {
-        Ok(Self { run: Run::from_state(plan, state)? })
+        Ok(Self { run: restore::from_state(plan, state)? })
     }
 
     /// Returns the opening of the run, which has not begun.
     pub fn opening(&self, at: Moment, approved: Option<Box<RunApproval>>) -> Vec<Event> {
-        self.run.opening(at, approved)
+        opening::opening(&self.run, at, approved)
     }
 
     /// Sets the time of the opening, which was recorded before the run begins.
     pub fn set_opening(&mut self, at: Moment) {
-        self.run.set_opening(at);
+        opening::set_opening(&mut self.run, at);
     }
 
     /// Applies a recorded fact; nothing follows from it.
@@ -57,18 +64,41 @@ impl Machine {
 
     /// Processes an input. One that answers nothing open changes nothing.
     pub fn turn(&mut self, input: MachineInput) -> MachineTurn {
-        self.run.turn(input)
+        let run = &mut self.run;
+        run.now = run.now.max(input.at);
+        if run.state.outcome.is_none() {
+            inputs::on_input(run, input.kind);
+            carry_out(run);
+            budget::notice_budget(run);
+            advance(run);
+            budget::notice_budget(run);
+        }
+        std::mem::take(&mut run.turn)
     }
 
     /// Returns the effects that the run needs to go on after a replay.
     pub fn resume(&mut self, now: Moment) -> MachineTurn {
-        self.run.resume(now)
+        let run = &mut self.run;
+        run.now = run.now.max(now);
+        if run.state.outcome.is_some() || run.state.started.is_none() {
+            return MachineTurn::default();
+        }
+        resume(run);
+        advance(run);
+        budget::notice_budget(run);
+        std::mem::take(&mut run.turn)
     }
 
     /// Lets an agent at work go on whose conversation was lost with its host: it is built anew from what is recorded, and
     /// what was under way is asked for again.
     pub fn resume_agent(&mut self, attempt: &Attempt, now: Moment) -> MachineTurn {
-        self.run.resume_agent(attempt, now)
+        let run = &mut self.run;
+        run.now = run.now.max(now);
+        if let Some(task) = run.working_agent(attempt) {
+            resume_activity(run, task, false);
+            carry_out(run);
+        }
+        std::mem::take(&mut run.turn)
     }
 
     /// Begins no further work from now on, so that the engine can leave the run once what is under way has ended. No
@@ -80,7 +110,18 @@ impl Machine {
     /// Ends the run at once, with no effects: what was under way was interrupted, nobody reports about it, and what
     /// has not begun never does. Returns the events; none if the run has not begun, or is over.
     pub fn terminate(&mut self, reason: &str, now: Moment) -> Vec<Event> {
-        self.run.terminate(reason, now)
+        let run = &mut self.run;
+        run.now = run.now.max(now);
+        if !run.has_begun() || run.state.outcome.is_some() {
+            return Vec::new();
+        }
+        run.flight = InFlight::derive(&run.plan, &run.state);
+        while !run.state.is_force_cancelled() {
+            cancel::cancel(run, reason.to_owned());
+            carry_out(run);
+        }
+        terminate::terminate(run);
+        std::mem::take(&mut run.turn).events
     }
 
     /// True if the run has begun.
@@ -117,7 +158,7 @@ impl Machine {
 
     /// Returns the digest of the current plan, with the alternatives that a planner added.
     pub fn plan_digest(&self) -> Sha256Digest {
-        self.run.plan_digest()
+        request::digest(&self.run.base)
     }
 
     /// Returns the resources that the run has used so far.
@@ -132,12 +173,75 @@ impl Machine {
 
     /// Returns what a run around this one learns from it: of its last round.
     pub fn findings(&self) -> NestedFindings {
-        self.run.findings()
+        memory::findings(&self.run)
     }
 
     /// Returns the item of a task and the values that its checks read, to check a replayed run again. Without a task: the values
     /// that the plan's own checks read. `None` if a value is missing, or there is no such task.
     pub fn read_by_checks(&self, task_id: Option<&TaskId>) -> Option<(Option<StepItem>, JsonObject)> {
-        self.run.read_by_checks(task_id)
+        checks::read_by_checks(&self.run, task_id)
     }
+}
+
+/// Advances a run until nothing more follows without an input.
+fn advance(run: &mut Run) {
+    // Nothing begins before the gates of the run have passed.
+    if run.state.phase == RunPhase::Gates && !run.state.never_began() {
+        return;
+    }
+    while !run.is_draining() {
+        while let Some(step) = run.flight.due.pop_first() {
+            advance::evaluate_due_step(run, step);
+            carry_out(run);
+        }
+        if admit_all(run) {
+            continue;
+        }
+        if !run.flight.due.is_empty() || !advance::next_phase(run) {
+            break;
+        }
+        carry_out(run);
+    }
+    merging::begin_merge(run);
+}
+
+/// Lets all tasks begin that there is room for. True if there were any: others may follow them.
+fn admit_all(run: &mut Run) -> bool {
+    let mut has_moved = false;
+    while admit::admit(run) {
+        carry_out(run);
+        has_moved = true;
+    }
+    has_moved
+}
+
+/// Asks again for everything in flight, after a replay.
+fn resume(run: &mut Run) {
+    run.flight = InFlight::derive(&run.plan, &run.state);
+    resume::resume_timers(run);
+    resume::resume_asks(run);
+    carry_out(run);
+    resume::resume_locks(run);
+    for (task, _) in run.state.activities() {
+        if !run.flight.is_returning(task) {
+            resume_activity(run, task, false);
+            carry_out(run);
+        }
+    }
+    if run.is_planning() {
+        planner::ask_planner_again(run);
+    } else if run.state.phase == RunPhase::Verify {
+        match run.state.judged {
+            None => checks::check_plan(run),
+            Some(_) => fan_in::judge_round(run),
+        }
+    }
+    carry_out(run);
+    if run.state.phase == RunPhase::Confirm && !run.state.is_force_cancelled() {
+        confirm::resume_confirmation(run);
+        carry_out(run);
+    }
+    // A stop request from before may not have reached what runs.
+    cancel::kill_live(run);
+    carry_out(run);
 }

@@ -112,7 +112,7 @@ impl MachineState {
     }
 
     /// Applies a fact about a child run.
-    pub(in crate::machine) fn apply_to_children(&mut self, plan: &Plan, fact: &EventKind) {
+    fn apply_to_children(&mut self, plan: &Plan, fact: &EventKind) {
         match fact {
             EventKind::ChildDispatched(dispatch) => {
                 if let Some(record) = self.agent_record_mut(plan, &dispatch.id.attempt)
@@ -131,7 +131,7 @@ impl MachineState {
     }
 
     /// Notes that an agent waits from now on, if a tool call is one of `collect`.
-    pub(in crate::machine) fn begin_collect(&mut self, plan: &Plan, at: Moment, call: &ToolCallId) {
+    fn begin_collect(&mut self, plan: &Plan, at: Moment, call: &ToolCallId) {
         if let Some(record) = self.agent_record_mut(plan, &call.attempt)
             && let Some(ChildRequest::Collect(_)) = record.child_request(call.position)
         {
@@ -140,7 +140,7 @@ impl MachineState {
     }
 
     /// Adds the time that an agent waited, if the tool call that ends is one of `collect`.
-    pub(in crate::machine) fn end_collect(&mut self, plan: &Plan, at: Moment, attempt: &Attempt) {
+    fn end_collect(&mut self, plan: &Plan, at: Moment, attempt: &Attempt) {
         if let Some(record) = self.agent_record_mut(plan, attempt)
             && let Some(since) = record.collecting_since.take()
         {
@@ -174,7 +174,7 @@ impl MachineState {
     }
 
     /// Applies the fact that a program is begun again.
-    pub(in crate::machine) fn begin_client_repair(&mut self, plan: &Plan, repair: &ClientRepair) {
+    fn begin_client_repair(&mut self, plan: &Plan, repair: &ClientRepair) {
         if let Some(record) = self.agent_record_mut(plan, &repair.attempt) {
             let (invalid, after) = (repair.invalid.clone(), record.call());
             record.client_repair = Some(Box::new(ClientRepairRecord { invalid, after }));
@@ -225,7 +225,7 @@ impl MachineState {
 
 impl TaskRecord {
     /// Notes the source of untrusted text that an agent was given; the first one stays.
-    pub(in crate::machine) fn note_untrusted(&mut self, source: Option<&String>) {
+    fn note_untrusted(&mut self, source: Option<&String>) {
         if self.untrusted.is_none() {
             self.untrusted = source.cloned();
         }

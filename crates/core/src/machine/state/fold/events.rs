@@ -321,7 +321,7 @@ fn after_work(plan: &Plan, attempt: &Attempt) -> ActivityKind {
 }
 
 impl MachineState {
-    pub(in crate::machine) fn apply_generation(&mut self, plan: &Plan, made: &PlanGeneration) {
+    fn apply_generation(&mut self, plan: &Plan, made: &PlanGeneration) {
         if let Some(record) = self.named_record_mut(plan, &made.attempt.place) {
             record.generated = Some(made.text_digest);
         }

@@ -102,7 +102,7 @@ impl MachineState {
 impl TaskRecord {
     /// Returns a reopened task. Its attempts go on counting, and the next one is still told what
     /// was wrong with the last.
-    pub(in crate::machine) fn for_next_round(&self) -> Self {
+    fn for_next_round(&self) -> Self {
         Self {
             attempts: self.attempts,
             base: self.attempts,

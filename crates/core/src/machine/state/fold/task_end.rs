@@ -28,6 +28,11 @@ impl TaskCompletion {
         Self { state: StepState::Failed, standing, failure_class, reason }
     }
 
+    /// Returns the failure of a task that cannot even begin.
+    pub(in crate::machine) fn unstartable(reason: impl Into<String>) -> Self {
+        Self::failure(Standing::Unchecked, Some(FailureClass::Logical), reason.into())
+    }
+
     pub(in crate::machine) fn skipped(reason: impl Into<String>) -> Self {
         let standing = Standing::Unchecked;
         Self { state: StepState::Skipped, standing, failure_class: None, reason: reason.into() }

@@ -7,24 +7,22 @@ use crate::machine::words::reason::truncate_reason;
 use crate::machine::words::{AttemptFeedback, FailedCheck};
 use wf_model::FailureClass;
 
-impl Run {
-    /// Returns the feedback to the next or current attempt of a task; `None` if it is the first.
-    pub(in crate::machine) fn correction(&self, task: TaskIx) -> Option<Box<AttemptFeedback>> {
-        let record = self.state.task_record(task)?;
-        let tries = record.tries.as_deref()?;
-        Some(Box::new(AttemptFeedback {
-            place: state::task_id(&self.plan, task),
-            attempt: tries.attempt,
-            looped: tries.looped,
-            failure_class: tries.failure_class,
-            what_was_wrong: what_was_wrong(tries),
-            what_to_do: what_to_do(tries),
-            failed: tries.failed.clone(),
-            gaps: tries.gaps.clone(),
-            guidance: record.guidance.as_ref().and_then(|guidance| guidance.text.clone()),
-            person_guidance: record.person_guidance.clone(),
-        }))
-    }
+/// Returns the feedback to the next or current attempt of a task; `None` if it is the first.
+pub(in crate::machine) fn correction(run: &Run, task: TaskIx) -> Option<Box<AttemptFeedback>> {
+    let record = run.state.task_record(task)?;
+    let tries = record.tries.as_deref()?;
+    Some(Box::new(AttemptFeedback {
+        place: state::task_id(&run.plan, task),
+        attempt: tries.attempt,
+        looped: tries.looped,
+        failure_class: tries.failure_class,
+        what_was_wrong: what_was_wrong(tries),
+        what_to_do: what_to_do(tries),
+        failed: tries.failed.clone(),
+        gaps: tries.gaps.clone(),
+        guidance: record.guidance.as_ref().and_then(|guidance| guidance.text.clone()),
+        person_guidance: record.person_guidance.clone(),
+    }))
 }
 
 /// The number of criteria named before the rest is only counted.

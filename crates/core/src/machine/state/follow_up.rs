@@ -1,0 +1,96 @@
+//! The follow-ups of a room's decision that are the work of another room.
+//!
+//! A room leaves them with [`Run::then`] as the last of what it does; the turn carries them out, in order, and those of each
+//! before the next, as if the room had called.
+
+use std::time::Duration;
+
+use crate::machine::state::TaskIx;
+use crate::machine::state::fold::task_end::TaskCompletion;
+use crate::machine::state::machine_state::PendingApproval;
+use crate::machine::state::task_phase::TaskActivity;
+use crate::machine::words::{
+    Attempt, AttemptEnd, ExchangeQuestion, GatePoint, ReworkLoop, Standing, WorkExit,
+};
+use wf_model::{CheckPhase, FailureClass, JsonObject};
+
+/// The work that follows from a decision, for the room that does it.
+#[derive(Clone, Debug)]
+pub(in crate::machine) enum FollowUp {
+    // Of `tasks`.
+    /// Begins the next attempt of a task.
+    StartAttempt(TaskIx),
+    /// Applies the end of an attempt's work.
+    EndAttempt(Box<AttemptEnd>),
+    /// Lets the step's `retry` decide about another attempt after `made` of them.
+    RetryOrFail { task: TaskIx, made: u32, asked: Option<Duration>, failure: TaskCompletion },
+    /// Ends a task after its last attempt, unless people may be asked.
+    FailOrAsk { task: TaskIx, made: u32, failure: TaskCompletion },
+    /// Begins another attempt since a phase of checks failed.
+    BeginRework {
+        task: TaskIx,
+        made: u32,
+        looped: ReworkLoop,
+        failure_class: Option<FailureClass>,
+        reason: String,
+    },
+    /// Begins another attempt since people guide it; without the budget for it, the task fails.
+    RetryGuided { task: TaskIx, made: u32, reason: String, failure: TaskCompletion },
+    /// Begins another attempt since a gate wants one.
+    ScheduleAttempt { attempt: Attempt, reason: String },
+    /// Ends a task.
+    EndTask { task: TaskIx, end: TaskCompletion },
+    /// Lets the recorded failure of a task stop the others.
+    StopOthers(TaskIx),
+    /// Ends a repeated step if its last item has ended.
+    EndRepeatedStep(u32),
+    /// Ends every step that may not begin any more, and what runs if it must end.
+    Sweep,
+    /// Ends what runs for a task, if it may not go on.
+    HaltTask { task: TaskIx, activity: TaskActivity },
+    /// Ends what ran for a task as it was to be halted.
+    StopWork { task: TaskIx, activity: TaskActivity },
+    /// Tells running work to end.
+    KillWork { task: TaskIx, activity: TaskActivity },
+    /// Lets the gates look at the outputs of a run that succeeds.
+    Publish,
+    /// Begins the `finally` steps, or the end of the run.
+    BeginFinally,
+    /// Ends the run.
+    EndRun,
+    // Of `agents`.
+    /// Asks the planner about a failed attempt.
+    AskPlanner { task: TaskIx, made: u32, reason: String },
+    /// Asks people about a task that is stuck.
+    AskPeople { task: TaskIx, made: u32, failure: TaskCompletion },
+    /// Ends an agent that waits for child runs.
+    EndAgent { attempt: Attempt, exit: WorkExit },
+    /// Keeps the end of an agent until its child runs have ended.
+    HoldForChildren { task: TaskIx, ended: Box<AttemptEnd> },
+    // Of `gates`.
+    /// Asks the gates at a point.
+    AskGates { task: Option<TaskIx>, point: GatePoint, exchange: Option<Box<ExchangeQuestion>> },
+    /// Asks people for the decision that a step consists of.
+    AskStep(TaskIx),
+    // Of `proof`.
+    /// Lets the checks of an attempt decide.
+    ConfirmWork { task: TaskIx, attempt: Attempt, standing: Option<Standing> },
+    /// Lets the checks of the attempt under way decide, whose gates have passed.
+    ConfirmResult(TaskIx),
+    /// Sends work back since a phase of checks failed.
+    Rework { task: TaskIx, made: u32, phase: CheckPhase, failure_class: Option<FailureClass>, reason: String },
+    /// Asks for the plan's own checks.
+    CheckPlan,
+    /// Ends the run once its evidence is confirmed.
+    Conclude,
+    // Of `rounds`.
+    /// Judges the round that has ended.
+    JudgeRound,
+    // Of whichever room waits for it.
+    /// Asks again for the activity of a task, and, if it was `approved`, for an answer that came too early.
+    ResumeActivity { task: TaskIx, approved: bool },
+    /// Lets go on what was approved.
+    ApplyGrant { pending: Box<PendingApproval>, outputs: JsonObject },
+    /// Ends what was not approved.
+    ApplyRefusal { pending: Box<PendingApproval>, reason: String },
+}

@@ -352,17 +352,15 @@ fn folders_can_be_looked_over() {
 
 /// The types whose own `impl` lies in more than three files, with their number. It may only fall: a method that needs a
 /// type's whole state from a fourth place belongs to a type of its own.
-const WIDE_TYPES: [(&str, usize); 20] = [
+const WIDE_TYPES: [(&str, usize); 18] = [
     ("StoreReader", 26),
     ("Store", 21),
-    ("MachineState", 14),
     ("AttemptTask", 11),
     ("RunContext", 8),
     ("EngineSession", 8),
     ("Daemon", 7),
     ("AgentDialogue", 7),
     ("AgentSession", 6),
-    ("TaskRecord", 6),
     ("ShellFactReader", 6),
     ("WorkspaceManifest", 5),
     ("WorktreeGit", 5),

@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use crate::ggs::{self, RoundMeasures};
 use crate::machine::state::budget_limits::is_of_budget;
-use crate::machine::state::machine_state::{StepRecord, TaskRecord};
+use crate::machine::state::machine_state::StepRecord;
 use crate::machine::state::scope::{self, TaskScope};
+use crate::machine::state::task_record::TaskRecord;
 use crate::machine::state::{Run, TaskIx};
 use crate::machine::words::{CriteriaCount, FailureTally, RoundFailureClass, StepState};
 use wf_model::{Check, FailureClass, ReplanSettings, StepIx, StepRepetition};

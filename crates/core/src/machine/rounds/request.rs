@@ -6,7 +6,7 @@ use crate::agent::authoring::MemoryCalibration;
 use crate::agent::truncate_briefing;
 use crate::machine::rounds::measure::RoundMeasurement;
 use crate::machine::rounds::planner;
-use crate::machine::state::machine_state::TaskRecord;
+use crate::machine::state::task_record::TaskRecord;
 use crate::machine::state::{self, Run, TaskIx, tool_choice};
 use crate::machine::words::requests::plan_request::REQUEST_VERSION;
 use crate::machine::words::requests::proposal::sketch;

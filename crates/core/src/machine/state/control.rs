@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::ggs::{Directive, PreviousRound};
 use crate::machine::state::MachineState;
+use crate::machine::state::fold::reopen;
 use crate::machine::words::{
     AlternativeSwitch, Attempt, CheckVerdict, CriteriaCount, IntentAdvice, PlannerRejection,
     ProposedAlternative, Round, ToolAdvice, serde_pairs,
@@ -146,54 +147,52 @@ impl ControllerState {
     }
 }
 
-impl MachineState {
-    /// Counts a ruling, if the run has rounds.
-    pub(in crate::machine) fn count_ruling(
-        &mut self,
-        plan: &Plan,
-        of: Option<&Attempt>,
-        verdict: &CheckVerdict,
-    ) {
-        if plan.parts().replan.is_some() {
-            let step = of.and_then(|attempt| plan.find(attempt.place.step.as_str()));
-            self.control.count(step.map(|ix| ix.0), verdict);
+/// Counts a ruling, if the run has rounds.
+pub(in crate::machine) fn count_ruling(
+    state: &mut MachineState,
+    plan: &Plan,
+    of: Option<&Attempt>,
+    verdict: &CheckVerdict,
+) {
+    if plan.parts().replan.is_some() {
+        let step = of.and_then(|attempt| plan.find(attempt.place.step.as_str()));
+        state.control.count(step.map(|ix| ix.0), verdict);
+    }
+}
+
+/// Applies the end of a round.
+pub(in crate::machine) fn close_round(state: &mut MachineState, plan: &Plan, round: &Round, at: Moment) {
+    let control = &mut state.control;
+    control.rounds = round.round;
+    control.past = round.solved.past();
+    control.previous = Some(round.solved.directive);
+    control.blocked_tools = round.blocked_tools.iter().cloned().collect();
+    control.blocked_targets = round.blocked_targets.iter().cloned().collect();
+    control.closed = true;
+    control.planning = None;
+    if plan.parts().planner.is_some() {
+        control.history.push(round.clone());
+    }
+    for change in &round.changes {
+        if let Some(ix) = plan.find(change.step.as_str()) {
+            let from = control.alternative_of(ix.0);
+            control.tried.entry(ix.0).or_default().insert(from);
+            control.change(plan, change);
         }
     }
-
-    /// Applies the end of a round.
-    pub(in crate::machine) fn close_round(&mut self, plan: &Plan, round: &Round, at: Moment) {
-        let control = &mut self.control;
-        control.rounds = round.round;
-        control.past = round.solved.past();
-        control.previous = Some(round.solved.directive);
-        control.blocked_tools = round.blocked_tools.iter().cloned().collect();
-        control.blocked_targets = round.blocked_targets.iter().cloned().collect();
-        control.closed = true;
-        control.planning = None;
-        if plan.parts().planner.is_some() {
-            control.history.push(round.clone());
-        }
-        for change in &round.changes {
-            if let Some(ix) = plan.find(change.step.as_str()) {
-                let from = control.alternative_of(ix.0);
-                control.tried.entry(ix.0).or_default().insert(from);
-                control.change(plan, change);
-            }
-        }
-        let escalated = round.escalated.iter().filter_map(|step| Some(plan.find(step.as_str())?.0));
-        control.escalated.extend(escalated);
-        if round.goes_on() {
-            control.replans += u32::from(round.replans());
-            control.closed = false;
-            self.reopen(plan, &round.reopened, at);
-        } else if round.solved.directive == Directive::Success {
-            control.accepted = Some(round.checks);
-            // The failures so far are accepted; a later failure of a `finally` step is not.
-            self.failed = None;
-        } else if round.solved.directive != Directive::Accept {
-            let reason = round.stop_reason.as_ref().unwrap_or(&round.rationale);
-            control.abandoned = Some(reason.clone());
-        }
+    let escalated = round.escalated.iter().filter_map(|step| Some(plan.find(step.as_str())?.0));
+    control.escalated.extend(escalated);
+    if round.goes_on() {
+        control.replans += u32::from(round.replans());
+        control.closed = false;
+        reopen::reopen(state, plan, &round.reopened, at);
+    } else if round.solved.directive == Directive::Success {
+        control.accepted = Some(round.checks);
+        // The failures so far are accepted; a later failure of a `finally` step is not.
+        state.failed = None;
+    } else if round.solved.directive != Directive::Accept {
+        let reason = round.stop_reason.as_ref().unwrap_or(&round.rationale);
+        control.abandoned = Some(reason.clone());
     }
 }
 

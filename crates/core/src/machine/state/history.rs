@@ -3,11 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use crate::machine::state::MachineState;
-use crate::machine::state::machine_state::TaskRecord;
 use crate::machine::words::{
     Attempt, CheckVerdict, FailedCheck, FailureCount, FailureTally, NestedFindings, ReworkLoop, WorkExit,
 };
-use wf_base::name::GateId;
 use wf_model::{FailureClass, Plan};
 
 /// The results of a task's attempts so far.
@@ -41,94 +39,71 @@ impl AttemptHistory {
     }
 }
 
-impl MachineState {
-    /// Notes the end of an attempt's work.
-    pub(in crate::machine) fn record_attempt(
-        &mut self,
-        plan: &Plan,
-        attempt: &Attempt,
-        how: &WorkExit,
-        failure_class: Option<FailureClass>,
-        inside: Option<FailureTally>,
-    ) {
-        let Some(record) = self.named_record_mut(plan, &attempt.place) else { return };
-        // Work that succeeded at once needs no correction.
-        if how.is_success() && record.tries.is_none() {
-            return;
-        }
-        let tries = record.tries.get_or_insert_default();
-        let gaps = std::mem::take(&mut tries.gaps);
-        let exit = (!how.is_success()).then(|| how.to_string());
-        **tries = AttemptHistory {
-            attempt: attempt.attempt,
-            failure_class,
-            exit,
-            inside,
-            gaps,
-            ..AttemptHistory::default()
-        };
+/// Notes the end of an attempt's work.
+pub(in crate::machine) fn record_attempt(
+    state: &mut MachineState,
+    plan: &Plan,
+    attempt: &Attempt,
+    how: &WorkExit,
+    failure_class: Option<FailureClass>,
+    inside: Option<FailureTally>,
+) {
+    let Some(record) = state.named_record_mut(plan, &attempt.place) else { return };
+    // Work that succeeded at once needs no correction.
+    if how.is_success() && record.tries.is_none() {
+        return;
     }
+    let tries = record.tries.get_or_insert_default();
+    let gaps = std::mem::take(&mut tries.gaps);
+    let exit = (!how.is_success()).then(|| how.to_string());
+    **tries = AttemptHistory {
+        attempt: attempt.attempt,
+        failure_class,
+        exit,
+        inside,
+        gaps,
+        ..AttemptHistory::default()
+    };
+}
 
-    /// Notes calls that an attempt made.
-    pub(in crate::machine) fn record_calls(&mut self, plan: &Plan, attempt: &Attempt, calls: &[String]) {
-        if let Some(record) = self.named_record_mut(plan, &attempt.place) {
-            record.calls.extend(calls.iter().cloned());
-        }
-    }
-
-    /// Notes the findings of the nested run that an attempt was; whatever criterion failed before is over.
-    pub(in crate::machine) fn record_findings(
-        &mut self,
-        plan: &Plan,
-        attempt: &Attempt,
-        findings: &NestedFindings,
-    ) {
-        self.record_calls(plan, attempt, &findings.calls);
-        if let Some(record) = self.named_record_mut(plan, &attempt.place) {
-            record.failed_check.clone_from(&findings.failed_check);
-        }
-    }
-
-    /// Notes the ruling of a check on an attempt.
-    pub(in crate::machine) fn record_verdict(
-        &mut self,
-        plan: &Plan,
-        attempt: &Attempt,
-        verdict: &CheckVerdict,
-    ) {
-        let Some(record) = self.named_record_mut(plan, &attempt.place) else { return };
-        record.is_unbounded |= verdict.is_unbounded;
-        if !verdict.passed() && record.failed_check.is_none() {
-            record.failed_check = Some(verdict.name.to_string());
-        }
-        record.tries.get_or_insert_default().add_verdict(attempt.attempt, verdict);
+/// Notes calls that an attempt made.
+pub(in crate::machine) fn record_calls(
+    state: &mut MachineState,
+    plan: &Plan,
+    attempt: &Attempt,
+    calls: &[String],
+) {
+    if let Some(record) = state.named_record_mut(plan, &attempt.place) {
+        record.calls.extend(calls.iter().cloned());
     }
 }
 
-impl TaskRecord {
-    /// Notes why the task failed, if its attempts do not tell: a gate blocked it, say.
-    pub(in crate::machine) fn record_final_failure(&mut self, reason: &str) {
-        if self.tries.is_none() && self.attempts_of_round() > 0 {
-            self.tries = Some(Box::new(AttemptHistory {
-                attempt: self.attempts,
-                failure_class: self.failure_class,
-                exit: Some(reason.to_owned()),
-                ..AttemptHistory::default()
-            }));
-        }
+/// Notes the findings of the nested run that an attempt was; whatever criterion failed before is over.
+pub(in crate::machine) fn record_findings(
+    state: &mut MachineState,
+    plan: &Plan,
+    attempt: &Attempt,
+    findings: &NestedFindings,
+) {
+    record_calls(state, plan, attempt, &findings.calls);
+    if let Some(record) = state.named_record_mut(plan, &attempt.place) {
+        record.failed_check.clone_from(&findings.failed_check);
     }
+}
 
-    /// Notes that a gate wants another attempt, and its instruction.
-    pub(in crate::machine) fn record_gate_feedback(&mut self, gate: &GateId, todo: &str) {
-        let attempt = self.attempts;
-        // Before the first attempt there is nothing to correct.
-        if self.attempts_of_round() == 0 && self.result.is_none() {
-            return;
-        }
-        let tries = self.tries.get_or_insert_default();
-        tries.attempt = attempt;
-        tries.gate = Some((gate.to_string(), todo.to_owned()));
+/// Notes the ruling of a check on an attempt.
+pub(in crate::machine) fn record_verdict(
+    state: &mut MachineState,
+    plan: &Plan,
+    attempt: &Attempt,
+    verdict: &CheckVerdict,
+) {
+    let Some(record) = state.named_record_mut(plan, &attempt.place) else { return };
+    record.is_unbounded |= verdict.is_unbounded;
+    if !verdict.passed() && record.failed_check.is_none() {
+        record.failed_check = Some(verdict.name.to_string());
     }
+    record.tries.get_or_insert_default().add_verdict(attempt.attempt, verdict);
 }
 
 impl AttemptHistory {

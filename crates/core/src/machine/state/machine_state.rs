@@ -8,20 +8,18 @@ use crate::machine::state;
 use crate::machine::state::control::ControllerState;
 use crate::machine::state::fold::compaction::CompactorBreaker;
 use crate::machine::state::fold::gates::StandingBlock;
-use crate::machine::state::fold::guidance::TaskGuidance;
-use crate::machine::state::fold::merges::TaskMerge;
 use crate::machine::state::fold::reused::ReusableResult;
-use crate::machine::state::history::AttemptHistory;
 use crate::machine::state::plan_rules::steps_digest;
 use crate::machine::state::task_phase::{TaskIndex, TaskPhase};
+use crate::machine::state::task_record::TaskRecord;
 use crate::machine::words::{
-    AgentRecord, ApprovalRequest, Artifact, Attempt, BudgetLedger, FailedCheck, FailureTally, LOGIC_VERSION,
-    RunOutcome, RunPhase, Standing, StepCounts, StepItem, StepState, TaskId, serde_pairs,
+    ApprovalRequest, Attempt, BudgetLedger, ChildId, ChildPhase, FailedCheck, LOGIC_VERSION, RunOutcome,
+    RunPhase, Standing, StepCounts, StepItem, StepState, TaskId, serde_pairs,
 };
 use wf_base::digest::Sha256Digest;
 use wf_base::name::{Name, RunId};
 use wf_base::time::Moment;
-use wf_model::{CheckPhase, FailureClass, JsonObject, Plan, StepIx, StepRepetition};
+use wf_model::{CheckPhase, JsonObject, Plan, StepIx, StepRepetition};
 
 /// A task by number, which orders tasks as the plan does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -154,87 +152,6 @@ pub(in crate::machine) struct StepItems {
     pub(in crate::machine) open: u32,
     /// The first item that was not yet put into the queue.
     pub(in crate::machine) next: u32,
-}
-
-/// The state of a task.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own about the current attempt")]
-pub(in crate::machine) struct TaskRecord {
-    /// Attempts begun.
-    pub(in crate::machine) attempts: u32,
-    /// The number of them begun in earlier rounds.
-    pub(in crate::machine) base: u32,
-    pub(in crate::machine) phase: TaskPhase,
-    pub(in crate::machine) standing: Standing,
-    pub(in crate::machine) failure_class: Option<FailureClass>,
-    /// The failures with which it ended, by class.
-    #[serde(default, skip_serializing_if = "FailureTally::is_empty")]
-    pub(in crate::machine) failures: FailureTally,
-    /// The progress of its agent, in the last attempt.
-    #[serde(default)]
-    pub(in crate::machine) agent: Option<Box<AgentRecord>>,
-    /// The digest of the text of the plan that it runs, in the last attempt, if the run made that plan.
-    #[serde(default)]
-    pub(in crate::machine) generated: Option<Sha256Digest>,
-    /// The source of text that its agents were given and that is not trusted. It stays for further attempts: what
-    /// an agent left may come from there.
-    #[serde(default)]
-    pub(in crate::machine) untrusted: Option<String>,
-    /// The merge of its last attempt, if that worked in a worktree.
-    #[serde(default)]
-    pub(in crate::machine) merge: Option<Box<TaskMerge>>,
-    /// The result of the last successful attempt.
-    pub(in crate::machine) result: Option<Box<AttemptResult>>,
-    /// True if its gates have let it in.
-    pub(in crate::machine) entered: bool,
-    /// True if they have let its next attempt begin; false again once that has.
-    #[serde(default)]
-    pub(in crate::machine) admitted: bool,
-    /// The time at which its gates, or a person, let it queue last: its wait for a turn counts anew from there.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(in crate::machine) let_in: Option<Moment>,
-    /// The arguments as rewritten by its gates.
-    pub(in crate::machine) tool_args: Option<serde_json::Value>,
-    /// The number of times its gates were asked again.
-    pub(in crate::machine) gate_tries: u32,
-    /// The last phase of the attempt's checks that is over, unless it was the final one.
-    pub(in crate::machine) passed: Option<CheckPhase>,
-    /// True if an approver let a phase of the attempt's checks be ignored.
-    pub(in crate::machine) ignored: bool,
-    /// True if a check of the attempt passed although its steps may change everything that it reads.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub(in crate::machine) is_unbounded: bool,
-    /// The number of times `inspect` sent the work back.
-    pub(in crate::machine) inspector_loops: u32,
-    /// The number of times `test` did.
-    pub(in crate::machine) tester_loops: u32,
-    /// The calls that were made in this round by its agents and nested runs.
-    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
-    pub(in crate::machine) calls: BTreeSet<String>,
-    /// The first criterion that the last attempt failed, or a nested run that it was.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(in crate::machine) failed_check: Option<String>,
-    /// The results of its attempts, once one failed; gone when it has ended.
-    pub(in crate::machine) tries: Option<Box<AttemptHistory>>,
-    /// The guidance of a planner, once it was asked in this round.
-    #[serde(default)]
-    pub(in crate::machine) guidance: Option<Box<TaskGuidance>>,
-    /// The answer of people who were asked since the step was stuck in this round.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(in crate::machine) person_guidance: Option<String>,
-}
-
-/// The result of a successful attempt, or of the cache.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(in crate::machine) struct AttemptResult {
-    pub(in crate::machine) outputs: JsonObject,
-    pub(in crate::machine) artifacts: Vec<Artifact>,
-    pub(in crate::machine) cached: Option<Sha256Digest>,
-    /// The verification status of a nested run's result.
-    pub(in crate::machine) standing: Option<Standing>,
-    /// A verified file that changed while the attempt read it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(in crate::machine) swapped_file: Option<String>,
 }
 
 /// A pending approval.
@@ -426,5 +343,50 @@ impl MachineState {
     pub(in crate::machine) fn has_refuted(&self) -> bool {
         let mut steps = self.steps.iter();
         steps.any(|step| step.standing == Standing::Refuted)
+    }
+
+    /// Returns the tasks whose evidence is still fresh, in plan order.
+    pub(in crate::machine) fn tasks_with_fresh_evidence(&self) -> impl Iterator<Item = TaskIx> + '_ {
+        let tasks = self.evidence.iter().copied();
+        tasks.filter(|task| self.is_verified(*task))
+    }
+
+    /// True if a task ended checked and its evidence is not stale.
+    pub(in crate::machine) fn is_verified(&self, task: TaskIx) -> bool {
+        let record = self.step_record(task.step);
+        match (task.item, &record.many) {
+            (None, None) => record.state == StepState::Succeeded && record.standing.is_checked(),
+            (Some(item), Some(many)) => many.records.get(item as usize).is_some_and(|record| {
+                record.ended() == Some(StepState::Succeeded) && record.standing.is_checked()
+            }),
+            _ => false,
+        }
+    }
+
+    /// True if a task has begun no attempt in this round.
+    pub(in crate::machine) fn is_untried(&self, task: TaskIx) -> bool {
+        self.task_record(task).is_some_and(|record| record.attempts_of_round() == 0)
+    }
+
+    /// Returns the result that an item of a step had before, whatever its value was.
+    pub(in crate::machine) fn earlier_result(&self, step: u32, item: &StepItem) -> Option<&ReusableResult> {
+        self.offers.get(&(step, item.key.clone()))
+    }
+
+    /// True if the agent of an attempt waits for child runs, and all that have begun are among some runs, given by the
+    /// names of the attempts that they are.
+    pub(in crate::machine) fn only_collects(
+        &self,
+        task: TaskIx,
+        attempt: &Attempt,
+        runs: &BTreeSet<String>,
+    ) -> bool {
+        let record = self.task_record(task).and_then(|record| record.agent.as_deref());
+        let Some(record) = record.filter(|record| record.is_collecting()) else { return false };
+        let mut begun = record.children.iter().filter(|child| child.phase == ChildPhase::Running);
+        begun.all(|child| {
+            let id = ChildId { attempt: attempt.clone(), child: child.start.child.clone() };
+            runs.contains(&id.attempt_path())
+        })
     }
 }

@@ -4,7 +4,7 @@
 //! room, and the others only read. **Invariant:** the state is the fold of the facts, and `InFlight` is derived from it.
 //! **Invariant:** this room calls no other, and names `words` alone.
 //!
-//! Start at `machine_state` and `task_phase`, then `run` and `follow_up`. `fold` has the change that each fact makes; `control` and
+//! Start at `machine_state`, `task_record` and `task_phase`, then `run` and `follow_up`. `fold` has the change that each fact makes; `control` and
 //! `history` are what rounds and corrections need. `requests` and `timers` record and set; `plan_rules`, `halting`,
 //! `budget_limits`, `agents`, `help`, `tool_choice`, `feedback` and `scope` answer questions about the plan and the state.
 
@@ -22,6 +22,7 @@ pub(super) mod plan_rules;
 pub(super) mod requests;
 pub(super) mod scope;
 pub(super) mod task_phase;
+pub(super) mod task_record;
 pub(super) mod timers;
 pub(super) mod tool_choice;
 

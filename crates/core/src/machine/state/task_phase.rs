@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use crate::machine::state::machine_state::TaskRecord;
+use crate::machine::state::task_record::TaskRecord;
 use crate::machine::state::{MachineState, TaskIx, attempt};
 use crate::machine::words::{RunPhase, StepState};
 use wf_base::time::Moment;
@@ -98,16 +98,6 @@ impl TaskIndex {
     }
 }
 
-impl TaskRecord {
-    /// Returns its final state.
-    pub(in crate::machine) fn ended(&self) -> Option<StepState> {
-        match self.phase {
-            TaskPhase::Ended(state) => Some(state),
-            _ => None,
-        }
-    }
-}
-
 impl MachineState {
     /// Moves a task to another phase. Nothing else changes a phase, or an index over them.
     pub(in crate::machine) fn move_task(&mut self, task: TaskIx, to: TaskPhase) {
@@ -162,6 +152,12 @@ impl MachineState {
         (0_u32..)
             .zip(&self.steps)
             .flat_map(|(step, record)| record.tasks().map(move |(item, task)| (TaskIx { step, item }, task)))
+    }
+
+    /// Sets the displayed state of a step; a repeated step is displayed as running.
+    pub(in crate::machine) fn set_step_state(&mut self, task: TaskIx, state: StepState) {
+        let record = self.step_record_mut(task.step);
+        record.state = if task.item.is_some() { StepState::Running } else { state };
     }
 }
 

@@ -4,9 +4,9 @@ use serde_json::Value;
 
 use crate::machine::state::fold::task_end::TaskCompletion;
 use crate::machine::state::follow_up::FollowUp;
-use crate::machine::state::machine_state::TaskRecord;
 use crate::machine::state::plan_rules::{bad_outputs, has_gates};
 use crate::machine::state::task_phase::ActivityKind;
+use crate::machine::state::task_record::TaskRecord;
 use crate::machine::state::{self, Run, TaskIx, budget_limits};
 use crate::machine::tasks::retry;
 use crate::machine::words::reason::truncate_reason;

@@ -5,6 +5,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::machine::state::MachineState;
+use crate::machine::state::fold::agents;
 use crate::machine::words::agents::compaction_event::CompactionRecord;
 use crate::machine::words::{CompactionOutcome, CompactionStart, EventKind};
 use wf_base::time::Moment;
@@ -41,25 +42,27 @@ impl CompactorBreaker {
     }
 }
 
-impl MachineState {
-    /// Applies a fact about the compactor.
-    pub(in crate::machine) fn apply_compaction(&mut self, plan: &Plan, at: Moment, fact: &EventKind) {
-        match fact {
-            EventKind::CompactionStarted(CompactionStart { attempt, call, groups }) => {
-                if let Some(record) = self.agent_record_mut(plan, attempt) {
-                    let groups = groups.clone();
-                    record.compaction =
-                        Some(Box::new(CompactionRecord { call: *call, groups, outcome: None }));
-                }
+/// Applies a fact about the compactor.
+pub(in crate::machine) fn apply_compaction(
+    state: &mut MachineState,
+    plan: &Plan,
+    at: Moment,
+    fact: &EventKind,
+) {
+    match fact {
+        EventKind::CompactionStarted(CompactionStart { attempt, call, groups }) => {
+            if let Some(record) = agents::agent_record_mut(state, plan, attempt) {
+                let groups = groups.clone();
+                record.compaction = Some(Box::new(CompactionRecord { call: *call, groups, outcome: None }));
             }
-            EventKind::CompactionEnded(end) => {
-                self.compactor.note(&end.outcome, at);
-                let record = self.agent_record_mut(plan, &end.attempt);
-                if let Some(compaction) = record.and_then(|record| record.compaction.as_mut()) {
-                    compaction.outcome = Some(end.outcome.clone());
-                }
-            }
-            _ => {}
         }
+        EventKind::CompactionEnded(end) => {
+            state.compactor.note(&end.outcome, at);
+            let record = agents::agent_record_mut(state, plan, &end.attempt);
+            if let Some(compaction) = record.and_then(|record| record.compaction.as_mut()) {
+                compaction.outcome = Some(end.outcome.clone());
+            }
+        }
+        _ => {}
     }
 }

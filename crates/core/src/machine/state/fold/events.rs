@@ -1,11 +1,13 @@
 //! The fold: the change that each fact makes to the state. Decides nothing.
 
-use crate::machine::state::control::ProposalDecision;
-use crate::machine::state::fold::task_end::TaskEnd;
-use crate::machine::state::machine_state::{AttemptResult, CancelRequest, StepItems};
+use crate::machine::state::control::{self, ProposalDecision};
+use crate::machine::state::fold::task_end::{self, TaskEnd};
+use crate::machine::state::fold::{agents, checks, gates, guidance, merges, reused};
+use crate::machine::state::machine_state::{CancelRequest, StepItems};
 use crate::machine::state::plan_rules::{has_gates, takes_room};
 use crate::machine::state::task_phase::{ActivityKind, TaskActivity, TaskPhase};
-use crate::machine::state::{self, MachineState, TaskIx};
+use crate::machine::state::task_record::AttemptResult;
+use crate::machine::state::{self, MachineState, TaskIx, history};
 use crate::machine::words::{
     Attempt, CachedResult, CheckVerdict, DeselectedStep, EventKind, GatePoint, PlanGeneration, RunPhase,
     StepItem, StepState, TaskId, WorkExit,
@@ -30,7 +32,7 @@ impl MachineState {
                 self.begin(plan, at);
             }
             EventKind::StepReused { .. } => self.reuse_step(plan, at, fact),
-            EventKind::ItemReused(item) => self.offer_item(plan, item),
+            EventKind::ItemReused(item) => reused::offer_item(self, plan, item),
             EventKind::StepDeselected(DeselectedStep { step, except_items }) => {
                 if let Some(ix) = plan.find(step.as_str()) {
                     self.left.insert(ix.0, except_items.clone());
@@ -38,16 +40,16 @@ impl MachineState {
             }
             EventKind::StepExpanded { step, items } => self.expand(plan, at, step, items),
             EventKind::CheckCompleted { attempt, verdict } => {
-                self.count_ruling(plan, attempt.as_ref(), verdict);
+                control::count_ruling(self, plan, attempt.as_ref(), verdict);
                 match attempt {
-                    Some(attempt) => self.record_verdict(plan, attempt, verdict),
+                    Some(attempt) => history::record_verdict(self, plan, attempt, verdict),
                     None => self.record_plan_verdict(verdict),
                 }
             }
             EventKind::MemoryApplied { intent, advice, changes } => {
                 self.control.take_advice(plan, intent.as_ref(), advice, changes);
             }
-            EventKind::RoundCompleted(round) => self.close_round(plan, round, at),
+            EventKind::RoundCompleted(round) => control::close_round(self, plan, round, at),
             EventKind::PlannerRequested { .. } => self.control.note_planner(at, None),
             EventKind::PlannerAccepted { alternatives, .. } => {
                 self.control.adopted.push(alternatives.clone());
@@ -56,7 +58,7 @@ impl MachineState {
             }
             EventKind::PlannerRejected(rejection) => self.control.note_rejection(at, rejection),
             EventKind::ChecksPassed { attempt, phase } => {
-                self.record_phase_passed(plan, attempt.as_ref(), *phase);
+                checks::record_phase_passed(self, plan, attempt.as_ref(), *phase);
             }
             EventKind::RunDraining { step } => self.stopping = plan.find(step.as_str()).map(|ix| ix.0),
             EventKind::CancelRequested { reason, force } => {
@@ -71,7 +73,7 @@ impl MachineState {
             }
             of_a_place => {
                 self.apply_to_task(plan, at, of_a_place);
-                self.apply_held(plan, at, of_a_place);
+                gates::apply_held(self, plan, at, of_a_place);
             }
         }
         std::mem::take(&mut self.moved)
@@ -90,33 +92,33 @@ impl MachineState {
                 self.start_attempt(plan, at, &cached, doing);
                 self.store_result(plan, place, AttemptResult::from_cache(found));
             }
-            EventKind::AttemptStarted(attempt) => self.begin_attempt(plan, at, attempt),
+            EventKind::AttemptStarted(attempt) => gates::begin_attempt(self, plan, at, attempt),
             EventKind::AttemptEnded { attempt, how, failure_class, findings, .. } => {
-                self.record_findings(plan, attempt, findings);
-                self.record_attempt(plan, attempt, how, *failure_class, findings.inside);
+                history::record_findings(self, plan, attempt, findings);
+                history::record_attempt(self, plan, attempt, how, *failure_class, findings.inside);
                 self.apply_work_end(plan, attempt, how, AttemptResult::of_work(fact));
             }
             EventKind::RetryScheduled { attempt, due, looped, .. } => {
                 self.note_progress(plan, at, attempt);
                 if let Some(task) = state::find_task_ix(plan, &attempt.place) {
-                    self.record_loop(task, *looped);
+                    checks::record_loop(self, task, *looped);
                     self.move_task(task, TaskPhase::Resting(*due));
                     self.set_step_state(task, StepState::Waiting);
                 }
             }
             EventKind::GuidanceRequested(_) | EventKind::GuidanceEnded(_) => {
-                self.apply_guidance(plan, at, fact);
+                guidance::apply_guidance(self, plan, at, fact);
             }
             EventKind::EvidenceTaken { attempt, .. } => {
                 self.evidence.extend(state::find_task_ix(plan, &attempt.place));
             }
-            EventKind::EvidenceStale(stale) => self.mark_stale(plan, stale),
+            EventKind::EvidenceStale(stale) => checks::mark_stale(self, plan, stale),
             EventKind::StepEnded { place, .. } => self.apply_task_end(plan, at, place, fact),
             EventKind::MergeRequested(_) | EventKind::MergeStarted(_) | EventKind::MergeEnded(_) => {
-                self.apply_merge(plan, fact);
+                merges::apply_merge(self, plan, fact);
             }
             EventKind::PlanGenerated(made) => self.apply_generation(plan, made),
-            _ => self.apply_to_agent(plan, at, fact),
+            _ => agents::apply_to_agent(self, plan, at, fact),
         }
     }
 
@@ -146,9 +148,9 @@ impl MachineState {
                     Some(Box::new(AttemptResult { outputs: outputs.clone(), ..AttemptResult::default() }));
             }
         }
-        self.leave_merges(task);
+        merges::leave_merges(self, task);
         let end = TaskEnd { state: *state, standing: *standing, allowed_to_fail: *allowed_to_fail, at };
-        self.end(plan, task, end, outputs);
+        task_end::end(self, plan, task, end, outputs);
     }
 
     fn begin(&mut self, plan: &Plan, at: Moment) {
@@ -157,7 +159,7 @@ impl MachineState {
         let free = |step: &u32| self.step_record(*step).waiting == 0;
         let free: Vec<u32> = (0_u32..).take(main).filter(free).collect();
         for step in free {
-            self.becomes_due(step, at);
+            task_end::becomes_due(self, step, at);
         }
         for record in self.steps.iter_mut().skip(main).filter(|record| record.waiting == 0) {
             record.ready = Some(at);
@@ -172,7 +174,7 @@ impl MachineState {
             return;
         };
         let task = TaskIx { step: ix.0, item: None };
-        self.end(plan, task, TaskEnd::reused(*standing, at), outputs);
+        task_end::end(self, plan, task, TaskEnd::reused(*standing, at), outputs);
         self.step_record_mut(ix.0).outputs = Some(Box::new(outputs.clone()));
         if !evidence.is_empty() {
             self.evidence.insert(task);
@@ -259,12 +261,6 @@ impl MachineState {
         }
     }
 
-    /// Sets the displayed state of a step; a repeated step is displayed as running.
-    pub(in crate::machine) fn set_step_state(&mut self, task: TaskIx, state: StepState) {
-        let record = self.step_record_mut(task.step);
-        record.state = if task.item.is_some() { StepState::Running } else { state };
-    }
-
     fn enter_phase(&mut self, plan: &Plan, at: Moment, phase: RunPhase) {
         self.phase = phase;
         if phase == RunPhase::Verify {
@@ -279,7 +275,7 @@ impl MachineState {
         let rest = self.steps.iter().skip(from);
         let open = rest.take_while(|record| record.state.is_final()).count() + from;
         if self.phase == RunPhase::Finally && open < self.steps.len() {
-            self.becomes_due(u32::try_from(open).unwrap_or(u32::MAX), at);
+            task_end::becomes_due(self, u32::try_from(open).unwrap_or(u32::MAX), at);
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::machine::state::fold::{agents, guidance, merges};
 use crate::machine::state::machine_state::PendingApproval;
 use crate::machine::state::task_phase::{ActivityKind, TaskActivity, TaskPhase};
 use crate::machine::state::{self, MachineState};
@@ -12,161 +13,169 @@ use wf_base::name::GateId;
 use wf_base::time::Moment;
 use wf_model::{EscalationAction, JsonObject, Plan};
 
-impl MachineState {
-    /// Applies a fact about gates or about a decision.
-    pub(in crate::machine) fn apply_held(&mut self, plan: &Plan, at: Moment, fact: &EventKind) {
-        match fact {
-            EventKind::GatesPassed { .. } => {
-                self.apply_gates_passed(plan, at, fact);
-            }
-            EventKind::Escalated {
-                place,
-                gate,
-                action: EscalationAction::Retry | EscalationAction::SuppressAndRephrase,
-                message,
-                ..
-            } => self.apply_gate_retry(plan, place.as_ref(), gate, message),
-            EventKind::Escalated { place, gate, name, action: EscalationAction::SpawnTask, message } => {
-                let block =
-                    StandingBlock { gate: gate.clone(), place: place.clone(), reason: message.clone() };
-                self.spawn(plan, name, block);
-            }
-            EventKind::ApprovalRequested(ask) => self.ask(plan, at, ask),
-            EventKind::ApprovalResolved { request: number, given, .. } => {
-                self.apply_answer(at, *number, given);
-            }
-            EventKind::RunBlocked(block) => self.blocked = Some(block.reason.clone()),
-            _ => {}
+/// Applies a fact about gates or about a decision.
+pub(in crate::machine) fn apply_held(state: &mut MachineState, plan: &Plan, at: Moment, fact: &EventKind) {
+    match fact {
+        EventKind::GatesPassed { .. } => {
+            apply_gates_passed(state, plan, at, fact);
         }
-    }
-
-    /// Lets the step of an escalation run once the others have ended. The first block of several counts.
-    fn spawn(&mut self, plan: &Plan, name: &str, block: StandingBlock) {
-        if let Some(ix) = plan.find(name).filter(|ix| plan.step(*ix).on_escalation) {
-            self.spawned.entry(ix.0).or_insert(block);
+        EventKind::Escalated {
+            place,
+            gate,
+            action: EscalationAction::Retry | EscalationAction::SuppressAndRephrase,
+            message,
+            ..
+        } => apply_gate_retry(state, plan, place.as_ref(), gate, message),
+        EventKind::Escalated { place, gate, name, action: EscalationAction::SpawnTask, message } => {
+            let block = StandingBlock { gate: gate.clone(), place: place.clone(), reason: message.clone() };
+            spawn(state, plan, name, block);
         }
-    }
-
-    /// Starts an attempt: its gates have passed for just this one.
-    pub(in crate::machine) fn begin_attempt(&mut self, plan: &Plan, at: Moment, attempt: &Attempt) {
-        self.start_attempt(plan, at, attempt, ActivityKind::Working);
-        if let Some(record) = self.named_record_mut(plan, &attempt.place) {
-            record.admitted = false;
+        EventKind::ApprovalRequested(ask) => open_request(state, plan, at, ask),
+        EventKind::ApprovalResolved { request: number, given, .. } => {
+            apply_answer(state, at, *number, given);
         }
+        EventKind::RunBlocked(block) => state.blocked = Some(block.reason.clone()),
+        _ => {}
     }
+}
 
-    fn apply_gates_passed(&mut self, plan: &Plan, at: Moment, fact: &EventKind) {
-        let EventKind::GatesPassed { place, point, rewritten: new } = fact else {
-            return;
-        };
-        let Some(place) = place else {
-            if let (GatePoint::Start, Some(params)) = (*point, object(new, "message")) {
-                self.params = params;
-            }
-            if let (GatePoint::Publish, Some(outputs)) = (*point, object(new, "response")) {
-                self.published = Some(outputs);
-            }
-            self.gate_tries = 0;
-            return;
-        };
-        let Some(task) = state::find_task_ix(plan, place) else {
-            return;
-        };
-        match point {
-            GatePoint::Enter | GatePoint::Again => {
-                if let Some(record) = self.task_record_mut(task) {
-                    // Repeated gates after an attempt go on counting.
-                    if *point == GatePoint::Enter {
-                        record.gate_tries = 0;
-                    }
-                    (record.entered, record.admitted, record.let_in) = (true, true, Some(at));
-                    record.tool_args = new.get("tool_args").cloned();
+/// Lets the step of an escalation run once the others have ended. The first block of several counts.
+fn spawn(state: &mut MachineState, plan: &Plan, name: &str, block: StandingBlock) {
+    if let Some(ix) = plan.find(name).filter(|ix| plan.step(*ix).on_escalation) {
+        state.spawned.entry(ix.0).or_insert(block);
+    }
+}
+
+/// Starts an attempt: its gates have passed for just this one.
+pub(in crate::machine) fn begin_attempt(
+    state: &mut MachineState,
+    plan: &Plan,
+    at: Moment,
+    attempt: &Attempt,
+) {
+    state.start_attempt(plan, at, attempt, ActivityKind::Working);
+    if let Some(record) = state.named_record_mut(plan, &attempt.place) {
+        record.admitted = false;
+    }
+}
+
+fn apply_gates_passed(state: &mut MachineState, plan: &Plan, at: Moment, fact: &EventKind) {
+    let EventKind::GatesPassed { place, point, rewritten: new } = fact else {
+        return;
+    };
+    let Some(place) = place else {
+        if let (GatePoint::Start, Some(params)) = (*point, object(new, "message")) {
+            state.params = params;
+        }
+        if let (GatePoint::Publish, Some(outputs)) = (*point, object(new, "response")) {
+            state.published = Some(outputs);
+        }
+        state.gate_tries = 0;
+        return;
+    };
+    let Some(task) = state::find_task_ix(plan, place) else {
+        return;
+    };
+    match point {
+        GatePoint::Enter | GatePoint::Again => {
+            if let Some(record) = state.task_record_mut(task) {
+                // Repeated gates after an attempt go on counting.
+                if *point == GatePoint::Enter {
+                    record.gate_tries = 0;
                 }
-                self.set_step_state(task, StepState::Queued);
-                self.move_task(task, TaskPhase::Queued);
+                (record.entered, record.admitted, record.let_in) = (true, true, Some(at));
+                record.tool_args = new.get("tool_args").cloned();
             }
-            GatePoint::Leave => {
-                if let (Some(result), Some(outputs)) = (
-                    self.task_record_mut(task).and_then(|record| record.result.as_mut()),
-                    object(new, "response"),
-                ) {
-                    result.outputs = outputs;
-                }
-                self.set_activity(task, ActivityKind::Checking);
-                self.set_step_state(task, StepState::Verifying);
+            state.set_step_state(task, StepState::Queued);
+            state.move_task(task, TaskPhase::Queued);
+        }
+        GatePoint::Leave => {
+            if let (Some(result), Some(outputs)) = (
+                state.task_record_mut(task).and_then(|record| record.result.as_mut()),
+                object(new, "response"),
+            ) {
+                result.outputs = outputs;
             }
-            GatePoint::Start
-            | GatePoint::Call
-            | GatePoint::Request
-            | GatePoint::Reply
-            | GatePoint::Result
-            | GatePoint::Publish => {}
+            state.set_activity(task, ActivityKind::Checking);
+            state.set_step_state(task, StepState::Verifying);
         }
+        GatePoint::Start
+        | GatePoint::Call
+        | GatePoint::Request
+        | GatePoint::Reply
+        | GatePoint::Result
+        | GatePoint::Publish => {}
     }
+}
 
-    fn apply_gate_retry(&mut self, plan: &Plan, place: Option<&TaskId>, gate: &GateId, message: &str) {
-        let Some(place) = place else {
-            self.gate_tries += 1;
-            return;
-        };
-        if let Some(record) = self.named_record_mut(plan, place) {
-            record.gate_tries += 1;
-            record.record_gate_feedback(gate, message);
-        }
+fn apply_gate_retry(
+    state: &mut MachineState,
+    plan: &Plan,
+    place: Option<&TaskId>,
+    gate: &GateId,
+    message: &str,
+) {
+    let Some(place) = place else {
+        state.gate_tries += 1;
+        return;
+    };
+    if let Some(record) = state.named_record_mut(plan, place) {
+        record.gate_tries += 1;
+        record.record_gate_feedback(gate, message);
     }
+}
 
-    /// Restores the state that the task or the run had before the approval was requested.
-    fn apply_answer(&mut self, at: Moment, number: u32, given: &ApprovalOutcome) {
-        let decision = given.decision;
-        let Some(PendingApproval { ask, task }) = self.asks.remove(&number) else {
-            return;
-        };
-        let Some(task) = task else { return };
-        if ask.phase.is_some() {
-            let record = self.task_record_mut(task);
-            if let Some(record) = record.filter(|_| decision == RequestDecision::Approved) {
-                record.note_ignored_phase();
-            }
-            return self.set_activity(task, ActivityKind::Checking);
+/// Restores the state that the task or the run had before the approval was requested.
+fn apply_answer(state: &mut MachineState, at: Moment, number: u32, given: &ApprovalOutcome) {
+    let decision = given.decision;
+    let Some(PendingApproval { ask, task }) = state.asks.remove(&number) else {
+        return;
+    };
+    let Some(task) = task else { return };
+    if ask.phase.is_some() {
+        let record = state.task_record_mut(task);
+        if let Some(record) = record.filter(|_| decision == RequestDecision::Approved) {
+            record.note_ignored_phase();
         }
-        if ask.is_of_agent() {
-            let waited = at.since(ask.since);
-            let granted = ask.is_granted_by(decision) && ask.deferred_results.is_empty();
-            let approved = granted && ask.tool_call.is_some();
-            self.note_person_answer(task, &ask, given);
-            return self.return_to_agent(task, waited, approved);
-        }
-        if let Some(merge) = &ask.merge {
-            return self.apply_merge_answer(task, merge, decision);
-        }
-        if ask.stuck.is_some() {
-            return self.apply_stuck_answer(at, task, &ask, given);
-        }
-        match ask.point {
-            Some(GatePoint::Enter | GatePoint::Again) => self.move_task(task, TaskPhase::Queued),
-            Some(_) => self.set_activity(task, ActivityKind::Leaving),
-            None => self.set_activity(task, ActivityKind::Working),
-        }
+        return state.set_activity(task, ActivityKind::Checking);
     }
+    if ask.is_of_agent() {
+        let waited = at.since(ask.since);
+        let granted = ask.is_granted_by(decision) && ask.deferred_results.is_empty();
+        let approved = granted && ask.tool_call.is_some();
+        agents::note_person_answer(state, task, &ask, given);
+        return agents::return_to_agent(state, task, waited, approved);
+    }
+    if let Some(merge) = &ask.merge {
+        return merges::apply_merge_answer(state, task, merge, decision);
+    }
+    if ask.stuck.is_some() {
+        return guidance::apply_stuck_answer(state, at, task, &ask, given);
+    }
+    match ask.point {
+        Some(GatePoint::Enter | GatePoint::Again) => state.move_task(task, TaskPhase::Queued),
+        Some(_) => state.set_activity(task, ActivityKind::Leaving),
+        None => state.set_activity(task, ActivityKind::Working),
+    }
+}
 
-    fn ask(&mut self, plan: &Plan, at: Moment, ask: &ApprovalRequest) {
-        self.asked = ask.request;
-        let task = ask.place.as_ref().and_then(|place| state::find_task_ix(plan, place));
-        let pending = PendingApproval { ask: ask.clone(), task };
-        self.asks.insert(ask.request, pending);
-        let Some(task) = task else { return };
-        if matches!(ask.point, Some(GatePoint::Enter | GatePoint::Again)) {
-            let activity = TaskActivity { attempt: 0, since: at, doing: ActivityKind::Asking, room: false };
-            self.move_task(task, TaskPhase::Active(activity));
-        } else if let Some(stuck) = &ask.stuck {
-            self.ask_about_stuck(task, stuck, at);
-        } else {
-            self.leave_merges(task);
-            self.set_activity(task, ActivityKind::Asking);
-            self.note_question(task, ask.tool_call.as_ref());
-        }
-        self.set_step_state(task, StepState::Waiting);
+fn open_request(state: &mut MachineState, plan: &Plan, at: Moment, ask: &ApprovalRequest) {
+    state.asked = ask.request;
+    let task = ask.place.as_ref().and_then(|place| state::find_task_ix(plan, place));
+    let pending = PendingApproval { ask: ask.clone(), task };
+    state.asks.insert(ask.request, pending);
+    let Some(task) = task else { return };
+    if matches!(ask.point, Some(GatePoint::Enter | GatePoint::Again)) {
+        let activity = TaskActivity { attempt: 0, since: at, doing: ActivityKind::Asking, room: false };
+        state.move_task(task, TaskPhase::Active(activity));
+    } else if let Some(stuck) = &ask.stuck {
+        guidance::ask_about_stuck(state, task, stuck, at);
+    } else {
+        merges::leave_merges(state, task);
+        state.set_activity(task, ActivityKind::Asking);
+        agents::note_question(state, task, ask.tool_call.as_ref());
     }
+    state.set_step_state(task, StepState::Waiting);
 }
 
 /// Returns an object among the rewritten parts.

@@ -2,7 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::machine::state::machine_state::TaskRecord;
 use crate::machine::state::task_phase::{ActivityKind, TaskActivity, TaskPhase};
 use crate::machine::state::{self, MachineState, TaskIx};
 use crate::machine::words::{
@@ -22,62 +21,63 @@ pub(in crate::machine) struct TaskGuidance {
     pub(in crate::machine) text: Option<String>,
 }
 
-impl TaskRecord {
-    /// True if guidance was given after an attempt: then one more attempt may use it.
-    pub(in crate::machine) fn has_guidance_after(&self, attempt: u32) -> bool {
-        self.guidance.as_ref().is_some_and(|guidance| guidance.after == attempt && guidance.text.is_some())
+/// Applies a fact about guidance.
+pub(in crate::machine) fn apply_guidance(
+    state: &mut MachineState,
+    plan: &Plan,
+    at: Moment,
+    fact: &EventKind,
+) {
+    match fact {
+        EventKind::GuidanceRequested(GuidanceStart { attempt, reason }) => {
+            let Some(task) = state::find_task_ix(plan, &attempt.place) else { return };
+            if let Some(record) = state.task_record_mut(task) {
+                let (after, reason) = (attempt.attempt, reason.clone());
+                record.guidance = Some(Box::new(TaskGuidance { after, reason, text: None }));
+            }
+            let doing = ActivityKind::Consulting;
+            let activity = TaskActivity { attempt: attempt.attempt, since: at, doing, room: false };
+            state.move_task(task, TaskPhase::Active(activity));
+            state.set_step_state(task, StepState::Waiting);
+        }
+        EventKind::GuidanceEnded(end) => {
+            let Some(task) = state::find_task_ix(plan, &end.attempt.place) else { return };
+            if let (Some(record), GuidanceOutcome::Given { guidance }) =
+                (state.task_record_mut(task), &end.outcome)
+                && let Some(known) = &mut record.guidance
+            {
+                known.text = Some(guidance.clone());
+            }
+            state.move_task(task, TaskPhase::Undecided);
+        }
+        _ => {}
     }
 }
 
-impl MachineState {
-    /// Applies a fact about guidance.
-    pub(in crate::machine) fn apply_guidance(&mut self, plan: &Plan, at: Moment, fact: &EventKind) {
-        match fact {
-            EventKind::GuidanceRequested(GuidanceStart { attempt, reason }) => {
-                let Some(task) = state::find_task_ix(plan, &attempt.place) else { return };
-                if let Some(record) = self.task_record_mut(task) {
-                    let (after, reason) = (attempt.attempt, reason.clone());
-                    record.guidance = Some(Box::new(TaskGuidance { after, reason, text: None }));
-                }
-                let doing = ActivityKind::Consulting;
-                let activity = TaskActivity { attempt: attempt.attempt, since: at, doing, room: false };
-                self.move_task(task, TaskPhase::Active(activity));
-                self.set_step_state(task, StepState::Waiting);
-            }
-            EventKind::GuidanceEnded(end) => {
-                let Some(task) = state::find_task_ix(plan, &end.attempt.place) else { return };
-                if let (Some(record), GuidanceOutcome::Given { guidance }) =
-                    (self.task_record_mut(task), &end.outcome)
-                    && let Some(known) = &mut record.guidance
-                {
-                    known.text = Some(guidance.clone());
-                }
-                self.move_task(task, TaskPhase::Undecided);
-            }
-            _ => {}
-        }
-    }
+/// Lets a stuck step wait for people. It takes up no room.
+pub(in crate::machine) fn ask_about_stuck(
+    state: &mut MachineState,
+    task: TaskIx,
+    stuck: &StuckAttempt,
+    since: Moment,
+) {
+    let (attempt, doing) = (stuck.attempt, ActivityKind::Asking);
+    state.move_task(task, TaskPhase::Active(TaskActivity { attempt, since, doing, room: false }));
+}
 
-    /// Lets a stuck step wait for people. It takes up no room.
-    pub(in crate::machine) fn ask_about_stuck(&mut self, task: TaskIx, stuck: &StuckAttempt, since: Moment) {
-        let (attempt, doing) = (stuck.attempt, ActivityKind::Asking);
-        self.move_task(task, TaskPhase::Active(TaskActivity { attempt, since, doing, room: false }));
+/// Keeps the answer about a stuck step for its next attempts; the same turn decides what follows.
+pub(in crate::machine) fn apply_stuck_answer(
+    state: &mut MachineState,
+    at: Moment,
+    task: TaskIx,
+    ask: &ApprovalRequest,
+    given: &ApprovalOutcome,
+) {
+    if let Some(record) = state.task_record_mut(task).filter(|_| ask.is_granted_by(given.decision)) {
+        record.let_in = Some(at);
+        let by: Vec<&str> = given.by.iter().map(|by| by.name.as_str()).collect();
+        let who = if by.is_empty() { String::new() } else { format!("{}: ", by.join(", ")) };
+        record.person_guidance = Some(format!("{who}{}", given.reason));
     }
-
-    /// Keeps the answer about a stuck step for its next attempts; the same turn decides what follows.
-    pub(in crate::machine) fn apply_stuck_answer(
-        &mut self,
-        at: Moment,
-        task: TaskIx,
-        ask: &ApprovalRequest,
-        given: &ApprovalOutcome,
-    ) {
-        if let Some(record) = self.task_record_mut(task).filter(|_| ask.is_granted_by(given.decision)) {
-            record.let_in = Some(at);
-            let by: Vec<&str> = given.by.iter().map(|by| by.name.as_str()).collect();
-            let who = if by.is_empty() { String::new() } else { format!("{}: ", by.join(", ")) };
-            record.person_guidance = Some(format!("{who}{}", given.reason));
-        }
-        self.move_task(task, TaskPhase::Undecided);
-    }
+    state.move_task(task, TaskPhase::Undecided);
 }

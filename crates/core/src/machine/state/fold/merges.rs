@@ -22,73 +22,71 @@ pub(in crate::machine) struct TaskMerge {
     pub(in crate::machine) outdated: u32,
 }
 
-impl MachineState {
-    /// Applies a fact about a merge.
-    pub(in crate::machine) fn apply_merge(&mut self, plan: &Plan, fact: &EventKind) {
-        match fact {
-            EventKind::MergeRequested(request) => {
-                let Some(task) = state::find_task_ix(plan, &request.attempt.place) else {
-                    return;
-                };
-                if let Some(record) = self.task_record_mut(task) {
-                    record.merge = Some(Box::new(TaskMerge {
-                        standing: request.standing,
-                        approved: None,
-                        plan: None,
-                        outdated: 0,
-                    }));
-                }
-                self.queue_merge(task);
+/// Applies a fact about a merge.
+pub(in crate::machine) fn apply_merge(state: &mut MachineState, plan: &Plan, fact: &EventKind) {
+    match fact {
+        EventKind::MergeRequested(request) => {
+            let Some(task) = state::find_task_ix(plan, &request.attempt.place) else {
+                return;
+            };
+            if let Some(record) = state.task_record_mut(task) {
+                record.merge = Some(Box::new(TaskMerge {
+                    standing: request.standing,
+                    approved: None,
+                    plan: None,
+                    outdated: 0,
+                }));
             }
-            EventKind::MergeStarted(start) => {
-                let record = self.named_record_mut(plan, &start.attempt.place);
-                if let Some(merge) = record.and_then(|record| record.merge.as_mut()) {
-                    merge.plan = Some(start.plan.clone());
-                }
+            queue_merge(state, task);
+        }
+        EventKind::MergeStarted(start) => {
+            let record = state.named_record_mut(plan, &start.attempt.place);
+            if let Some(merge) = record.and_then(|record| record.merge.as_mut()) {
+                merge.plan = Some(start.plan.clone());
             }
-            EventKind::MergeEnded(end) => {
-                let Some(task) = state::find_task_ix(plan, &end.attempt.place) else {
-                    return;
-                };
-                self.leave_merges(task);
-                let record = self.task_record_mut(task);
-                if let Some(merge) = record.and_then(|record| record.merge.as_mut()) {
-                    merge.plan = None;
-                    merge.outdated += 1;
-                }
-                if end.outcome == MergeOutcome::Outdated {
-                    self.queue_merge(task);
-                }
+        }
+        EventKind::MergeEnded(end) => {
+            let Some(task) = state::find_task_ix(plan, &end.attempt.place) else {
+                return;
+            };
+            leave_merges(state, task);
+            let record = state.task_record_mut(task);
+            if let Some(merge) = record.and_then(|record| record.merge.as_mut()) {
+                merge.plan = None;
+                merge.outdated += 1;
             }
-            _ => {}
+            if end.outcome == MergeOutcome::Outdated {
+                queue_merge(state, task);
+            }
         }
+        _ => {}
     }
+}
 
-    fn queue_merge(&mut self, task: TaskIx) {
-        self.set_activity(task, ActivityKind::Merging);
-        self.set_step_state(task, StepState::Verifying);
-        self.merges.push(task);
-    }
+fn queue_merge(state: &mut MachineState, task: TaskIx) {
+    state.set_activity(task, ActivityKind::Merging);
+    state.set_step_state(task, StepState::Verifying);
+    state.merges.push(task);
+}
 
-    /// Removes a task from the queue of merges, if it is there.
-    pub(in crate::machine) fn leave_merges(&mut self, task: TaskIx) {
-        self.merges.retain(|other| *other != task);
-    }
+/// Removes a task from the queue of merges, if it is there.
+pub(in crate::machine) fn leave_merges(state: &mut MachineState, task: TaskIx) {
+    state.merges.retain(|other| *other != task);
+}
 
-    /// Queues a merge again that was approved; any other stays out of the queue.
-    pub(in crate::machine) fn apply_merge_answer(
-        &mut self,
-        task: TaskIx,
-        subject: &MergeSubject,
-        decision: RequestDecision,
-    ) {
-        if decision != RequestDecision::Approved || subject.by_hand {
-            return self.set_activity(task, ActivityKind::Merging);
-        }
-        let record = self.task_record_mut(task);
-        if let Some(merge) = record.and_then(|record| record.merge.as_mut()) {
-            merge.approved = Some(subject.result.clone());
-        }
-        self.queue_merge(task);
+/// Queues a merge again that was approved; any other stays out of the queue.
+pub(in crate::machine) fn apply_merge_answer(
+    state: &mut MachineState,
+    task: TaskIx,
+    subject: &MergeSubject,
+    decision: RequestDecision,
+) {
+    if decision != RequestDecision::Approved || subject.by_hand {
+        return state.set_activity(task, ActivityKind::Merging);
     }
+    let record = state.task_record_mut(task);
+    if let Some(merge) = record.and_then(|record| record.merge.as_mut()) {
+        merge.approved = Some(subject.result.clone());
+    }
+    queue_merge(state, task);
 }

@@ -12,7 +12,7 @@ pub(in crate::machine) mod merges;
 pub(in crate::machine) mod reused;
 pub(in crate::machine) mod task_end;
 
-mod agents;
-mod checks;
-mod events;
-mod reopen;
+pub(in crate::machine::state) mod agents;
+pub(in crate::machine::state) mod checks;
+pub(in crate::machine::state) mod events;
+pub(in crate::machine::state) mod reopen;

@@ -23,24 +23,17 @@ pub(in crate::machine) struct ReusableResult {
     pub(in crate::machine) item_digest: Option<Sha256Digest>,
 }
 
-impl MachineState {
-    /// Stores the reused result of an item until its list is known.
-    pub(in crate::machine) fn offer_item(&mut self, plan: &Plan, item: &ReusedItem) {
-        if let Some(ix) = plan.find(item.step.as_str()) {
-            let result = ReusableResult {
-                outputs: item.outputs.clone(),
-                standing: item.standing,
-                from: Some(item.reused_from.clone()),
-                has_evidence: !item.evidence.is_empty(),
-                item_digest: item.item_digest,
-            };
-            self.offers.insert((ix.0, item.item_key.clone()), result);
-        }
-    }
-
-    /// Returns the result that an item of a step had before, whatever its value was.
-    pub(in crate::machine) fn earlier_result(&self, step: u32, item: &StepItem) -> Option<&ReusableResult> {
-        self.offers.get(&(step, item.key.clone()))
+/// Stores the reused result of an item until its list is known.
+pub(in crate::machine) fn offer_item(state: &mut MachineState, plan: &Plan, item: &ReusedItem) {
+    if let Some(ix) = plan.find(item.step.as_str()) {
+        let result = ReusableResult {
+            outputs: item.outputs.clone(),
+            standing: item.standing,
+            from: Some(item.reused_from.clone()),
+            has_evidence: !item.evidence.is_empty(),
+            item_digest: item.item_digest,
+        };
+        state.offers.insert((ix.0, item.item_key.clone()), result);
     }
 }
 

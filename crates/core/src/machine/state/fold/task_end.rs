@@ -59,79 +59,83 @@ impl TaskEnd {
     }
 }
 
-impl MachineState {
-    pub(in crate::machine) fn end(&mut self, plan: &Plan, task: TaskIx, end: TaskEnd, outputs: &JsonObject) {
-        self.move_task(task, TaskPhase::Ended(end.state));
-        if task.item.is_some() {
-            self.end_item(plan, task, end);
-        } else {
-            self.end_step(plan, task.step, end, outputs);
-        }
+pub(in crate::machine) fn end(
+    state: &mut MachineState,
+    plan: &Plan,
+    task: TaskIx,
+    end: TaskEnd,
+    outputs: &JsonObject,
+) {
+    state.move_task(task, TaskPhase::Ended(end.state));
+    if task.item.is_some() {
+        end_item(state, plan, task, end);
+    } else {
+        end_step(state, plan, task.step, end, outputs);
     }
+}
 
-    fn end_item(&mut self, plan: &Plan, task: TaskIx, end: TaskEnd) {
-        if let Some(record) = self.task_record_mut(task) {
-            record.standing = end.standing;
-        }
-        let limited = plan.step(task.ix()).max_parallel.is_some();
-        let Some(many) = self.step_record_mut(task.step).many.as_mut() else {
-            return;
-        };
-        many.open = many.open.saturating_sub(1);
-        // An item that ended before its turn made no room for another.
-        let had_turn = task.item.is_some_and(|item| item < many.next);
-        while many.records.get(many.next as usize).is_some_and(|record| record.ended().is_some()) {
-            many.next += 1;
-        }
-        if limited && had_turn && (many.next as usize) < many.records.len() {
-            let item = Some(many.next);
-            many.next += 1;
-            self.move_task(TaskIx { step: task.step, item }, TaskPhase::Queued);
-        }
-    }
-
-    fn end_step(&mut self, plan: &Plan, step: u32, end: TaskEnd, outputs: &JsonObject) {
-        let record = self.step_record_mut(step);
-        record.state = end.state;
+fn end_item(state: &mut MachineState, plan: &Plan, task: TaskIx, end: TaskEnd) {
+    if let Some(record) = state.task_record_mut(task) {
         record.standing = end.standing;
-        record.allowed_to_fail = end.allowed_to_fail;
-        let own = match record.once.result.as_ref() {
-            Some(result) if outputs.is_empty() => result.outputs.clone(),
-            _ => outputs.clone(),
-        };
-        if end.state == StepState::Succeeded || record.many.is_some() {
-            record.outputs = (!own.is_empty()).then(|| Box::new(own));
+    }
+    let limited = plan.step(task.ix()).max_parallel.is_some();
+    let Some(many) = state.step_record_mut(task.step).many.as_mut() else {
+        return;
+    };
+    many.open = many.open.saturating_sub(1);
+    // An item that ended before its turn made no room for another.
+    let had_turn = task.item.is_some_and(|item| item < many.next);
+    while many.records.get(many.next as usize).is_some_and(|record| record.ended().is_some()) {
+        many.next += 1;
+    }
+    if limited && had_turn && (many.next as usize) < many.records.len() {
+        let item = Some(many.next);
+        many.next += 1;
+        state.move_task(TaskIx { step: task.step, item }, TaskPhase::Queued);
+    }
+}
+
+fn end_step(state: &mut MachineState, plan: &Plan, step: u32, end: TaskEnd, outputs: &JsonObject) {
+    let record = state.step_record_mut(step);
+    record.state = end.state;
+    record.standing = end.standing;
+    record.allowed_to_fail = end.allowed_to_fail;
+    let own = match record.once.result.as_ref() {
+        Some(result) if outputs.is_empty() => result.outputs.clone(),
+        _ => outputs.clone(),
+    };
+    if end.state == StepState::Succeeded || record.many.is_some() {
+        record.outputs = (!own.is_empty()).then(|| Box::new(own));
+    }
+    count(state, step, end);
+    if plan.is_finally(wf_model::StepIx(step)) {
+        state.open_last = state.open_last.saturating_sub(1);
+        state.next_finally(step as usize + 1, end.at);
+        return;
+    }
+    state.open = state.open.saturating_sub(1);
+    let well = end.state == StepState::Succeeded || end.allowed_to_fail;
+    for dependent in plan.dependents(wf_model::StepIx(step)) {
+        let record = state.step_record_mut(dependent.0);
+        record.waiting = record.waiting.saturating_sub(1);
+        if !well && record.blocker.is_none() {
+            record.blocker = Some(step);
         }
-        self.count(step, end);
-        if plan.is_finally(wf_model::StepIx(step)) {
-            self.open_last = self.open_last.saturating_sub(1);
-            self.next_finally(step as usize + 1, end.at);
-            return;
-        }
-        self.open = self.open.saturating_sub(1);
-        let well = end.state == StepState::Succeeded || end.allowed_to_fail;
-        for dependent in plan.dependents(wf_model::StepIx(step)) {
-            let record = self.step_record_mut(dependent.0);
-            record.waiting = record.waiting.saturating_sub(1);
-            if !well && record.blocker.is_none() {
-                record.blocker = Some(step);
-            }
-            if record.waiting == 0 && record.state == StepState::Pending {
-                self.becomes_due(dependent.0, end.at);
-            }
+        if record.waiting == 0 && record.state == StepState::Pending {
+            becomes_due(state, dependent.0, end.at);
         }
     }
+}
 
-    /// Makes a step due whose dependencies have ended.
-    pub(in crate::machine) fn becomes_due(&mut self, step: u32, at: Moment) {
-        self.move_task(TaskIx { step, item: None }, TaskPhase::Due);
-        self.step_record_mut(step).ready = Some(at);
-    }
+/// Makes a step due whose dependencies have ended.
+pub(in crate::machine) fn becomes_due(state: &mut MachineState, step: u32, at: Moment) {
+    state.move_task(TaskIx { step, item: None }, TaskPhase::Due);
+    state.step_record_mut(step).ready = Some(at);
+}
 
-    fn count(&mut self, step: u32, end: TaskEnd) {
-        *self.counts.of_end(end.state, end.standing, end.allowed_to_fail) += 1;
-        if end.state == StepState::Failed && !end.allowed_to_fail && self.failed.is_none() {
-            self.failed = Some(step);
-        }
+fn count(state: &mut MachineState, step: u32, end: TaskEnd) {
+    *state.counts.of_end(end.state, end.standing, end.allowed_to_fail) += 1;
+    if end.state == StepState::Failed && !end.allowed_to_fail && state.failed.is_none() {
+        state.failed = Some(step);
     }
 }

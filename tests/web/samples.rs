@@ -6,20 +6,23 @@ use serde_json::{Map, Value, json};
 
 use super::{ASKS, GOAL, REFUTED, ROUNDS};
 use crate::support::Sandbox;
+use wf_app::connections::ConnectionRecord;
 use wf_app::views::{
     ActivityLine, ActivityPage, AuditPage, AuditRecordView, AuditVerification, CalendarDay, CalendarMonth,
     CalendarSlot, ConnectionView, GoalView, InboxView, LogTailView, MemoryItemView, MemoryView, Notice,
     RequestView, RunGraph, RunView, ShownValue, SkillListing, SkillLockView, SkillView, StreamView, TaskView,
     UpcomingSlot,
 };
+use wf_base::digest::Sha256Digest;
 use wf_base::keyword::Keyword;
 use wf_base::name::RunId;
 use wf_base::time::Moment;
+use wf_core::connection::ConnectionState;
 use wf_core::goal::ReconciliationPart;
 use wf_core::machine::{ApprovalRequest, CheckRuling, RunOutcome, Standing, StepState};
 use wf_core::memory::{MemoryNote, NoteDraft, NoteRank, RankedNote};
 use wf_core::risk::RiskLevel;
-use wf_model::FailureClass;
+use wf_model::{AuthMethod, FailureClass};
 use wf_report::card::{CardKind, RequestCard};
 use wf_report::record::ModelCaller;
 
@@ -180,9 +183,23 @@ fn the_samples_of_skills_and_connections_are_like_the_types_of_views() {
     let skill = SkillView { listing, properties: [].into(), lock: Some(lock), files: vec![], text: text() };
     fits("skill", "", &skill);
     let connection = ConnectionView {
-        connection: json!({"connection": "box", "state": "active", "skill": "mail", "folder": "mail", "digest": "ab", "auth": "oauth",
-            "account": null, "permissions": [], "created": at(), "checked": null, "token_expires_at": null,
-            "refresh_token_expires_at": null, "last_refresh": null, "last_used": null, "failure": null}),
+        connection: ConnectionRecord {
+            name: "box".parse().unwrap(),
+            state: ConnectionState::Active,
+            skill: text(),
+            folder: text(),
+            digest: Sha256Digest::of_bytes(b""),
+            auth: AuthMethod::DeviceCode,
+            account: None,
+            permissions: vec![],
+            created: at(),
+            checked: None,
+            token_expires_at: None,
+            refresh_expires_at: None,
+            last_refresh: None,
+            last_used: None,
+            failure: None,
+        },
         breaker_until: None,
         succeeded_at: None,
         failed_at: None,

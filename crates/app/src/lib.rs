@@ -17,6 +17,7 @@
 //! state                the state, as its owner looks at it and cares for it    approve connections keys runs
 //! runs                 what a run needs, found and opened                      git sessions config approve
 //! authoring, mcp_pin   plans that a model drafts, tools that a person reviews  config
+//! memory               the memory across runs                                  approve keys
 //! daemon_io            the system side of the daemon: alarms, notifications, health
 //! specs                plans and goals, found and read                         config
 //! config, git, keys, sessions   `wf.yaml`, repositories, keys, lines of work
@@ -41,6 +42,7 @@ pub mod goals;
 pub mod keep;
 pub mod keys;
 pub mod mcp_pin;
+pub mod memory;
 pub mod names;
 pub mod resumption;
 pub mod revision;
@@ -76,7 +78,8 @@ pub use runs::{
     backend, given, lineage, outdated, relied, run_start, run_worktree, session, suggestions, trace, undo,
 };
 pub use specs::{collect, load, plans};
-pub use state::{audit_log, call_findings, doctor, logs, memory, queue, record, repair, restore};
+pub use state::reader::StateReader;
+pub use state::{audit_log, call_findings, doctor, logs, queue, record, repair, restore};
 pub use test_clock::TestClock;
 pub use wf_store::open_regular;
 pub use workspace::{APPROVERS, CONFIG, Workspace, normalize_path, relative_path, require_utf8};

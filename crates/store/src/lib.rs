@@ -86,7 +86,7 @@ pub use projections::difference::{ColumnDifference, ProjectionDifference};
 pub use tables::answers::{AnswerEffect, AnswerQuorum, ApprovalAnswer, DENIED};
 pub use tables::batch::{AppendResult, EventBatch, NewRun};
 pub use tables::claim::ReconciliationClaim;
-pub use tables::connections::{ConnectionApprovalUse, ConnectionRow, ConnectionState};
+pub use tables::connections::{ConnectionApprovalUse, ConnectionRow};
 pub use tables::cycles::{GoalBlock, ReconciliationEnd, ReconciliationRow, SlotBlock};
 pub use tables::goals::{GoalRow, LedgerGoal, SlotRow};
 pub use tables::health::CallLedger;

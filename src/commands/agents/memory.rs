@@ -47,7 +47,6 @@ enum MemoryCommand {
 }
 
 pub use promote::promote_notes;
-pub use rows::find_note;
 
 /// Runs the given subcommand.
 pub fn run(ui: &Ui, args: &MemoryArgs) -> Result<CliExitCode, CommandError> {

@@ -6,13 +6,11 @@ use serde_json::json;
 use super::goal;
 use crate::Ui;
 use wf_app::goals::wake_daemon;
-use wf_app::queue::{QueueEntry, QueueState, QueueSubject, queue_entries};
-use wf_app::{CliExitCode, CommandError, watch};
+use wf_app::queue::{self, QueueEntry, QueueState, QueueSubject, read_queue};
+use wf_app::{CliExitCode, CommandError};
 use wf_base::diag::nearest;
 use wf_base::untrusted::{BAD, DIM, untrusted};
 use wf_report::{ColumnAlign, TextTable};
-use wf_store::feed::WorkspaceAction;
-use wf_store::{Store, StoreDurability, StoreReader, allow_no_state};
 
 #[derive(Args, Debug)]
 #[command(subcommand_required = true, arg_required_else_help = true)]
@@ -71,14 +69,8 @@ pub fn run(ui: &Ui, args: &QueueArgs) -> Result<CliExitCode, CommandError> {
     }
 }
 
-/// Returns the entries; none without a state.
-fn entries(ui: &Ui) -> Result<Vec<QueueEntry>, CommandError> {
-    let reader = allow_no_state(StoreReader::open(&ui.host.workspace().state))?;
-    Ok(reader.map_or_else(|| Ok(Vec::new()), |reader| queue_entries(&reader))?)
-}
-
 fn list(ui: &Ui, args: &QueueListArgs) -> Result<CliExitCode, CommandError> {
-    let entries = entries(ui)?;
+    let entries = read_queue(&ui.host)?;
     if args.json {
         ui.print_json(&format!("{}\n", json!({ "v": 1, "entries": entries })))?;
     } else if entries.is_empty() {
@@ -123,20 +115,14 @@ fn inspect(ui: &Ui, args: &QueueInspectArgs) -> Result<CliExitCode, CommandError
 fn requeue(ui: &Ui, args: &QueueRequeueArgs) -> Result<CliExitCode, CommandError> {
     let entry = find(ui, &args.id)?;
     match (&entry.subject, entry.state) {
-        (QueueSubject::Notification { notification, .. }, _) => {
-            let workspace = ui.host.workspace();
-            let store = Store::open(&workspace.state, StoreDurability::Full, ui.host.clock())?;
-            if store.requeue_notification(*notification, ui.host.now()).wait()? {
-                let key = goal::author(&ui.host).map(|key| key.public.id());
-                watch::record_quietly(ui, WorkspaceAction::Requeued { entry: entry.id.clone(), key });
-            }
-            wake_daemon(&workspace.state);
+        (QueueSubject::Notification { .. }, _) => {
+            queue::requeue(ui, &entry)?;
+            wake_daemon(&ui.host.workspace().state);
             ui.print_info_line(&format!("{} is due · {}", entry.id, remedy(&entry_due(&entry))));
             Ok(CliExitCode::Ok)
         }
         (QueueSubject::Slot { goal }, QueueState::Dead) => {
-            let key = goal::author(&ui.host).map(|key| key.public.id());
-            watch::record_quietly(ui, WorkspaceAction::Requeued { entry: entry.id.clone(), key });
+            queue::requeue(ui, &entry)?;
             goal::run_now(ui, goal.as_str())
         }
         _ => {
@@ -153,7 +139,7 @@ fn entry_due(entry: &QueueEntry) -> QueueEntry {
 }
 
 fn find(ui: &Ui, id: &str) -> Result<QueueEntry, CommandError> {
-    let entries = entries(ui)?;
+    let entries = read_queue(&ui.host)?;
     if let Some(entry) = entries.iter().find(|entry| entry.id == id) {
         return Ok(entry.clone());
     }

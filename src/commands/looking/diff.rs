@@ -4,15 +4,13 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use crate::Ui;
-use crate::which::find_run;
 use wf_app::approve::workspace_settings;
 use wf_app::load::{self, LoadedPlan};
-use wf_app::{CliExitCode, CommandError, GitRevision, RunOptions, normalize_path, views};
+use wf_app::{CliExitCode, CommandError, GitRevision, RunOptions, StateReader, normalize_path, views};
 use wf_base::units::plural;
 use wf_core::goal::ReconciliationPart;
 use wf_report::consent::PlanSummary;
 use wf_report::diff::{ChangeDirection, PlanDiff, diff};
-use wf_store::StoreReader;
 
 #[derive(Args, Debug)]
 #[command(after_help = "\
@@ -80,10 +78,10 @@ fn compare_runs(
     run: Option<&str>,
     is_json: bool,
 ) -> Result<CliExitCode, CommandError> {
-    let reader = StoreReader::open(&ui.host.workspace().state)?;
-    let run = find_run(run, &reader)?;
+    let reader = StateReader::open(&ui.host.workspace())?;
+    let run = reader.find_run(run)?;
     let other = match other {
-        Some(other) => find_run(Some(other), &reader)?,
+        Some(other) => reader.find_run(Some(other))?,
         None => views::run_before(&reader, &run)?.ok_or_else(|| {
             let message = format!("no run of the same plan was recorded before run {}", run.short());
             CommandError::new(CliExitCode::Usage, message)

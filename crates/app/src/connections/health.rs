@@ -1,20 +1,22 @@
 //! The health of a connection, and its recovery (Silas 5.10.3 and 5.10.4).
 
-use super::{AdapterRunner, open_connection_store};
-use crate::connections::{AdapterFailure, AdapterFailureKind};
-use crate::watch;
-use crate::{Caller, CommandError, Host};
+use std::time::Duration;
+
+use super::ledger::{connection_rows, find_connection, open_connection_store};
+use super::{AdapterFailure, AdapterFailureKind, AdapterRunner, ConnectionAdapter, ConnectionRecord};
+use crate::{Caller, CliExitCode, CommandError, Host, Workspace, watch};
+use wf_base::name::PlanId;
 use wf_core::connection::request::{ConnectionRequest, HealthCheckReply, RecoverReply, RefreshReply};
-use wf_core::connection::{FailureKind, RefreshPlan, RefreshReason, TokenExpiry, plan};
+use wf_core::connection::{ConnectionState, FailureKind, RefreshPlan, RefreshReason, TokenExpiry, plan};
 use wf_core::health::{BreakerNote, CallEnd, CallTarget};
 use wf_store::feed::WorkspaceAction;
-use wf_store::{ConnectionRow, ConnectionState, Store};
+use wf_store::{ConnectionRow, Store};
 
 /// The result of a health check of a connection.
 #[derive(Debug)]
 pub struct ConnectionCheckResult {
-    /// The recorded state of it now.
-    pub row: ConnectionRow,
+    /// The connection as it is recorded now.
+    pub record: ConnectionRecord,
     /// The trouble, if it does not work.
     pub failure: Option<AdapterFailure>,
     /// The health, if a script could report it.
@@ -25,11 +27,61 @@ pub struct ConnectionCheckResult {
     pub breaker: Option<BreakerNote>,
 }
 
+/// Checks connections, one after the other, all that are set up if none is named; reports each result once it is there.
+pub fn check_connections(
+    caller: &dyn Caller,
+    names: &[PlanId],
+    timeout: Duration,
+    report: &dyn Fn(&ConnectionCheckResult) -> Result<(), CommandError>,
+) -> Result<(), CommandError> {
+    let (host, workspace) = (caller.host(), caller.host().workspace());
+    let mut rows = Vec::new();
+    if names.is_empty() {
+        rows = connection_rows(host)?;
+        rows.retain(|row| row.state != ConnectionState::Proposed);
+    }
+    for name in names {
+        rows.push(require_set_up(find_connection(host, name)?)?);
+    }
+    for row in rows {
+        let adapter = require_same_skill(caller, &workspace, &row)?;
+        let runner = AdapterRunner::open(caller, &workspace, &row.name, adapter, timeout)?;
+        report(&check_connection(caller, &runner, row)?)?;
+    }
+    Ok(())
+}
+
+/// Refuses a connection that was never set up.
+pub(super) fn require_set_up(row: ConnectionRow) -> Result<ConnectionRow, CommandError> {
+    if row.state != ConnectionState::Proposed {
+        return Ok(row);
+    }
+    let (name, skill) = (&row.name, &row.skill);
+    let failure = CommandError::new(CliExitCode::Usage, format!("`{name}` has not been set up"));
+    Err(failure.hint(format!("set it up: wf connection add {name} --skill {skill}")))
+}
+
+/// Returns the skill of a connection, if it is the one that it was set up with.
+pub(super) fn require_same_skill(
+    caller: &dyn Caller,
+    workspace: &Workspace,
+    row: &ConnectionRow,
+) -> Result<ConnectionAdapter, CommandError> {
+    let adapter = ConnectionAdapter::load_approved(caller, workspace, &row.skill)?;
+    if adapter.digest == row.digest {
+        return Ok(adapter);
+    }
+    let (name, skill) = (&row.name, &row.skill);
+    let message = format!("the skill `{skill}` has changed since it set up `{name}`");
+    let failure = CommandError::new(CliExitCode::Approval, message);
+    Err(failure.hint(format!("review the changes, then reconnect: wf connection add {name} --skill {skill}")))
+}
+
 /// Checks a connection: recovers it if it does not work, once; refreshes its token if that is due.
 /// The result is recorded. A step of a run does not call a service whose breaker is open; a person may.
-pub fn check_connection(
+fn check_connection(
     caller: &dyn Caller,
-    desk: &AdapterRunner<'_>,
+    runner: &AdapterRunner<'_>,
     row: ConnectionRow,
 ) -> Result<ConnectionCheckResult, CommandError> {
     let store = open_connection_store(caller.host())?;
@@ -39,9 +91,16 @@ pub fn check_connection(
     {
         let failure = AdapterFailure::new("health_check", AdapterFailureKind::LeftAlone(open));
         let plan = RefreshPlan::default();
-        return Ok(ConnectionCheckResult { row, failure: Some(failure), health: None, plan, breaker: None });
+        let record = row.into();
+        return Ok(ConnectionCheckResult {
+            record,
+            failure: Some(failure),
+            health: None,
+            plan,
+            breaker: None,
+        });
     }
-    let mut look = ConnectionChecker { caller, runner: desk, row };
+    let mut look = ConnectionChecker { caller, runner, row };
     let mut found = look.health();
     if let Some(error) = problem_of(&found)
         && look.is_token(&error)
@@ -81,7 +140,7 @@ pub fn check_connection(
         watch::record_quietly(caller, WorkspaceAction::ConnectionFailed { connection, failure });
     }
     Ok(ConnectionCheckResult {
-        row: look.row,
+        record: look.row.into(),
         failure: trouble,
         health: found.ok(),
         plan: refreshed,
@@ -90,7 +149,7 @@ pub fn check_connection(
 }
 
 /// Notes that a person connected a service: it works, whatever its last calls said.
-pub fn note_connected(store: &Store, row: &ConnectionRow) -> Result<(), CommandError> {
+pub(super) fn note_connected(store: &Store, row: &ConnectionRow) -> Result<(), CommandError> {
     store.call_ledger().note(CallTarget::connection(&row.name), CallEnd::Success).wait()?;
     Ok(())
 }

@@ -3,16 +3,17 @@ use std::io;
 use crate::Host;
 use crate::{CliExitCode, CommandError};
 use wf_base::name::PlanId;
-use wf_store::{ConnectionRow, ConnectionState, Store, StoreDurability, StoreReader, allow_no_state};
+use wf_core::connection::ConnectionState;
+use wf_store::{ConnectionRow, Store, StoreDurability, StoreReader, allow_no_state};
 
 /// Opens the state to record something about connections.
-pub fn open_connection_store(host: &Host) -> Result<Store, CommandError> {
+pub(crate) fn open_connection_store(host: &Host) -> Result<Store, CommandError> {
     let state = host.workspace().state;
     Ok(Store::open(&state, StoreDurability::Full, host.clock())?)
 }
 
 /// Returns the connections; none where there is no state.
-pub fn connection_rows(host: &Host) -> Result<Vec<ConnectionRow>, CommandError> {
+pub(crate) fn connection_rows(host: &Host) -> Result<Vec<ConnectionRow>, CommandError> {
     let reader = allow_no_state(StoreReader::open(&host.workspace().state))?;
     let mut rows = reader.map_or_else(|| Ok(Vec::new()), |reader| reader.connections())?;
     rows.retain(|row| row.state != ConnectionState::Removed);
@@ -20,7 +21,7 @@ pub fn connection_rows(host: &Host) -> Result<Vec<ConnectionRow>, CommandError> 
 }
 
 /// Returns a connection named by the user.
-pub fn find_connection(host: &Host, name: &PlanId) -> Result<ConnectionRow, CommandError> {
+pub(super) fn find_connection(host: &Host, name: &PlanId) -> Result<ConnectionRow, CommandError> {
     let rows = connection_rows(host)?;
     let row = rows.iter().find(|row| row.name == *name);
     row.cloned().ok_or_else(|| {

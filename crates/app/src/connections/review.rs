@@ -1,5 +1,6 @@
+use super::ConnectionAdapter;
 use super::consent::{ConnectionScope, approval_path, permissions_bound, skill_pins};
-use super::{ConnectionAdapter, connection_rows};
+use super::ledger::connection_rows;
 use crate::approve::{
     AskedTerms, SigningOptions, SigningRules, TokenReview, approver_key, draft_statement, validity,
 };

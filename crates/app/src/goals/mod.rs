@@ -16,7 +16,10 @@
 mod apart;
 mod attended;
 mod autonomy;
+mod backfill;
 mod cycle;
+mod durations;
+mod feedback;
 mod find;
 mod ledger;
 mod left;
@@ -36,9 +39,12 @@ pub use attended::{
     approval_gap, check_goals_scheduled, check_standing_approvals, ending_approvals, job_block,
 };
 pub use autonomy::{AutonomyStatus, grant_of, verified_reader};
+pub use backfill::GoalBackfill;
 pub use cycle::{
     ObserverFactory, ReconciliationRequest, ReconciliationResult, adopt_reconciliation, start_reconciliation,
 };
+pub use durations::longest_reconciliations;
+pub use feedback::{RecordedOpinion, RepairOpinionRequest, record_opinion};
 pub use find::{
     FOLDERS, GoalFile, GoalSource, find_path, find_paths, list_goals, list_goals_on_disk,
     list_goals_with_acceptance, load_by_id, load_by_name,

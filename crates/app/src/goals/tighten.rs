@@ -2,15 +2,16 @@ use super::remote::deployed::OperatedDeployment;
 use super::{AutonomyStatus, GoalAct, ledger_of, load_by_id, load_by_name, verified_reader, wake_daemon};
 use crate::keys::author;
 use crate::{ActOrigin, Caller, CliExitCode, CommandError, watch};
+use wf_base::name::{PlanId, RunId};
 use wf_store::feed::{LogAnchor, WorkspaceAction};
-use wf_store::{StoreReader, WithdrawnApproval};
+use wf_store::{RunState, StoreReader, WithdrawnApproval};
 
 /// The withdrawal of a standing approval.
 pub struct GoalTightenOutcome {
     /// The autonomy of the goal before it.
     pub status: AutonomyStatus,
-    /// The ledger.
-    pub reader: StoreReader,
+    /// The repairs that have started, and continue.
+    pub continuing_repairs: Vec<RunId>,
     /// True if it was not withdrawn before; `None`: there is no approval.
     pub is_new: Option<bool>,
 }
@@ -36,7 +37,8 @@ pub fn tighten_goal(
     }
     let (store, reader) = ledger_of(caller.host(), &loaded)?;
     let Some(standing) = status.standing() else {
-        return Ok(GoalTightenOutcome { status, reader, is_new: None });
+        let continuing_repairs = continuing_repairs(&reader, id)?;
+        return Ok(GoalTightenOutcome { status, continuing_repairs, is_new: None });
     };
     let nonce = standing.statement.nonce.as_str().to_owned();
     let key = match origin {
@@ -65,5 +67,12 @@ pub fn tighten_goal(
             ..failure.hint(format!("do it again once the backend answers: wf goal tighten {id}"))
         })?;
     }
-    Ok(GoalTightenOutcome { status, reader, is_new })
+    let continuing_repairs = continuing_repairs(&reader, id)?;
+    Ok(GoalTightenOutcome { status, continuing_repairs, is_new })
+}
+
+/// Returns the repairs of a goal that have not ended.
+fn continuing_repairs(reader: &StoreReader, goal: &PlanId) -> Result<Vec<RunId>, CommandError> {
+    let repairs = reader.repairs(goal, usize::MAX)?.into_iter();
+    Ok(repairs.filter(|repair| repair.state == RunState::Running).map(|repair| repair.run).collect())
 }

@@ -2,7 +2,7 @@
 //! examination and its repair.
 //!
 //! ```text
-//! reader ──▶ record of a run, queue, memory, audit_log: what is in it
+//! reader ──▶ record of a run, queue, audit_log: what is in it
 //! doctor ──▶ history_size, logs, call_findings: how it is ──▶ repair, restore: alone, under the lock of the leader
 //! ```
 //!
@@ -17,7 +17,6 @@ pub(crate) mod file_lock;
 pub(crate) mod history_size;
 pub(crate) mod kept_checkpoint;
 pub mod logs;
-pub mod memory;
 pub mod queue;
 pub(crate) mod reader;
 pub mod record;

@@ -6,16 +6,19 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use crate::approve::{RunApprovalRequest, approval_requests};
+use crate::keys::author;
 use crate::names::task_name_from_text;
+use crate::{Caller, CommandError, Host, watch};
 use wf_base::name::{PlanId, RunId};
 use wf_base::time::Moment;
 use wf_base::units::first_line;
 use wf_core::goal::SlotState;
 use wf_core::machine::LockKey;
 use wf_core::ticket_queue::LockObstacle;
+use wf_store::feed::WorkspaceAction;
 use wf_store::{
-    LockWait, PermitTask, ReconciliationRow, RunFilter, RunState, SlotRow, StoreError, StoreReader,
-    UndeliveredNotification,
+    LockWait, PermitTask, ReconciliationRow, RunFilter, RunState, SlotRow, Store, StoreDurability,
+    StoreError, StoreReader, UndeliveredNotification, allow_no_state,
 };
 
 /// The state of an entry.
@@ -70,8 +73,28 @@ pub struct QueueEntry {
     pub reason: String,
 }
 
+/// Returns the entries of the workspace; none without a state.
+pub fn read_queue(host: &Host) -> Result<Vec<QueueEntry>, CommandError> {
+    let reader = allow_no_state(StoreReader::open(&host.workspace().state))?;
+    Ok(reader.map_or_else(|| Ok(Vec::new()), |reader| queue_entries(&reader))?)
+}
+
+/// Records that a person requeued an entry, and makes a notification due again. The goal of a slot is then reconciled.
+pub fn requeue(caller: &dyn Caller, entry: &QueueEntry) -> Result<(), CommandError> {
+    let host = caller.host();
+    if let QueueSubject::Notification { notification, .. } = &entry.subject {
+        let store = Store::open(&host.workspace().state, StoreDurability::Full, host.clock())?;
+        if !store.requeue_notification(*notification, host.now()).wait()? {
+            return Ok(());
+        }
+    }
+    let key = author(host).map(|key| key.public.id());
+    watch::record_quietly(caller, WorkspaceAction::Requeued { entry: entry.id.clone(), key });
+    Ok(())
+}
+
 /// Returns everything that the engine owes or waits for: dead entries first, each kind by time.
-pub fn queue_entries(reader: &StoreReader) -> Result<Vec<QueueEntry>, StoreError> {
+pub(crate) fn queue_entries(reader: &StoreReader) -> Result<Vec<QueueEntry>, StoreError> {
     let mut entries: Vec<QueueEntry> =
         reader.undelivered_notifications()?.into_iter().map(notification_entry).collect();
     let cycles = reader.latest_cycles()?.into_iter().map(|cycle| (cycle.goal.clone(), cycle));

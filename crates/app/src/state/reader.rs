@@ -1,9 +1,8 @@
-use std::ops::Deref;
 use std::sync::Arc;
 
 use crate::connections::waiting_secrets;
 use crate::specs::load::PlanCache;
-use crate::{Caller, CommandError};
+use crate::{Caller, CommandError, Workspace};
 use wf_base::name::RunId;
 use wf_model::Plan;
 use wf_store::{FindError, ReaderPool, StoreReader, ViewReader, allow_no_state};
@@ -15,11 +14,18 @@ pub struct ViewResources {
     plans: Arc<PlanCache>,
 }
 
-/// The state as of one instant, as a view reads it.
+/// The state of a workspace, opened to be read by views and commands. A page reads it as of one instant.
 #[derive(Debug)]
 pub struct StateReader {
-    reader: ViewReader,
+    source: ReaderSource,
     plans: Arc<PlanCache>,
+}
+
+/// The reader of the store: its own, or one of a server, which stays open.
+#[derive(Debug)]
+enum ReaderSource {
+    Own(Box<StoreReader>),
+    Pooled(ViewReader),
 }
 
 /// The most events of a run, with those nested in it, that a page compares with the tables: each view of a run that goes
@@ -27,17 +33,71 @@ pub struct StateReader {
 const MAX_COMPARED_EVENTS: u64 = 5_000;
 
 impl StateReader {
+    /// Opens the state of a workspace.
+    pub fn open(workspace: &Workspace) -> Result<Self, CommandError> {
+        Ok(Self::own(StoreReader::open(&workspace.state)?))
+    }
+
+    /// Does the same; `None` if there is no state yet.
+    pub fn open_if_any(workspace: &Workspace) -> Result<Option<Self>, CommandError> {
+        Ok(allow_no_state(StoreReader::open(&workspace.state))?.map(Self::own))
+    }
+
+    /// Opens the state for a decision: rows of open runs follow from the log.
+    pub fn from_log(workspace: &Workspace) -> Result<Self, CommandError> {
+        Ok(Self::own(StoreReader::from_log(&workspace.state)?))
+    }
+
+    /// Opens the state for a decision about any run: all rows follow from the log.
+    pub fn from_whole_log(workspace: &Workspace) -> Result<Self, CommandError> {
+        Ok(Self::own(StoreReader::from_whole_log(&workspace.state)?))
+    }
+
+    /// Opens the state for a document about the run that `resolve` names, from the log where the tables beside it hold
+    /// something else.
+    pub fn of_run<N>(
+        workspace: &Workspace,
+        resolve: impl Fn(&Self) -> Result<(RunId, N), CommandError>,
+    ) -> Result<(Self, RunId, N), CommandError> {
+        let (run, name) = match resolve(&Self::open(workspace)?) {
+            Ok(found) => found,
+            // The tables may have lost it.
+            Err(unknown) => {
+                Self::from_log(workspace).ok().and_then(|log| resolve(&log).ok()).ok_or(unknown)?
+            }
+        };
+        let reader = StoreReader::of_run(&workspace.state, &run, u64::MAX)?;
+        Ok((Self::own(reader), run, name))
+    }
+
+    fn own(reader: StoreReader) -> Self {
+        Self { source: ReaderSource::Own(Box::new(reader)), plans: Arc::default() }
+    }
+
+    /// Returns the reader of the store.
+    pub(crate) fn store(&self) -> &StoreReader {
+        match &self.source {
+            ReaderSource::Own(reader) => reader,
+            ReaderSource::Pooled(reader) => reader,
+        }
+    }
+
+    /// True if the tables beside the log are not what is read.
+    pub fn is_from_log(&self) -> bool {
+        self.store().is_from_log()
+    }
+
+    /// Returns the run whose id begins with a prefix, or the latest one.
+    pub fn find_run(&self, prefix: Option<&str>) -> Result<RunId, CommandError> {
+        match prefix {
+            Some(prefix) => Ok(self.store().find_run(prefix)?),
+            None => Ok(self.store().last_run()?),
+        }
+    }
+
     /// Returns the plan that a run was recorded with; `None` if it is not a valid plan any more.
     pub(crate) fn plan(&self, run: &RunId) -> Result<Option<Arc<Plan>>, CommandError> {
-        self.plans.plan(&self.reader, run)
-    }
-}
-
-impl Deref for StateReader {
-    type Target = StoreReader;
-
-    fn deref(&self) -> &StoreReader {
-        &self.reader
+        self.plans.plan(self.store(), run)
     }
 }
 
@@ -45,24 +105,28 @@ impl Deref for StateReader {
 pub fn state_reader(caller: &dyn Caller) -> Result<Option<StateReader>, CommandError> {
     let ViewResources { readers, plans } = caller.view_resources();
     let reader = allow_no_state(readers.view(&caller.host().workspace().state))?;
-    Ok(reader.map(|reader| StateReader { reader, plans }))
+    Ok(reader.map(|reader| StateReader { source: ReaderSource::Pooled(reader), plans }))
 }
 
 /// Opens the state for what is shown of the run that an address names, from the log where the tables hold something else;
 /// `None` if there is no such run, or more than one.
 pub fn run_reader(caller: &dyn Caller, prefix: &str) -> Result<Option<(StateReader, RunId)>, CommandError> {
-    let Some(StateReader { reader, plans }) = state_reader(caller)? else {
+    let Some(StateReader { source: ReaderSource::Pooled(reader), plans }) = state_reader(caller)? else {
         return Ok(None);
     };
-    let Some(run) = find_run(&reader, prefix)? else {
+    let Some(run) = find_in(&reader, prefix)? else {
         return Ok(None);
     };
-    let reader = reader.of_run(&run, MAX_COMPARED_EVENTS)?;
-    Ok(Some((StateReader { reader, plans }, run)))
+    let source = ReaderSource::Pooled(reader.of_run(&run, MAX_COMPARED_EVENTS)?);
+    Ok(Some((StateReader { source, plans }, run)))
 }
 
 /// Returns the run that an address names; `None` if there is no such run, or more than one.
-pub fn find_run(reader: &StoreReader, prefix: &str) -> Result<Option<RunId>, CommandError> {
+pub fn find_run(reader: &StateReader, prefix: &str) -> Result<Option<RunId>, CommandError> {
+    find_in(reader.store(), prefix)
+}
+
+fn find_in(reader: &StoreReader, prefix: &str) -> Result<Option<RunId>, CommandError> {
     match reader.find_run(prefix) {
         Ok(run) => Ok(Some(run)),
         Err(
@@ -77,8 +141,8 @@ pub fn find_run(reader: &StoreReader, prefix: &str) -> Result<Option<RunId>, Com
 
 /// Returns a text that is another one after each change that a view may show: the number of the last event of the log,
 /// and the secrets that setups wait for, which are in no log.
-pub fn view_version(caller: &dyn Caller, reader: &StoreReader) -> Result<String, CommandError> {
-    let mut version = reader.log_end()?.map_or(0, |end| end.seq).to_string();
+pub fn view_version(caller: &dyn Caller, reader: &StateReader) -> Result<String, CommandError> {
+    let mut version = reader.store().log_end()?.map_or(0, |end| end.seq).to_string();
     for prompt in waiting_secrets(caller) {
         version += &format!("+{}/{}@{}", prompt.connection, prompt.ref_id, prompt.since);
     }

@@ -39,16 +39,17 @@ pub fn load_record(reader: &StoreReader, run: &RunId) -> Result<RunRecord, Comma
 /// The `progress` of its ledger is unknown.
 pub(crate) fn load_record_head(reader: &StateReader, run: &RunId) -> Result<RunRecord, CommandError> {
     let mut record = head_below(reader, run, MAX_DEPTH)?;
-    record.top = Some(outermost_run(reader, run)?).filter(|top| top != run);
+    record.top = Some(outermost_run(reader.store(), run)?).filter(|top| top != run);
     Ok(record)
 }
 
 fn head_below(reader: &StateReader, run: &RunId, depth: usize) -> Result<RunRecord, CommandError> {
-    let nested = nested_below(reader, run, depth, |child, depth| head_below(reader, child, depth))?;
-    let facts = reader.facts_apart(run, &fact_kinds())?;
+    let store = reader.store();
+    let nested = nested_below(store, run, depth, |child, depth| head_below(reader, child, depth))?;
+    let facts = store.facts_apart(run, &fact_kinds())?;
     let mut ledger = BudgetLedger::of_events(&facts);
-    ledger.attempts = ledger.attempts.saturating_add(reader.attempt_count(run)?);
-    record_of_facts(reader, run, &facts, ledger, nested, || reader.plan(run))
+    ledger.attempts = ledger.attempts.saturating_add(store.attempt_count(run)?);
+    record_of_facts(store, run, &facts, ledger, nested, || reader.plan(run))
 }
 
 fn nested_records(reader: &StoreReader, run: &RunId, depth: usize) -> Result<RunRecord, CommandError> {

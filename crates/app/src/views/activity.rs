@@ -65,6 +65,7 @@ pub fn activity_page(caller: &dyn Caller, query: &ActivityQuery) -> Result<Activ
         return Ok(ActivityPage::default());
     };
     let now = caller.host().now();
+    let reader = reader.store();
     let end = reader.log_end()?.map_or(0, |end| end.seq);
     let mut before = query.before.unwrap_or(u64::MAX).min(end + 1);
     let last = before.saturating_sub(MAX_EVENTS);
@@ -73,7 +74,7 @@ pub fn activity_page(caller: &dyn Caller, query: &ActivityQuery) -> Result<Activ
         let after = before.saturating_sub(WINDOW + 1).max(last.saturating_sub(1));
         let count = usize::try_from(before - 1 - after).unwrap_or(usize::MAX);
         for row in reader.log(after, count)?.iter().rev() {
-            let lines = lines_of(&reader, row, now)?;
+            let lines = lines_of(reader, row, now)?;
             page.lines.extend(lines.into_iter().filter(|line| query.admits(line)));
             if page.lines.len() >= PAGE_SENTENCES {
                 page.older = (row.place.seq > 1).then_some(row.place.seq);

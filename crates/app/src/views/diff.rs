@@ -2,6 +2,7 @@ use std::sync::Arc;
 
 use crate::CommandError;
 use crate::specs::load;
+use crate::state::reader::StateReader;
 use crate::state::record::load_record;
 use wf_base::name::RunId;
 use wf_model::Plan;
@@ -31,13 +32,13 @@ impl RecordedSubject {
 }
 
 /// Returns the run of the same plan that was recorded before a run; `None` if it is the first.
-pub fn run_before(reader: &StoreReader, run: &RunId) -> Result<Option<RunId>, CommandError> {
-    Ok(reader.run_before(run)?)
+pub fn run_before(reader: &StateReader, run: &RunId) -> Result<Option<RunId>, CommandError> {
+    Ok(reader.store().run_before(run)?)
 }
 
 /// Returns the differences between two recorded runs.
-pub fn run_diff_of(reader: &StoreReader, before: &RunId, after: &RunId) -> Result<RunDiff, CommandError> {
-    let before = RecordedSubject::read(reader, before)?;
-    let after = RecordedSubject::read(reader, after)?;
+pub fn run_diff_of(reader: &StateReader, before: &RunId, after: &RunId) -> Result<RunDiff, CommandError> {
+    let before = RecordedSubject::read(reader.store(), before)?;
+    let after = RecordedSubject::read(reader.store(), after)?;
     Ok(run_diff(before.subject(), after.subject()))
 }

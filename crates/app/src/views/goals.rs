@@ -1,6 +1,6 @@
 use serde_json::{Value, json};
 
-use super::state_reader;
+use super::{StateReader, state_reader};
 use crate::approve::{SigningRules, standing_approval};
 use crate::daemon_io::health::GoalBlockage;
 use crate::goals::{DeployedGoal, GoalFile, job_block, list_goals_with_acceptance, read_deployment};
@@ -31,7 +31,7 @@ pub struct GoalListing {
 
 /// Lists the goals of a workspace, by path.
 pub fn goal_listings(caller: &dyn Caller) -> Result<Vec<GoalListing>, CommandError> {
-    goal_listings_of(caller, state_reader(caller)?.as_deref())
+    goal_listings_of(caller, state_reader(caller)?.as_ref().map(StateReader::store))
 }
 
 /// Does the same with a state that is open; `None`: there is none yet.

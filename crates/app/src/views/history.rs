@@ -2,8 +2,8 @@ use serde_json::{Value, json};
 
 use super::calendar::{CalendarMonth, calendar};
 use super::goals::goal_listings_of;
-use super::state_reader;
-use crate::goals::{AutonomyStatus, GoalSource};
+use super::{StateReader, state_reader};
+use crate::goals::{AutonomyStatus, GoalSource, find_path, load_by_name};
 use crate::specs::load::load_goal;
 use crate::{Caller, CommandError};
 use wf_base::name::PlanId;
@@ -30,8 +30,24 @@ pub struct GoalHistoryEntry {
     pub is_job: bool,
 }
 
-/// Returns the latest entries of a goal, oldest first.
+/// Returns the latest entries of a goal by its id or its file, oldest first; `None`: there is no state yet.
 pub fn goal_history(
+    caller: &dyn Caller,
+    name: &str,
+    limit: usize,
+) -> Result<Option<Vec<GoalHistoryEntry>>, CommandError> {
+    let workspace = caller.host().workspace();
+    let Some(reader) = StateReader::open_if_any(&workspace)? else {
+        find_path(caller.host(), &workspace, &GoalSource::Disk, name)?;
+        return Ok(None);
+    };
+    let reader = reader.store();
+    let known = reader.goals()?.into_iter().find(|row| row.id.as_str() == name).map(|row| row.id);
+    let id = known.map_or_else(|| load_by_name(caller, name).map(|(_, goal)| goal.id.clone()), Ok)?;
+    recorded_history(reader, &id, limit).map(Some)
+}
+
+fn recorded_history(
     reader: &StoreReader,
     goal: &PlanId,
     limit: usize,
@@ -131,17 +147,21 @@ pub struct UpcomingSlot {
 /// Returns a goal with its history and the slots of a month, by default of the present one; `None` if there is no such goal.
 pub fn goal_view(caller: &dyn Caller, id: &str, month: &str) -> Result<Option<GoalView>, CommandError> {
     let reader = state_reader(caller)?;
-    let listings = goal_listings_of(caller, reader.as_deref())?;
+    let reader = reader.as_ref().map(StateReader::store);
+    let listings = goal_listings_of(caller, reader)?;
     let Some(listing) = listings.iter().find(|listing| listing.found.id.as_deref() == Some(id)) else {
         return Ok(None);
     };
     let (mut history, mut upcoming, mut shown_month) = (Vec::new(), Vec::new(), None);
     if let Ok(goal) = &listing.found.goal {
         let mut rows = Vec::new();
-        if let Some(reader) = &reader {
+        if let Some(reader) = reader {
             rows = reader.latest_slots(&goal.id, CALENDAR_ROWS)?;
-            history =
-                goal_history(reader, &goal.id, HISTORY)?.iter().rev().map(GoalHistoryEntry::json).collect();
+            history = recorded_history(reader, &goal.id, HISTORY)?
+                .iter()
+                .rev()
+                .map(GoalHistoryEntry::json)
+                .collect();
         }
         let mut at = caller.host().now();
         shown_month = Some(calendar(goal, &rows, month, at));
@@ -152,7 +172,7 @@ pub fn goal_view(caller: &dyn Caller, id: &str, month: &str) -> Result<Option<Go
             upcoming.push(UpcomingSlot { at, local, zone: zone.name().to_owned(), note: slot.note });
         }
     }
-    let autonomy = goal_autonomy(caller, reader.as_deref(), &listing.found.path);
+    let autonomy = goal_autonomy(caller, reader, &listing.found.path);
     Ok(Some(GoalView { goal: listing.json(), history, upcoming, calendar: shown_month, autonomy }))
 }
 

@@ -10,7 +10,6 @@ use crate::state::doctor::{DoctorFinding, DoctorStatus, find_interrupted_runs};
 use crate::state::queue::{QueueEntry, QueueState, QueueSubject, queue_entries};
 use crate::{Caller, CommandError};
 use wf_base::time::Moment;
-use wf_store::StoreReader;
 
 /// The inbox of a workspace: all that waits for people.
 #[derive(Debug, Serialize)]
@@ -28,8 +27,8 @@ pub struct InboxView {
 /// Returns the inbox of a workspace, with its state, if there is one.
 pub fn inbox_view(caller: &dyn Caller, reader: Option<&StateReader>) -> Result<InboxView, CommandError> {
     let requests = reader.map_or_else(|| Ok(Vec::new()), open_requests)?;
-    let suggestions = reader.map_or_else(|| Ok(Vec::new()), |reader| open_suggestions(reader))?;
-    let notices = notices(caller, reader.map(|reader| &**reader), &requests)?;
+    let suggestions = reader.map_or_else(|| Ok(Vec::new()), open_suggestions)?;
+    let notices = notices(caller, reader, &requests)?;
     Ok(InboxView { requests, suggestions, secrets: waiting_secrets(caller), notices })
 }
 
@@ -49,12 +48,13 @@ pub struct Notice {
 /// Returns what needs attention in a workspace, besides the open requests; with its state, if there is one.
 pub fn notices(
     caller: &dyn Caller,
-    reader: Option<&StoreReader>,
+    reader: Option<&StateReader>,
     open: &[RequestView],
 ) -> Result<Vec<Notice>, CommandError> {
     let now = caller.host().now();
     let mut notices: Vec<Notice> = check_goals_scheduled(caller).iter().filter_map(goal_notice).collect();
     notices.extend(standing_approval_notices(caller));
+    let reader = reader.map(StateReader::store);
     let breakers = reader.map(RecordedCalls::of_state).unwrap_or_default().open_breakers(now);
     notices.extend(breakers.into_iter().map(|found| Notice {
         subject: "breaker",

@@ -109,6 +109,7 @@ pub fn log_feed(
         return Ok(None);
     };
     let attempt = Attempt { place, attempt };
+    let reader = reader.store();
     if reader.attempt(&run, &attempt)?.is_none() {
         return Ok(None);
     }
@@ -143,6 +144,7 @@ impl LogFeed {
         let Some(reader) = state_reader(caller)? else {
             return Ok(true);
         };
+        let reader = reader.store();
         let attempt = reader.attempt(&self.run, &self.attempt)?;
         let has_ended = attempt.is_none_or(|row| row.ended.is_some());
         Ok(has_ended || reader.run(&self.run)?.state != RunState::Running)

@@ -2,7 +2,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::state_reader;
-use crate::state::memory::{ClusterKnowledge, cluster_explanation, cluster_knowledge};
+use crate::memory::{ClusterKnowledge, cluster_explanation, cluster_knowledge};
 use crate::{Caller, CommandError};
 use wf_core::memory::{MemoryNote, NoteQuery, NoteScope, RankedNote, rank};
 use wf_store::MegramSelection;
@@ -47,6 +47,7 @@ pub fn memory_view(caller: &dyn Caller, words: &str) -> Result<MemoryView, Comma
     };
     let now = caller.host().now();
     let query = NoteQuery { words: words.to_owned(), scope: NoteScope::All, ..NoteQuery::default() };
+    let reader = reader.store();
     let mut notes = rank(reader.find_notes(&query)?, now);
     let found = notes.len();
     notes.truncate(PAGE_NOTES);
@@ -74,6 +75,7 @@ pub fn memory_item_view(caller: &dyn Caller, id: &str) -> Result<Option<MemoryIt
         return Ok(None);
     };
     let now = caller.host().now();
+    let reader = reader.store();
     let is_named = |note: &MemoryNote| note.id.to_string() == id;
     let all = NoteQuery { scope: NoteScope::All, ..NoteQuery::default() };
     let raw = NoteQuery { raw: true, ..all.clone() };

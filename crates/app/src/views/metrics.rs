@@ -1,5 +1,5 @@
 use super::goals::goal_listings_of;
-use super::{GoalListing, state_reader};
+use super::{GoalListing, StateReader, state_reader};
 use crate::daemon_io::health::{self, GoalHealth};
 use crate::{Caller, CommandError};
 use wf_report::metrics::{Exposition, MetricsFormat, WorkspaceMetrics};
@@ -15,7 +15,8 @@ pub fn metrics_text(
     format: MetricsFormat,
 ) -> Result<String, CommandError> {
     let reader = state_reader(caller)?;
-    if let Some(reader) = &reader {
+    let reader = reader.as_ref().map(StateReader::store);
+    if let Some(reader) = reader {
         if reader.log_end()?.is_none_or(|end| end.seq < metrics.last()) {
             // Another state has been restored in its place.
             *metrics = WorkspaceMetrics::default();
@@ -32,7 +33,7 @@ pub fn metrics_text(
     }
     let mut text = Exposition::new(format);
     metrics.write(&mut text);
-    write_goals(caller, reader.as_deref(), &goal_listings_of(caller, reader.as_deref())?, &mut text);
+    write_goals(caller, reader, &goal_listings_of(caller, reader)?, &mut text);
     Ok(text.end())
 }
 

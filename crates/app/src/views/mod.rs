@@ -36,7 +36,7 @@ pub use audit::{
     AuditPage, AuditQuery, AuditRecordView, AuditVerification, audit_page, audit_record, audit_verification,
 };
 pub use calendar::{CalendarDay, CalendarMonth, CalendarSlot};
-pub use connections::{ConnectionView, connection_document, connection_views};
+pub use connections::{ConnectionView, connection_views};
 pub use diff::{run_before, run_diff_of};
 pub use goals::{GoalListing, goal_listings};
 pub use graph::RunGraph;

@@ -55,7 +55,7 @@ pub struct ShownValue {
 pub fn open_requests(reader: &StateReader) -> Result<Vec<RequestView>, CommandError> {
     let filter = RunFilter { plan: None, state: Some(RunState::Running), nested: false, session: None };
     let mut open = Vec::new();
-    for row in reader.runs(usize::MAX, &filter)? {
+    for row in reader.store().runs(usize::MAX, &filter)? {
         if row.pending_approvals > 0 {
             open.extend(open_requests_of(reader, &row.id)?);
         }
@@ -69,19 +69,20 @@ pub fn open_requests(reader: &StateReader) -> Result<Vec<RequestView>, CommandEr
 
 /// Returns the requests of a run, and of those nested in it, that wait.
 pub(super) fn open_requests_of(reader: &StateReader, run: &RunId) -> Result<Vec<RequestView>, CommandError> {
-    let posed = approval_requests(reader, run)?.into_iter().filter(|posed| posed.outcome.is_none());
+    let posed = approval_requests(reader.store(), run)?.into_iter().filter(|posed| posed.outcome.is_none());
     posed.map(|posed| RequestView::of(reader, &posed)).collect()
 }
 
 impl RequestView {
     /// Describes a request.
     fn of(reader: &StateReader, posed: &RunApprovalRequest) -> Result<Self, CommandError> {
-        let (row, ask) = (reader.run(&posed.run)?, &posed.request);
-        let events = reader.facts_apart(&posed.run, &REQUEST_TEXT_EVENTS)?;
+        let store = reader.store();
+        let (row, ask) = (store.run(&posed.run)?, &posed.request);
+        let events = store.facts_apart(&posed.run, &REQUEST_TEXT_EVENTS)?;
         let evidence = if ask.covers_steps.is_empty() {
             Vec::new()
         } else {
-            recorded_evidence(&reader.facts(&posed.run, &EVIDENCE_EVENTS)?, &ask.covers_steps)
+            recorded_evidence(&store.facts(&posed.run, &EVIDENCE_EVENTS)?, &ask.covers_steps)
         };
         let plan = reader.plan(&posed.run)?;
         let values =
@@ -89,14 +90,14 @@ impl RequestView {
         Ok(Self {
             run: posed.run.clone(),
             number: ask.request,
-            top: outermost_run(reader, &posed.run)?,
+            top: outermost_run(store, &posed.run)?,
             name: posed.name(),
             is_question: ask.is_question(),
             risk: ask.risk_of_approval().cloned(),
             values: values.collect(),
             options: ask.answer.clone(),
             card: RequestCard::of(ask, plan.as_deref(), &evidence),
-            answers: reader.answers(&posed.run, ask.request)?.len(),
+            answers: store.answers(&posed.run, ask.request)?.len(),
             text: plain(&approval_request_text(ask, &row, &events, &evidence)),
             plan: row.plan,
             ask: ask.clone(),

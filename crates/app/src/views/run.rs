@@ -97,7 +97,8 @@ pub fn run_view(
         offset: filter.page.saturating_mul(PAGE_TASKS),
         limit: PAGE_TASKS,
     };
-    let mut read = reader.step_page(run, &selection)?;
+    let store = reader.store();
+    let mut read = store.step_page(run, &selection)?;
     let is_found = |state: &StepState| wanted.as_ref().is_none_or(|states| states.contains(state));
     let found =
         read.states.iter().filter(|(state, _)| is_found(state)).map(|(_, count)| count).sum::<usize>();
@@ -105,7 +106,7 @@ pub fn run_view(
     let page = filter.page.min(last_page);
     if page < filter.page {
         selection.offset = page * PAGE_TASKS;
-        read = reader.step_page(run, &selection)?;
+        read = store.step_page(run, &selection)?;
     }
     let mut states = BTreeMap::new();
     for (state, count) in &read.states {
@@ -113,11 +114,11 @@ pub fn run_view(
     }
     record.steps = read.steps;
     let mut record = record.with_waiting_tasks();
-    let is_drawn = reader.source_bytes(run)? <= MAX_DRAWN_BYTES;
+    let is_drawn = store.source_bytes(run)? <= MAX_DRAWN_BYTES;
     let plan = if is_drawn { reader.plan(run)? } else { None };
-    let times = reader.step_times(run)?;
+    let times = store.step_times(run)?;
     let graph = plan.map(|plan| run_graph(&plan, &record, &times, filter.open));
-    let files = reader.first_artifacts(run, PAGE_ARTIFACTS)?;
+    let files = store.first_artifacts(run, PAGE_ARTIFACTS)?;
     let more_artifacts = files.total.saturating_sub(files.artifacts.len());
     record.artifacts = files.artifacts;
     let spending = record.spending();
@@ -140,7 +141,7 @@ pub fn run_view(
         is_drawn,
         plot: rounds_plot(&record.decisions.rounds),
         spending,
-        has_earlier: reader.run_before(run)?.is_some(),
+        has_earlier: store.run_before(run)?.is_some(),
         record: record.document(),
     })
 }
@@ -174,19 +175,20 @@ pub fn task_view(reader: &StateReader, run: &RunId, name: &str) -> Result<Option
     let Ok(place) = name.parse::<TaskId>() else {
         return Ok(None);
     };
-    let Some(step) = reader.step(run, &place)? else {
+    let store = reader.store();
+    let Some(step) = store.step(run, &place)? else {
         return Ok(None);
     };
     let mut record = load_record_head(reader, run)?;
     record.steps = vec![step];
     let mut record = record.with_waiting_tasks();
-    record.attempts = reader.attempts_of(run, &place)?;
-    record.checks = reader.checks_of(run, &place)?;
+    record.attempts = store.attempts_of(run, &place)?;
+    record.checks = store.checks_of(run, &place)?;
     record.gaps = GapTrajectory::of_checks(&record.checks);
-    record.artifacts = reader.artifacts_of(run, &place)?;
+    record.artifacts = store.artifacts_of(run, &place)?;
     record.agents.retain(|calls| calls.attempt.place == place);
     let attempts = record.attempts.iter().map(|row| Attempt { place: place.clone(), attempt: row.attempt });
-    let logs = attempts.map(|attempt| log_tail(reader, run, &attempt)).collect::<Result<_, _>>()?;
+    let logs = attempts.map(|attempt| log_tail(store, run, &attempt)).collect::<Result<_, _>>()?;
     let name = record.task_display_name(&place);
     let own = |nested: &NestedRunRecord| {
         nested.attempt.parse::<ChildId>().map_or_else(

@@ -38,7 +38,7 @@ pub fn run_page(caller: &dyn Caller, query: &RunQuery) -> Result<RunPage, Comman
     };
     let before = query.page.saturating_mul(PAGE_RUNS);
     let limit = if filter.state == Some(RunState::Running) { usize::MAX } else { before + PAGE_RUNS + 1 };
-    let mut rows = with_owners(&reader, reader.runs(limit, &filter)?)?;
+    let mut rows = with_owners(reader.store(), reader.store().runs(limit, &filter)?)?;
     if filter.state == Some(RunState::Running) {
         rows.retain(|(row, owner)| RunLifecycle::of(row, *owner).as_str() == query.state);
     }

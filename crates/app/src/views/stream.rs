@@ -2,7 +2,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::goals::goal_listings_of;
-use super::{GoalListing, InboxView, inbox_view, run_documents, runs, state_reader};
+use super::{GoalListing, InboxView, StateReader, inbox_view, run_documents, runs, state_reader};
 use crate::{Caller, CommandError};
 use wf_store::RunFilter;
 
@@ -23,11 +23,14 @@ pub struct StreamView {
 /// Returns the overview of a workspace.
 pub fn stream_view(caller: &dyn Caller) -> Result<StreamView, CommandError> {
     let reader = state_reader(caller)?;
-    let goals = goal_listings_of(caller, reader.as_deref())?.iter().map(GoalListing::json).collect();
+    let goals = goal_listings_of(caller, reader.as_ref().map(StateReader::store))?
+        .iter()
+        .map(GoalListing::json)
+        .collect();
     let runs = match &reader {
         Some(reader) => {
             let filter = RunFilter { plan: None, state: None, nested: false, session: None };
-            run_documents(&runs::with_owners(reader, reader.runs(STREAM_RUNS, &filter)?)?)
+            run_documents(&runs::with_owners(reader.store(), reader.store().runs(STREAM_RUNS, &filter)?)?)
         }
         None => Vec::new(),
     };

@@ -3,13 +3,13 @@ use serde_json::Value;
 
 use super::sentence::ActivitySentence;
 use crate::CommandError;
+use crate::state::reader::StateReader;
 use wf_base::name::{PlanId, RunId};
 use wf_core::suggestion::{SuggestionRecord, SuggestionState};
-use wf_store::StoreReader;
 
 /// Returns the suggestions that nobody has decided about, oldest first.
-pub fn open_suggestions(reader: &StoreReader) -> Result<Vec<SuggestionRecord>, CommandError> {
-    Ok(reader.suggestions(Some(SuggestionState::Pending))?)
+pub fn open_suggestions(reader: &StateReader) -> Result<Vec<SuggestionRecord>, CommandError> {
+    Ok(reader.store().suggestions(Some(SuggestionState::Pending))?)
 }
 
 /// A row of the table `suggestions`, as the log has it: the values of its columns, in order.

@@ -16,6 +16,7 @@ mod protocol;
 mod refresh;
 pub mod request;
 mod setup;
+mod state;
 #[cfg(test)]
 mod tests;
 mod text;
@@ -24,3 +25,4 @@ pub use failure::{ConnectionFailure, ConnectionRemedy, FailureKind, remedies};
 pub use protocol::{MOST_LINE, MOST_LINES, SetupCompletion, SetupHostMessage, SetupLogLevel, SetupStep};
 pub use refresh::{RefreshPlan, RefreshReason, TokenExpiry, plan};
 pub use setup::{SetupAnswer, SetupConversation, SetupFault, SetupInput, SetupOutput, SetupTerms};
+pub use state::ConnectionState;

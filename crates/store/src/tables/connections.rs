@@ -1,7 +1,6 @@
 //! The records of connections. They hold no secrets: see `wf_exec::connection_secrets`.
 
 use rusqlite::{Connection, Row};
-use serde::{Deserialize, Serialize};
 
 use crate::column::{JsonColumn, MomentColumn, WordColumn};
 use crate::db::reader::StoreReader;
@@ -15,39 +14,8 @@ use crate::projections::{row_log, uses};
 use wf_base::digest::Sha256Digest;
 use wf_base::name::{PlanId, RefId};
 use wf_base::time::Moment;
+use wf_core::connection::ConnectionState;
 use wf_model::AuthMethod;
-
-/// The state of a connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ConnectionState {
-    /// Requested, and not set up.
-    Proposed,
-    /// Working at the last health check.
-    Active,
-    /// Not working at the last health check.
-    Failing,
-    /// Its refresh token has expired: only the user can connect it again.
-    Expired,
-    /// The service revoked its permissions.
-    Revoked,
-    /// Removed by the user.
-    Removed,
-}
-
-impl ConnectionState {
-    /// Returns the name in the database and in output.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Proposed => "proposed",
-            Self::Active => "active",
-            Self::Failing => "failing",
-            Self::Expired => "expired",
-            Self::Revoked => "revoked",
-            Self::Removed => "removed",
-        }
-    }
-}
 
 /// A connection.
 #[derive(Clone, Debug, PartialEq, Eq)]

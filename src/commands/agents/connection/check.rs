@@ -1,3 +1,4 @@
+use std::cell::Cell;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -6,15 +7,11 @@ use serde_json::{Value, json};
 
 use super::args::{duration, name};
 use crate::Ui;
-use wf_app::connections::health::{ConnectionCheckResult, check_connection};
-use wf_app::connections::{
-    AdapterFailure, AdapterRunner, ConnectionAdapter, connection_rows, find_connection,
-};
-use wf_app::{CliExitCode, CommandError, Host, Workspace, normalize_path};
+use wf_app::connections::{AdapterFailure, ConnectionCheckResult, check_connections};
+use wf_app::{CliExitCode, CommandError, Host, normalize_path};
 use wf_base::name::PlanId;
 use wf_base::units::plural;
 use wf_base::untrusted::{BAD, GOOD, WARN, paint};
-use wf_store::{ConnectionRow, ConnectionState};
 
 /// Check that connections work, and refresh expiring tokens
 #[derive(Args, Debug)]
@@ -42,125 +39,84 @@ pub struct ConnectionCheckArgs {
 
 /// Checks connections.
 pub(super) fn run(ui: &Ui, args: &ConnectionCheckArgs) -> Result<CliExitCode, CommandError> {
-    let workspace = ui.host.workspace();
-    let mut chosen: Vec<ConnectionRow> = Vec::new();
-    if args.all {
-        chosen = connection_rows(&ui.host)?;
-        chosen.retain(|row| row.state != ConnectionState::Proposed);
-    }
-    for name in &args.names {
-        chosen.push(require_set_up(find_connection(&ui.host, name)?)?);
-    }
-    let mut works = true;
-    for row in chosen {
-        works &= check_one(ui, &workspace, row, args)?;
-    }
+    let works = Cell::new(true);
+    check_connections(ui, &args.names, args.timeout, &|result| {
+        works.set(works.get() && result.failure.is_none());
+        report(ui, args, result)
+    })?;
+    let works = works.get();
     if let Some(stamp) = &args.stamp {
         write_stamp(&ui.host, &normalize_path(&ui.host.cwd().join(stamp)), works)?;
     }
     Ok(if works { CliExitCode::Ok } else { CliExitCode::RunFailed })
 }
 
-/// Refuses a connection that was never set up.
-pub(super) fn require_set_up(row: ConnectionRow) -> Result<ConnectionRow, CommandError> {
-    if row.state != ConnectionState::Proposed {
-        return Ok(row);
-    }
-    let (name, skill) = (&row.name, &row.skill);
-    let failure = CommandError::new(CliExitCode::Usage, format!("`{name}` has not been set up"));
-    Err(failure.hint(format!("set it up: wf connection add {name} --skill {skill}")))
-}
-
-/// Returns the skill of a connection, if it is the one that it was set up with.
-pub(super) fn require_same_skill(
-    ui: &Ui,
-    workspace: &Workspace,
-    row: &ConnectionRow,
-) -> Result<ConnectionAdapter, CommandError> {
-    let adapter = ConnectionAdapter::load_approved(ui, workspace, &row.skill)?;
-    if adapter.digest == row.digest {
-        return Ok(adapter);
-    }
-    let (name, skill) = (&row.name, &row.skill);
-    let message = format!("the skill `{skill}` has changed since it set up `{name}`");
-    let failure = CommandError::new(CliExitCode::Approval, message);
-    Err(failure.hint(format!("review the changes, then reconnect: wf connection add {name} --skill {skill}")))
-}
-
-fn check_one(
-    ui: &Ui,
-    workspace: &Workspace,
-    row: ConnectionRow,
-    args: &ConnectionCheckArgs,
-) -> Result<bool, CommandError> {
-    let adapter = require_same_skill(ui, workspace, &row)?;
-    let desk = AdapterRunner::open(ui, workspace, &row.name, adapter, args.timeout)?;
-    let looked = check_connection(ui, &desk, row)?;
+fn report(ui: &Ui, args: &ConnectionCheckArgs, result: &ConnectionCheckResult) -> Result<(), CommandError> {
     if args.json {
-        ui.print_json(&format!("{}\n", json(&looked)))?;
+        ui.print_json(&format!("{}\n", json(result)))?;
     } else {
-        ui.print(&line(&looked))?;
+        ui.print(&line(result))?;
     }
-    if let Some(trouble) = &looked.failure {
-        let failure = trouble.failure(looked.row.name.as_str(), &looked.row.skill);
+    if let Some(trouble) = &result.failure {
+        let failure = trouble.failure(result.record.name.as_str(), &result.record.skill);
         ui.print_message(&failure.render());
     }
-    Ok(looked.failure.is_none())
+    Ok(())
 }
 
-fn line(looked: &ConnectionCheckResult) -> String {
-    let row = &looked.row;
-    let state = row.state.as_str();
-    let mut text = match &looked.failure {
-        None => format!("{} {}", paint(GOOD, state), row.name),
-        Some(_) => format!("{} {}", paint(BAD, state), row.name),
+fn line(result: &ConnectionCheckResult) -> String {
+    let record = &result.record;
+    let state = record.state.as_str();
+    let mut text = match &result.failure {
+        None => format!("{} {}", paint(GOOD, state), record.name),
+        Some(_) => format!("{} {}", paint(BAD, state), record.name),
     };
-    let health = looked.health.as_ref();
+    let health = result.health.as_ref();
     if let Some(latency) = health.and_then(|health| health.latency_ms) {
         text += &format!(" · {latency} ms");
     }
-    if let Some(end) = row.token_expires_at {
+    if let Some(end) = record.token_expires_at {
         text += &format!(" · token until {}", end.to_second());
     }
     text += "\n";
-    if let Some(note) = &looked.breaker {
+    if let Some(note) = &result.breaker {
         text += &format!("  {note}\n");
     }
     for warning in health.iter().flat_map(|health| &health.warnings) {
         text += &format!("  {} {}\n", paint(WARN, "warning:"), warning.replace('\n', " "));
     }
-    if looked.plan.now.is_some() {
+    if result.plan.now.is_some() {
         text += &format!("  {} its token could not be refreshed\n", paint(WARN, "warning:"));
     }
-    if let Some(left) = looked.plan.reconnect {
+    if let Some(left) = result.plan.reconnect {
         let days = usize::try_from(left.as_secs() / 86_400).unwrap_or_default();
         let when = plural(days, "day");
         text += &format!(
             "  {} reconnect within {when}: wf connection add {} --skill {}\n",
             paint(WARN, "soon:"),
-            row.name,
-            row.skill
+            record.name,
+            record.skill
         );
     }
     text
 }
 
-fn json(looked: &ConnectionCheckResult) -> Value {
-    let health = looked.health.as_ref();
-    let failure = looked.failure.as_ref().map(AdapterFailure::record);
+fn json(result: &ConnectionCheckResult) -> Value {
+    let health = result.health.as_ref();
+    let failure = result.failure.as_ref().map(AdapterFailure::record);
     json!({
-        "connection": looked.row.name,
-        "healthy": looked.failure.is_none(),
-        "state": looked.row.state,
-        "checked": looked.row.checked,
+        "connection": result.record.name,
+        "healthy": result.failure.is_none(),
+        "state": result.record.state,
+        "checked": result.record.checked,
         "latency_ms": health.and_then(|health| health.latency_ms),
-        "token_expires_at": looked.row.token_expires_at,
-        "refresh_token_expires_at": looked.row.refresh_expires_at,
-        "refresh_at": looked.plan.at,
-        "reconnect_within_s": looked.plan.reconnect.map(|left| left.as_secs()),
+        "token_expires_at": result.record.token_expires_at,
+        "refresh_token_expires_at": result.record.refresh_expires_at,
+        "refresh_at": result.plan.at,
+        "reconnect_within_s": result.plan.reconnect.map(|left| left.as_secs()),
         "warnings": health.map(|health| &health.warnings),
         "failure": failure.map(|(kind, message)| json!({"kind": kind, "message": message})),
-        "breaker": looked.breaker,
+        "breaker": result.breaker,
     })
 }
 

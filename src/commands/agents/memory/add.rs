@@ -1,12 +1,11 @@
 use clap::Args;
 
-use super::rows::store;
 use crate::Ui;
+use wf_app::memory::add_note;
 use wf_app::sessions::active_session;
-use wf_app::{CliExitCode, CommandError, watch};
+use wf_app::{CliExitCode, CommandError};
 use wf_base::name::SessionName;
 use wf_core::memory::{MemoryNote, NoteDraft};
-use wf_store::feed::WorkspaceAction;
 
 /// The source of a note that a user writes.
 const USER: &str = "user";
@@ -59,11 +58,7 @@ pub(super) fn run(ui: &Ui, args: &MemoryAddArgs) -> Result<CliExitCode, CommandE
     let note = MemoryNote::new(draft, USER, args.external, ui.host.now())
         .map_err(|bad| usage(bad.to_string()).hint("nothing was added"))?;
     let id = note.id;
-    let new = store(&ui.host)?.add_notes(vec![note]).wait()? > 0;
-    if new {
-        watch::record_quietly(ui, WorkspaceAction::NoteAdded { note: id });
-    }
-    let known = if new { "" } else { ", known before" };
+    let known = if add_note(ui, note)? { "" } else { ", known before" };
     ui.print_line(&format!("note {}{known}", id.short()))?;
     Ok(CliExitCode::Ok)
 }

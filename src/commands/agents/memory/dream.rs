@@ -1,12 +1,11 @@
 use clap::Args;
 
-use super::rows::{document, rows, store, table};
+use super::rows::{document, table};
 use crate::Ui;
-use wf_app::{CliExitCode, CommandError, watch};
+use wf_app::memory::{MemoryReader, consolidate_memory};
+use wf_app::{CliExitCode, CommandError};
 use wf_base::untrusted::{BOLD, paint};
-use wf_core::memory::{self, DreamChanges, Megram};
-use wf_store::MegramSelection;
-use wf_store::feed::WorkspaceAction;
+use wf_core::memory::{DreamChanges, Megram};
 
 /// Consolidate memory: expire old entries, drop contradicted rules, derive new ones
 #[derive(Args, Debug)]
@@ -21,21 +20,8 @@ pub struct MemoryDreamArgs {
 
 /// Runs the Dreamer.
 pub(super) fn run(ui: &Ui, args: &MemoryDreamArgs) -> Result<CliExitCode, CommandError> {
-    let before = rows(&ui.host, &MegramSelection::All)?;
-    let now = ui.host.now();
-    let dreamt = if args.dry_run || before.is_empty() {
-        memory::dream(&before, now)
-    } else {
-        store(&ui.host)?.dream(now).wait()?
-    };
-    if !args.dry_run && !dreamt.is_empty() {
-        let act = WorkspaceAction::MemoryDreamt {
-            forgotten: dreamt.forget.len() as u64,
-            demoted: dreamt.demote.len() as u64,
-            promoted: dreamt.promote.len() as u64,
-        };
-        watch::record_quietly(ui, act);
-    }
+    let before = MemoryReader::open(&ui.host)?.all()?;
+    let dreamt = consolidate_memory(ui, &before, args.dry_run)?;
     if args.json {
         ui.print_json(&document(&serde_json::json!({
             "v": 1,

@@ -3,16 +3,15 @@ use std::fmt::Write as _;
 use anstyle::Style;
 use clap::Args;
 
-use super::rows::{document, rows, short_line, signed_number, standing, style, tags};
+use super::rows::{document, short_line, signed_number, standing, style, tags};
 use crate::Ui;
-use wf_app::memory::cluster_explanation;
+use wf_app::memory::{MemoryReader, cluster_explanation};
 use wf_app::{CliExitCode, CommandError};
 use wf_base::digest::Sha256Digest;
 use wf_base::time::Moment;
 use wf_base::untrusted::{DIM, NAME, paint};
 use wf_core::memory::{Megram, potentials, ruled_action, share};
 use wf_report::{ColumnAlign, TextTable};
-use wf_store::MegramSelection;
 
 /// Explain the advice from a cluster: the weight of each megram today, and the threshold
 #[derive(Args, Debug)]
@@ -35,7 +34,7 @@ pub struct MemoryExplainArgs {
 /// Explains a cluster.
 pub(super) fn run(ui: &Ui, args: &MemoryExplainArgs) -> Result<CliExitCode, CommandError> {
     let tags = tags(&args.space, &args.entity)?;
-    let megrams = rows(&ui.host, &MegramSelection::Cluster(tags.clone()))?;
+    let megrams = MemoryReader::open(&ui.host)?.of_cluster(tags.clone())?;
     if megrams.is_empty() {
         let failure = CommandError::new(CliExitCode::Usage, format!("no memory entries for {tags}"));
         return Err(failure.hint("for the known clusters: wf memory query"));

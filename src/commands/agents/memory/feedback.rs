@@ -1,10 +1,9 @@
 use clap::Args;
 
-use super::rows::{find_megram, store};
 use crate::Ui;
-use wf_app::{CliExitCode, CommandError, watch};
+use wf_app::memory::{MemoryReader, contradict_rule};
+use wf_app::{CliExitCode, CommandError};
 use wf_core::memory::{MegramOrigin, contradict};
-use wf_store::feed::WorkspaceAction;
 
 /// Contradict a rule
 #[derive(Args, Debug)]
@@ -26,7 +25,7 @@ pub(super) fn run(ui: &Ui, args: &MemoryFeedbackArgs) -> Result<CliExitCode, Com
         return Err(CommandError::new(CliExitCode::Usage, "the text is empty")
             .hint("describe what is wrong with the rule"));
     }
-    let rule = find_megram(&ui.host, &args.id)?;
+    let rule = MemoryReader::open(&ui.host)?.find_megram(&args.id)?;
     let from = format!("feedback {}", rule.id);
     let origin = MegramOrigin { at: ui.host.now(), from: &from };
     let megram = contradict(&rule, args.text.clone(), origin).map_err(|not| {
@@ -34,10 +33,7 @@ pub(super) fn run(ui: &Ui, args: &MemoryFeedbackArgs) -> Result<CliExitCode, Com
             .hint("for the rules: wf memory list --level common_sense")
     })?;
     let id = megram.id;
-    let new = store(&ui.host)?.remember(vec![megram]).wait()?;
-    if new > 0 {
-        watch::record_quietly(ui, WorkspaceAction::MemoryFeedback { rule: rule.id, megram: id });
-    }
+    contradict_rule(ui, rule.id, megram)?;
     let rule = rule.id.short();
     ui.print_line(&format!("stored {} against the rule {rule}", id.short()))?;
     Ok(CliExitCode::Ok)

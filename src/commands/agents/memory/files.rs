@@ -4,15 +4,13 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use super::rows::{counts, notes, rows, store};
+use super::rows::counts;
 use crate::Ui;
 use crate::commands::trust::attest::{self, seal_text, signing_key};
 use crate::keys::PassphraseArgs;
-use wf_app::memory::{BUNDLE_PAYLOAD, OpenedBundle, open_bundle};
-use wf_app::{CliExitCode, CommandError, keys, normalize_path, relative_path, watch};
+use wf_app::memory::{BUNDLE_PAYLOAD, MemoryCounts, MemoryReader, OpenedBundle, import_bundle, open_bundle};
+use wf_app::{CliExitCode, CommandError, keys, normalize_path, relative_path};
 use wf_core::memory::{BadBundleLine, MemoryBundle, read_bundle, write_bundle};
-use wf_store::MegramSelection;
-use wf_store::feed::WorkspaceAction;
 
 /// Export memory, one megram or note per line
 #[derive(Args, Debug)]
@@ -69,7 +67,7 @@ const LIMIT: u64 = 64 << 20;
 
 /// Exports memory.
 pub(super) fn export(ui: &Ui, args: &MemoryExportArgs) -> Result<CliExitCode, CommandError> {
-    let bundle = everything(ui)?;
+    let bundle = MemoryReader::open(&ui.host)?.bundle()?;
     let text = write_bundle(&bundle, ui.host.now());
     let Some(file) = &args.file else {
         ui.print_json(&text)?;
@@ -93,23 +91,16 @@ pub(super) fn export(ui: &Ui, args: &MemoryExportArgs) -> Result<CliExitCode, Co
 pub(super) fn import(ui: &Ui, args: &MemoryImportArgs) -> Result<CliExitCode, CommandError> {
     let (shown, text) = text_of(ui, &args.file)?;
     let OpenedBundle { text, signers, keys } = open_bundle(ui, text)?;
-    let read = read_bundle(&text, &everything(ui)?).map_err(|bad| invalid(&shown, &bad))?;
+    let read =
+        read_bundle(&text, &MemoryReader::open(&ui.host)?.bundle()?).map_err(|bad| invalid(&shown, &bad))?;
     let now = ui.host.now();
     let read = if signers.is_empty() { read.into_claims(now) } else { read.until(now) };
     let count = read.megrams.len() + read.notes.len();
-    let (mut megrams, mut notes) = (0, 0);
-    if count > 0 {
-        (megrams, notes) = store(&ui.host)?.import(read).wait()?;
-    }
-    let new = megrams + notes;
-    if new > 0 {
-        let (megrams, notes) = (megrams as u64, notes as u64);
-        watch::record_quietly(ui, WorkspaceAction::MemoryImported { megrams, notes, signed_by: keys });
-    }
-    let before = count.saturating_sub(new);
+    let new @ MemoryCounts { megrams, notes } = import_bundle(ui, read, keys)?;
+    let before = count.saturating_sub(new.total());
     let by = if signers.is_empty() { String::new() } else { format!(", signed by {}", signers.join(", ")) };
     ui.print_line(&format!("imported {}, {before} already known{by}", counts(megrams, notes)))?;
-    if new > 0 && signers.is_empty() {
+    if new.total() > 0 && signers.is_empty() {
         ui.print_info_line(
             "they are claims of a file, and decide nothing; to confirm one: wf memory trust ID verified",
         );
@@ -148,11 +139,6 @@ fn invalid(shown: &str, bad: &BadBundleLine) -> CommandError {
     let message = format!("{shown}:{}: {}", bad.line, bad.cause);
     CommandError::new(CliExitCode::Usage, message)
         .hint("nothing was imported; docs/memory.md describes the format")
-}
-
-fn everything(ui: &Ui) -> Result<MemoryBundle, CommandError> {
-    let megrams = rows(&ui.host, &MegramSelection::All)?;
-    Ok(MemoryBundle { megrams, notes: notes(&ui.host)? })
 }
 
 /// Writes a file atomically.

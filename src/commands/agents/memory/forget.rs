@@ -1,12 +1,11 @@
 use clap::Args;
 
-use super::rows::{counts, find_entry, notes, rows, short_line, store, table, tags};
+use super::rows::{counts, short_line, table, tags};
 use crate::Ui;
 use wf_app::approve::confirmed;
-use wf_app::{CliExitCode, CommandError, Host, watch};
+use wf_app::memory::{MemoryCounts, MemoryReader, erase_forgotten, forget_entries};
+use wf_app::{CliExitCode, CommandError, Host};
 use wf_core::memory::MemoryBundle;
-use wf_store::feed::WorkspaceAction;
-use wf_store::{MegramSelection, Store};
 
 /// Delete entries from memory, and their text from the log
 #[derive(Args, Debug)]
@@ -53,9 +52,7 @@ pub(super) fn run(ui: &Ui, args: &MemoryForgetArgs) -> Result<CliExitCode, Comma
     if found == MemoryBundle::default() {
         ui.print_info("no matching memory entries\n");
         // An earlier try may have left something.
-        if ui.host.workspace().state.exists() {
-            scrub(&store(&ui.host)?)?;
-        }
+        erase_forgotten(&ui.host)?;
         return Ok(CliExitCode::Ok);
     }
     if !found.megrams.is_empty() {
@@ -69,39 +66,20 @@ pub(super) fn run(ui: &Ui, args: &MemoryForgetArgs) -> Result<CliExitCode, Comma
         return Err(CommandError::new(CliExitCode::Interrupted, "aborted, nothing was deleted"));
     }
     // The listed entries are deleted, and none that came meanwhile.
-    let store = store(&ui.host)?;
-    let megrams = store.forget(found.megrams.iter().map(|megram| megram.id).collect()).wait()?;
-    let notes = store.forget(found.notes.iter().map(|note| note.id).collect()).wait()?;
-    let action = WorkspaceAction::MemoryForgotten { megrams: megrams as u64, notes: notes as u64 };
-    watch::record_quietly(ui, action);
+    let MemoryCounts { megrams, notes } = forget_entries(ui, &found)?;
     ui.print_line(&format!("deleted {}", counts(megrams, notes)))?;
-    scrub(&store)?;
+    erase_forgotten(&ui.host)?;
     Ok(CliExitCode::Ok)
-}
-
-/// Overwrites what is left of deleted text in the files of the database.
-fn scrub(store: &Store) -> Result<(), CommandError> {
-    let scrubbed = store.scrub();
-    if matches!(scrubbed, Ok(true)) {
-        return Ok(());
-    }
-    let cause = scrubbed.err().map_or_else(|| "another process reads it".into(), |error| error.to_string());
-    let path = store.folder().database();
-    let message =
-        format!("deleted text may be left in unused parts of {} and its log: {cause}", path.display());
-    Err(CommandError::new(CliExitCode::State, message)
-        .hint("repeat the command, with the same selection, once no run and no daemon works"))
 }
 
 fn matching_entries(host: &Host, args: &MemoryForgetArgs) -> Result<MemoryBundle, CommandError> {
     let ForgetTargetArgs { id, space, .. } = &args.what;
-    let (megrams, notes) = match (id, space, &args.entity) {
-        (Some(id), ..) => return find_entry(host, id),
-        (_, Some(space), Some(entity)) => {
-            (rows(host, &MegramSelection::Cluster(tags(space, entity)?))?, Vec::new())
-        }
-        (_, Some(space), None) => (rows(host, &MegramSelection::Space(space.clone()))?, Vec::new()),
-        _ => (rows(host, &MegramSelection::All)?, notes(host)?),
+    let memory = MemoryReader::open(host)?;
+    let megrams = match (id, space, &args.entity) {
+        (Some(id), ..) => return memory.find_entry(id),
+        (_, Some(space), Some(entity)) => memory.of_cluster(tags(space, entity)?)?,
+        (_, Some(space), None) => memory.of_space(space)?,
+        _ => return memory.bundle(),
     };
-    Ok(MemoryBundle { megrams, notes })
+    Ok(MemoryBundle { megrams, notes: Vec::new() })
 }

@@ -1,10 +1,10 @@
 use clap::{Args, ValueEnum};
 
-use super::rows::{document, rows, table};
+use super::rows::{document, table};
 use crate::Ui;
+use wf_app::memory::MemoryReader;
 use wf_app::{CliExitCode, CommandError};
 use wf_core::memory::MegramLevel;
-use wf_store::MegramSelection;
 
 /// List memory, oldest first
 #[derive(Args, Debug)]
@@ -47,8 +47,8 @@ impl From<MegramLevelArg> for MegramLevel {
 
 /// Lists megrams.
 pub(super) fn run(ui: &Ui, args: &MemoryListArgs) -> Result<CliExitCode, CommandError> {
-    let which = args.level.map_or(MegramSelection::All, |level| MegramSelection::Level(level.into()));
-    let megrams = rows(&ui.host, &which)?;
+    let memory = MemoryReader::open(&ui.host)?;
+    let megrams = args.level.map_or_else(|| memory.all(), |level| memory.of_level(level.into()))?;
     if args.json {
         ui.print_json(&document(&serde_json::json!({ "v": 1, "megrams": megrams })))?;
     } else if megrams.is_empty() {

@@ -1,15 +1,14 @@
 use clap::Args;
 
-use super::rows::{find_note, line, notes, store};
+use super::rows::line;
 use crate::Ui;
 use wf_app::approve::confirmed;
-use wf_app::keys::author;
-use wf_app::{CliExitCode, CommandError, watch};
+use wf_app::memory::{MemoryReader, share_note};
+use wf_app::{CliExitCode, CommandError};
 use wf_base::name::SessionName;
 use wf_base::units::plural;
 use wf_base::untrusted::{WARN, paint};
-use wf_core::memory::{MemoryNote, NoteConfirmation};
-use wf_store::feed::WorkspaceAction;
+use wf_core::memory::MemoryNote;
 
 /// Share notes of a session with all sessions
 #[derive(Args, Debug)]
@@ -32,15 +31,16 @@ pub struct MemoryPromoteArgs {
 
 /// Promotes notes.
 pub(super) fn run(ui: &Ui, args: &MemoryPromoteArgs) -> Result<CliExitCode, CommandError> {
+    let memory = MemoryReader::open(&ui.host)?;
     let chosen: Result<Vec<MemoryNote>, CommandError> =
-        args.ids.iter().map(|id| find_note(&ui.host, id)).collect();
+        args.ids.iter().map(|id| memory.find_note(id)).collect();
     promote_notes(ui, chosen?, args.yes)?;
     Ok(CliExitCode::Ok)
 }
 
 /// Shares notes with all sessions, once a person has seen what contradicts them.
 pub fn promote_notes(ui: &Ui, chosen: Vec<MemoryNote>, yes: bool) -> Result<(), CommandError> {
-    let known = notes(&ui.host)?;
+    let known = MemoryReader::open(&ui.host)?.notes()?;
     let (shared, own): (Vec<MemoryNote>, Vec<MemoryNote>) =
         chosen.into_iter().partition(MemoryNote::is_shared);
     for note in &shared {
@@ -64,16 +64,9 @@ pub fn promote_notes(ui: &Ui, chosen: Vec<MemoryNote>, yes: bool) -> Result<(), 
     if !confirmed(ui, yes, &question)? {
         return Err(CommandError::new(CliExitCode::Interrupted, "aborted, nothing was changed"));
     }
-    let key = author(&ui.host);
-    let who = key.as_ref().map_or_else(|| "user".to_owned(), |key| key.name.clone());
-    let store = store(&ui.host)?;
     for note in own {
-        let (id, session) = (note.id, note.session.clone());
-        store.replace_note(note.promote(NoteConfirmation { who: who.clone(), at: ui.host.now() })).wait()?;
-        if let Some(session) = session {
-            let key = key.as_ref().map(|key| key.public.id());
-            watch::record_quietly(ui, WorkspaceAction::NotePromoted { note: id, session, key });
-        }
+        let id = note.id;
+        share_note(ui, note)?;
         ui.print_line(&format!("note {} is shared", id.short()))?;
     }
     Ok(())

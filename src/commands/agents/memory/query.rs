@@ -2,14 +2,13 @@ use anstyle::Style;
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::rows::{document, line, rows, signed_number, standing, style};
+use super::rows::{document, line, signed_number, standing, style};
 use crate::Ui;
-use wf_app::memory::{ClusterKnowledge, cluster_knowledge};
+use wf_app::memory::{ClusterKnowledge, MemoryReader, cluster_knowledge};
 use wf_app::{CliExitCode, CommandError};
 use wf_base::untrusted::{DIM, NAME};
 use wf_core::memory::{Megram, MegramLevel};
 use wf_report::{ColumnAlign, TextTable};
-use wf_store::MegramSelection;
 
 /// Show the rules, and the advice from the evidence of each cluster, that a planner would get
 #[derive(Args, Debug)]
@@ -32,8 +31,8 @@ pub struct MemoryQueryArgs {
 
 /// Prints the knowledge.
 pub(super) fn run(ui: &Ui, args: &MemoryQueryArgs) -> Result<CliExitCode, CommandError> {
-    let which = args.space.clone().map_or(MegramSelection::All, MegramSelection::Space);
-    let mut megrams = rows(&ui.host, &which)?;
+    let memory = MemoryReader::open(&ui.host)?;
+    let mut megrams = args.space.as_ref().map_or_else(|| memory.all(), |space| memory.of_space(space))?;
     if let Some(entity) = &args.entity {
         megrams.retain(|megram| megram.tags.entity == *entity);
     }

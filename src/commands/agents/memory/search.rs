@@ -2,14 +2,14 @@ use anstyle::Style;
 use clap::Args;
 use serde_json::json;
 
-use super::rows::{document, line, reader};
+use super::rows::{document, line};
 use crate::Ui;
+use wf_app::memory::{MemoryReader, NoteSearch};
 use wf_app::{CliExitCode, CommandError};
 use wf_base::name::SessionName;
 use wf_base::untrusted::{DIM, NAME, WARN};
-use wf_core::memory::{NoteQuery, NoteScope, RankedNote, rank};
+use wf_core::memory::RankedNote;
 use wf_report::{ColumnAlign, TextTable};
-use wf_store::StoreReader;
 
 /// Search notes, best first
 #[derive(Args, Debug)]
@@ -56,19 +56,15 @@ pub struct MemorySearchArgs {
 
 /// Searches notes.
 pub(super) fn run(ui: &Ui, args: &MemorySearchArgs) -> Result<CliExitCode, CommandError> {
-    let found = match reader(&ui.host)? {
-        Some(reader) => {
-            let query = NoteQuery {
-                words: args.words.join(" "),
-                kind: args.kind.clone(),
-                tag: args.tag.clone(),
-                scope: scope(args, &reader)?,
-                raw: args.raw,
-            };
-            rank(reader.find_notes(&query)?, ui.host.now())
-        }
-        None => Vec::new(),
+    let search = NoteSearch {
+        words: args.words.join(" "),
+        kind: args.kind.clone(),
+        tag: args.tag.clone(),
+        session: args.session.clone(),
+        all_sessions: args.all,
+        raw: args.raw,
     };
+    let found = MemoryReader::open(&ui.host)?.search(&search, ui.host.now())?;
     let shown = found.get(..args.limit).unwrap_or(&found);
     if args.json {
         ui.print_json(&document(&json!({ "v": 1, "found": found.len(), "notes": shown })))?;
@@ -82,15 +78,6 @@ pub(super) fn run(ui: &Ui, args: &MemorySearchArgs) -> Result<CliExitCode, Comma
         }
     }
     Ok(CliExitCode::Ok)
-}
-
-/// The notes that are searched: without options, those that an agent would find here.
-fn scope(args: &MemorySearchArgs, reader: &StoreReader) -> Result<NoteScope, CommandError> {
-    Ok(match &args.session {
-        Some(name) => NoteScope::Only(reader.session(name)?.name),
-        None if args.all => NoteScope::All,
-        None => NoteScope::of(reader.current_session()?.map(|session| session.name)),
-    })
 }
 
 fn table(found: &[RankedNote], explain: bool) -> String {

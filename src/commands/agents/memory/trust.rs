@@ -1,12 +1,12 @@
 use clap::{Args, ValueEnum};
 
-use super::rows::{find_entry, line, store};
+use super::rows::line;
 use crate::Ui;
 use crate::commands::goals::goal::author;
 use wf_app::approve::confirmed;
-use wf_app::{CliExitCode, CommandError, watch};
+use wf_app::memory::{MemoryReader, confirm_megram, set_note_trust};
+use wf_app::{CliExitCode, CommandError};
 use wf_core::memory::{Megram, MemoryNote, NoteConfirmation, NoteTrust};
-use wf_store::feed::WorkspaceAction;
 
 /// Change the trust in a note, or in a claim of an imported file
 #[derive(Args, Debug)]
@@ -53,7 +53,7 @@ impl From<NoteTrustArg> for NoteTrust {
 
 /// Changes the trust in a note, or in a claim of a file.
 pub(super) fn run(ui: &Ui, args: &MemoryTrustArgs) -> Result<CliExitCode, CommandError> {
-    let mut found = find_entry(&ui.host, &args.id)?;
+    let mut found = MemoryReader::open(&ui.host)?.find_entry(&args.id)?;
     let trust = NoteTrust::from(args.trust);
     match (found.megrams.pop(), found.notes.pop()) {
         (Some(megram), _) => trust_megram(ui, args, megram, trust),
@@ -77,8 +77,7 @@ fn trust_note(
         CommandError::new(CliExitCode::Usage, bad.to_string()).hint("the note is unchanged")
     })?;
     confirm(ui, args, trust)?;
-    store(&ui.host)?.replace_note(changed).wait()?;
-    watch::record_quietly(ui, WorkspaceAction::NoteTrusted { note: id, trust: trust.to_string() });
+    set_note_trust(ui, changed, trust)?;
     ui.print_line(&format!("note {} is {trust}", id.short()))?;
     Ok(CliExitCode::Ok)
 }
@@ -98,8 +97,7 @@ fn trust_megram(
     })?;
     confirm(ui, args, trust)?;
     let level = changed.level;
-    store(&ui.host)?.confirm_claim(&changed).wait()?;
-    watch::record_quietly(ui, WorkspaceAction::MegramTrusted { megram: id, trust: trust.to_string() });
+    confirm_megram(ui, &changed, trust)?;
     ui.print_line(&format!("megram {} is {trust}: its level is {level}", id.short()))?;
     Ok(CliExitCode::Ok)
 }

@@ -4,11 +4,9 @@
 
 mod args;
 mod begin;
-mod checkpoint;
 mod end;
 mod list;
 mod pause;
-mod runs;
 mod show;
 mod switch;
 

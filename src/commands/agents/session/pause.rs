@@ -3,15 +3,13 @@ use std::time::Duration;
 
 use clap::Args;
 
-use super::runs::{OpenRuns, short_names};
 use crate::Ui;
 use crate::commands::running::resume::resume_run;
-use wf_app::sessions::{change_session, named_or_current};
+use wf_app::sessions::{OpenedSession, change_session};
 use wf_app::{CliExitCode, CommandError};
-use wf_base::name::SessionName;
+use wf_base::name::{RunId, SessionName};
 use wf_base::units::plural;
 use wf_core::session::SessionChange;
-use wf_store::StoreReader;
 
 /// The interval between two looks at the runs under way.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
@@ -47,21 +45,21 @@ pub struct SessionResumeArgs {
 
 /// Suspends a session, and waits until no process works on a run of it.
 pub(super) fn suspend(ui: &Ui, args: &SessionSuspendArgs) -> Result<CliExitCode, CommandError> {
-    let reader = StoreReader::open(&ui.host.workspace().state)?;
-    let name = named_or_current(&reader, args.name.as_ref())?.name;
+    let session = OpenedSession::find(&ui.host, args.name.as_ref())?;
+    let name = &session.name;
     let change = SessionChange::Suspend { interrupts: args.now, reason: args.reason.clone() };
-    let was_current = reader.current_session()?.is_some_and(|current| current.name == name);
-    change_session(ui, &name, change)?;
+    let was_current = session.is_current()?;
+    change_session(ui, name, change)?;
     let mut is_told = false;
     loop {
-        let open = OpenRuns::of(&reader, &name)?;
-        let live = open.live();
+        let live = session.live_runs()?;
         if live.is_empty() {
             break;
         }
         if !is_told {
             is_told = true;
-            ui.print_info_line(&format!("waiting for the steps under way of {}", short_names(&live)));
+            let short: Vec<&str> = live.iter().map(RunId::short).collect();
+            ui.print_info_line(&format!("waiting for the steps under way of {}", short.join(", ")));
         }
         thread::sleep(POLL_INTERVAL);
     }
@@ -72,22 +70,20 @@ pub(super) fn suspend(ui: &Ui, args: &SessionSuspendArgs) -> Result<CliExitCode,
 
 /// Resumes a session and, if asked to, its runs.
 pub(super) fn resume(ui: &Ui, args: &SessionResumeArgs) -> Result<CliExitCode, CommandError> {
-    let reader = StoreReader::open(&ui.host.workspace().state)?;
-    let name = &args.name;
-    change_session(ui, name, SessionChange::Resume)?;
-    ui.print_info_line(&format!("session {name} is active and current"));
-    let open = OpenRuns::of(&reader, name)?;
-    let rest = open.at_rest();
+    let session = OpenedSession::open(&ui.host, args.name.clone())?;
+    change_session(ui, &session.name, SessionChange::Resume)?;
+    ui.print_info_line(&format!("session {} is active and current", session.name));
+    let rest = session.resting_runs()?;
     if !args.runs {
-        for run in rest {
+        for run in &rest {
             ui.print_info_line(&format!("resume it with: wf resume {}", run.short()));
         }
         return Ok(CliExitCode::Ok);
     }
-    drop(reader);
+    drop(session);
     ui.print_info_line(&format!("resuming {}", plural(rest.len(), "run")));
     let mut worst = CliExitCode::Ok;
-    for run in rest {
+    for run in &rest {
         worst = worst.max(resume_run(ui, run)?);
     }
     Ok(worst)

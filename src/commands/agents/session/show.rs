@@ -1,11 +1,9 @@
 use clap::Args;
 
-use super::checkpoint::read_checkpoint;
 use crate::Ui;
-use wf_app::sessions::named_or_current;
+use wf_app::sessions::session_checkpoint;
 use wf_app::{CliExitCode, CommandError};
 use wf_base::name::SessionName;
-use wf_store::StoreReader;
 
 /// Show a session: its runs, open requests, answers, files and notes
 #[derive(Args, Debug)]
@@ -20,9 +18,7 @@ pub struct SessionShowArgs {
 
 /// Shows a session.
 pub(super) fn run(ui: &Ui, args: &SessionShowArgs) -> Result<CliExitCode, CommandError> {
-    let reader = StoreReader::open(&ui.host.workspace().state)?;
-    let session = named_or_current(&reader, args.name.as_ref())?;
-    let checkpoint = read_checkpoint(&reader, session)?;
+    let checkpoint = session_checkpoint(&ui.host, args.name.as_ref())?;
     if args.json {
         ui.print_json(&(serde_json::to_string_pretty(&checkpoint).unwrap_or_default() + "\n"))?;
     } else {

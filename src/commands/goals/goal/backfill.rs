@@ -1,21 +1,14 @@
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::author;
 use crate::Ui;
 use crate::execute::{OutputArgs, observer};
-use wf_app::goals::{FileLock, LEADER_LOCK};
-use wf_app::goals::{
-    ReconciliationRequest, check_not_deployed, ledger_of, load_by_name, send_notifications,
-    start_reconciliation, wake_daemon, with_recorded_schedule,
-};
-use wf_app::{CliExitCode, CommandError, Host, load, watch};
+use wf_app::goals::{FileLock, GoalBackfill, LEADER_LOCK, load_by_name, send_notifications, wake_daemon};
+use wf_app::{CliExitCode, CommandError, Host, load};
 use wf_base::time::Moment;
 use wf_base::untrusted::{WARN, paint};
-use wf_core::goal::{GoalLedgerState, ReconciliationCause, ReconciliationHealth, turn};
+use wf_core::goal::ReconciliationHealth;
 use wf_model::Goal;
-use wf_store::StoreReader;
-use wf_store::feed::WorkspaceAction;
 
 /// Run the missed reconciliations of past scheduled times
 #[derive(Args, Debug)]
@@ -58,26 +51,9 @@ pub fn run(ui: &Ui, args: &GoalBackfillArgs) -> Result<CliExitCode, CommandError
         ui.print(&lines)?;
         return Ok(CliExitCode::Ok);
     }
-    let (store, reader) = ledger_of(&ui.host, &loaded)?;
-    check_not_deployed(&reader, &goal.id)?;
-    let now = ui.host.now();
-    let mut ledger = wf_app::goals::StoreLedger { store: &store, reader: &reader, token: None };
-    turn(&*with_recorded_schedule(&goal, &reader)?, &mut ledger, now)?;
-    let cause = ReconciliationCause::Backfill;
-    let due = store.backfill(&goal.id, slots.clone(), cause, now).wait()?;
-    let known = reader.known(&goal.id)?;
-    drop((store, reader));
-    ui.print_info(&start_count_text(due, slots.len()));
-    if let (Some(from), Some(to), 1..) = (slots.first(), slots.last(), due) {
-        let act = WorkspaceAction::GoalBackfilled {
-            goal: goal.id.clone(),
-            from: *from,
-            to: *to,
-            slots: due as u64,
-            key: author(&ui.host).map(|key| key.public.id()),
-        };
-        watch::record_quietly(ui, act);
-    }
+    let backfill = GoalBackfill::queue(ui, loaded, goal, &slots)?;
+    ui.print_info(&start_count_text(backfill.due, slots.len()));
+    backfill.record(ui, &slots);
     let Ok(lead) = FileLock::try_lock(&workspace.state, LEADER_LOCK)? else {
         wake_daemon(&workspace.state);
         ui.print_info("the daemon runs them one after the other\n");
@@ -89,7 +65,7 @@ pub fn run(ui: &Ui, args: &GoalBackfillArgs) -> Result<CliExitCode, CommandError
     // The leader may start them now: each scheduled time starts once, by the faster of the two.
     drop(lead);
     let mut ended = Vec::new();
-    let exit = work(ui, &goal, &loaded, known.as_ref(), &slots, &mut ended)?;
+    let exit = work(ui, &backfill, &slots, &mut ended)?;
     if args.json {
         ui.print_json(&document(&slots, &ended))?;
     }
@@ -142,47 +118,30 @@ fn slots(host: &Host, goal: &Goal, args: &GoalBackfillArgs) -> Result<Vec<Moment
 /// Runs those that wait, one after the other.
 fn work(
     ui: &Ui,
-    goal: &std::sync::Arc<Goal>,
-    loaded: &load::LoadedPlan,
-    known: Option<&GoalLedgerState>,
+    backfill: &GoalBackfill,
     slots: &[Moment],
     done: &mut Vec<(Moment, ReconciliationHealth)>,
 ) -> Result<CliExitCode, CommandError> {
-    let waits = |slot: &Moment| {
-        let open = known.into_iter().flat_map(|known| &known.open_slots);
-        open.into_iter().any(|open| open.slot == *slot && open.cause == ReconciliationCause::Backfill)
-    };
     let silent = OutputArgs::default();
     let observe = |loaded: &load::LoadedPlan| observer(ui, loaded, &silent);
     let mut exit = CliExitCode::Ok;
-    for slot in slots.iter().filter(|slot| waits(slot)) {
-        let ask =
-            ReconciliationRequest { slot: Some(*slot), cause: ReconciliationCause::Backfill, token: None };
-        match start_reconciliation(ui, loaded, goal, ask, &observe) {
-            Ok(ended) => {
-                if !ended.verdict.health.is_good() {
-                    exit = CliExitCode::RunFailed;
-                }
-                done.push((*slot, ended.verdict.health));
-                let word = ended.verdict.health.as_str();
-                ui.print_message_line(&format!("{} · {word}", slot.to_second()));
-                // An interrupt means all of it; the other scheduled times are still due.
-                if ended.verdict.health == ReconciliationHealth::Cancelled {
-                    return Ok(CliExitCode::Interrupted);
-                }
-            }
-            Err(failure) if still_due(&ui.host, goal, *slot)? => return Err(failure),
-            Err(_) => {
-                let (warning, slot) = (paint(WARN, "warning:"), slot.to_second());
-                ui.print_message_line(&format!("{warning} {slot}: already run by another process"));
-            }
+    for slot in slots.iter().filter(|slot| backfill.is_queued(**slot)) {
+        let Some(ended) = backfill.run_slot(ui, *slot, &observe)? else {
+            let (warning, slot) = (paint(WARN, "warning:"), slot.to_second());
+            ui.print_message_line(&format!("{warning} {slot}: already run by another process"));
+            continue;
+        };
+        let health = ended.verdict.health;
+        if !health.is_good() {
+            exit = CliExitCode::RunFailed;
+        }
+        done.push((*slot, health));
+        ui.print_message_line(&format!("{} · {}", slot.to_second(), health.as_str()));
+        // An interrupt means all of it; the other scheduled times are still due.
+        if health == ReconciliationHealth::Cancelled {
+            return Ok(CliExitCode::Interrupted);
         }
     }
     send_notifications(ui)?;
     Ok(exit)
-}
-
-fn still_due(host: &Host, goal: &Goal, slot: Moment) -> Result<bool, CommandError> {
-    let known = StoreReader::open(&host.workspace().state)?.known(&goal.id)?;
-    Ok(known.is_some_and(|known| known.open_slots.iter().any(|open| open.slot == slot)))
 }

@@ -1,14 +1,11 @@
 use clap::Args;
 
 use crate::Ui;
-use wf_app::goals::{GoalSource, find_path, load_by_name};
 use wf_app::views::{GoalHistoryEntry, goal_history};
 use wf_app::{CliExitCode, CommandError};
-use wf_base::name::PlanId;
 use wf_base::untrusted::{BAD, DIM, GOOD};
 use wf_core::goal::SlotState;
 use wf_report::{ColumnAlign, TextTable};
-use wf_store::{StoreReader, allow_no_state};
 
 /// Show the scheduled times of a goal and the results of its reconciliations
 #[derive(Args, Debug)]
@@ -32,13 +29,10 @@ type HistoryCell = (String, anstyle::Style);
 
 /// Shows the history of a goal.
 pub fn run(ui: &Ui, args: &GoalHistoryArgs) -> Result<CliExitCode, CommandError> {
-    let Some(reader) = allow_no_state(StoreReader::open(&ui.host.workspace().state))? else {
-        find_path(&ui.host, &ui.host.workspace(), &GoalSource::Disk, &args.goal)?;
+    let Some(latest) = goal_history(ui, &args.goal, args.limit)? else {
         ui.print_info("no history yet\n");
         return Ok(CliExitCode::Ok);
     };
-    let id = id(ui, &reader, &args.goal)?;
-    let latest = goal_history(&reader, &id, args.limit)?;
     if args.json {
         let lines: String = latest.iter().map(|entry| entry.json().to_string() + "\n").collect();
         ui.print_json(&lines)?;
@@ -53,16 +47,6 @@ pub fn run(ui: &Ui, args: &GoalHistoryArgs) -> Result<CliExitCode, CommandError>
         ui.print(&table.render())?;
     }
     Ok(CliExitCode::Ok)
-}
-
-/// Returns the id of a goal that the ledger knows, or that is a file.
-fn id(ui: &Ui, reader: &StoreReader, name: &str) -> Result<PlanId, CommandError> {
-    let known = reader.goals()?.into_iter();
-    if let Some(row) = known.into_iter().find(|row| row.id.as_str() == name) {
-        return Ok(row.id);
-    }
-    let (_, goal) = load_by_name(ui, name)?;
-    Ok(goal.id.clone())
 }
 
 fn row(entry: &GoalHistoryEntry) -> Vec<HistoryCell> {

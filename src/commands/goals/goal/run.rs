@@ -1,8 +1,8 @@
 use clap::{Args, ValueEnum};
 
 use super::accept;
+use crate::Ui;
 use crate::execute::{OutputArgs, observer};
-use crate::{RunArg, Ui};
 use wf_app::approve::awaited_acceptance;
 use wf_app::goals::ObserverFactory;
 use wf_app::goals::{
@@ -10,11 +10,10 @@ use wf_app::goals::{
     run_deployed, send_notifications, start_reconciliation, wake_daemon,
 };
 use wf_app::load::LoadedPlan;
-use wf_app::{CliExitCode, CommandError, GitRevision, load};
+use wf_app::{CliExitCode, CommandError, GitRevision, StateReader, load};
 use wf_base::time::Moment;
 use wf_base::untrusted::{BAD, BOLD, GOOD, WARN, paint};
 use wf_core::goal::{ReconciliationCause, ReconciliationHealth, ReconciliationPart};
-use wf_store::StoreReader;
 
 /// Reconcile a goal now: run its checks, and the repair if one fails
 #[derive(Args, Debug)]
@@ -67,9 +66,7 @@ pub fn run(ui: &Ui, args: &GoalRunArgs) -> Result<CliExitCode, CommandError> {
     let observe = |loaded: &LoadedPlan| observer(ui, loaded, &telling);
     let workspace = ui.host.workspace();
     let ended = if let Some(run) = &args.cycle {
-        let reader = StoreReader::open(&workspace.state)?;
-        let run = RunArg::by_name(run).resolve(&reader)?;
-        drop(reader);
+        let run = StateReader::open(&workspace)?.find_run(Some(run))?;
         adopt_reconciliation(ui, &run, &observe)?
     } else if let Some(ended) = deployed(ui, args, &observe)? {
         ended

@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::{instant, local};
 use crate::Ui;
-use wf_app::goals::{GoalSource, find_path, list_goals_on_disk};
+use wf_app::goals::{GoalSource, find_path, list_goals_on_disk, longest_reconciliations};
 use wf_app::{CliExitCode, CommandError, Host, load};
 use wf_base::name::PlanId;
 use wf_base::time::{Moment, format_duration, parse_duration};
@@ -18,10 +18,6 @@ use wf_core::goal::{
 };
 use wf_model::Goal;
 use wf_report::{ColumnAlign, TextTable};
-use wf_store::StoreReader;
-
-/// The number of latest reconciliations from which a duration is estimated.
-const DURATION_SAMPLES: usize = 50;
 
 /// Simulate the scheduler over a period
 #[derive(Args, Debug)]
@@ -132,17 +128,7 @@ fn estimated_durations(
     goals: &[Arc<Goal>],
     said: &[String],
 ) -> Result<BTreeMap<PlanId, Duration>, CommandError> {
-    let reader = StoreReader::open(&host.workspace().state).ok();
-    let mut takes = BTreeMap::new();
-    for goal in goals {
-        let known = reader.as_ref().map(|reader| reader.cycles(&goal.id, DURATION_SAMPLES));
-        let known = known.transpose()?.unwrap_or_default();
-        let times = known.iter().filter_map(|cycle| {
-            let (ended, _, _) = cycle.ended.as_ref()?;
-            Some(ended.since(cycle.started_at))
-        });
-        takes.insert(goal.id.clone(), times.max().unwrap_or_default());
-    }
+    let mut takes = longest_reconciliations(host, goals)?;
     for text in said {
         let (name, time) = text.split_once('=').unwrap_or(("", text));
         let usage =

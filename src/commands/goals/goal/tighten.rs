@@ -1,9 +1,9 @@
 use clap::Args;
 
 use crate::Ui;
-use wf_app::goals::{AutonomyStatus, GoalTightenOutcome, tighten_goal};
+use wf_app::goals::{GoalTightenOutcome, tighten_goal};
 use wf_app::{ActOrigin, CliExitCode, CommandError};
-use wf_store::{RunState, StoreReader};
+use wf_base::name::RunId;
 
 /// Revoke the standing approval of a goal immediately
 #[derive(Args, Debug)]
@@ -19,7 +19,8 @@ pub struct GoalTightenArgs {
 
 /// Withdraws an approval.
 pub fn run(ui: &Ui, args: &GoalTightenArgs) -> Result<CliExitCode, CommandError> {
-    let GoalTightenOutcome { status, reader, is_new } = tighten_goal(ui, &args.goal, ActOrigin::CommandLine)?;
+    let GoalTightenOutcome { status, continuing_repairs, is_new } =
+        tighten_goal(ui, &args.goal, ActOrigin::CommandLine)?;
     let (id, noun) = (&status.goal.id, status.goal.noun());
     match &status.approval {
         Some(Ok(standing)) if is_new == Some(true) => {
@@ -33,24 +34,11 @@ pub fn run(ui: &Ui, args: &GoalTightenArgs) -> Result<CliExitCode, CommandError>
         }
         _ => ui.print_info_line(&format!("the approval of {id} is already revoked")),
     }
-    print_continuing_repairs(ui, &reader, &status)?;
+    for run in continuing_repairs.iter().map(RunId::short) {
+        ui.print_info_line(&format!("{noun} {run} has started; to stop it: wf cancel {run}"));
+    }
     if let Some(command) = status.narrower_command() {
         ui.print_info_line(&format!("to approve less than before: {command}"));
     }
     Ok(CliExitCode::Ok)
-}
-
-/// Prints the repairs that have started and continue.
-fn print_continuing_repairs(
-    ui: &Ui,
-    reader: &StoreReader,
-    leash: &AutonomyStatus,
-) -> Result<(), CommandError> {
-    for repair in reader.repairs(&leash.goal.id, usize::MAX)? {
-        if repair.state == RunState::Running {
-            let (noun, run) = (leash.goal.noun(), repair.run.short());
-            ui.print_info_line(&format!("{noun} {run} has started; to stop it: wf cancel {run}"));
-        }
-    }
-    Ok(())
 }

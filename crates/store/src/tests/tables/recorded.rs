@@ -2,12 +2,13 @@
 
 use crate::tests::fixture::{NOW, name, object, open, run_id, stranger};
 use crate::{
-    CacheEntry, ConnectionApprovalUse, ConnectionRow, ConnectionState, MegramSelection, StateFault,
-    StoreReader, UnrecordedResult, examine,
+    CacheEntry, ConnectionApprovalUse, ConnectionRow, MegramSelection, StateFault, StoreReader,
+    UnrecordedResult, examine,
 };
 use serde_json::json;
 use wf_base::digest::Sha256Digest;
 use wf_base::name::PlanId;
+use wf_core::connection::ConnectionState;
 use wf_core::machine::TaskId;
 use wf_core::memory::{Megram, MegramOrigin, MegramState, MegramTags};
 use wf_model::AuthMethod;

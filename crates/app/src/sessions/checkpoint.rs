@@ -2,15 +2,19 @@
 
 use std::collections::BTreeMap;
 
-use wf_app::CommandError;
-use wf_app::approve::approval_requests;
+use serde::Serialize;
+
+use super::named_or_current;
+use crate::approve::approval_requests;
+use crate::{CommandError, Host};
+use wf_base::name::SessionName;
 use wf_base::time::Moment;
 use wf_core::machine::{EventKind, MergeOutcome};
 use wf_core::memory::MemoryNote;
 use wf_core::session::SessionRecord;
 use wf_report::record::RunLifecycle;
 use wf_report::session::{SessionAnswer, SessionCheckpoint, SessionFile, SessionRequest, SessionRun};
-use wf_store::{RunFilter, RunRow, StoreReader};
+use wf_store::{RunFilter, RunRow, StoreReader, allow_no_state};
 
 /// The version of the document.
 const VERSION: u32 = 1;
@@ -19,35 +23,40 @@ const VERSION: u32 = 1;
 const MAX_ANSWERS: usize = 10;
 
 /// A session in a list.
-pub(super) struct SessionCounts {
-    pub(super) session: SessionRecord,
-    /// The time at which something last happened in it.
-    pub(super) last_active: Moment,
+#[derive(Debug, Serialize)]
+pub struct SessionSummary {
+    #[serde(flatten)]
+    pub session: SessionRecord,
+    /// The time of its last recorded event.
+    pub last_active: Moment,
     /// The number of its outermost runs.
-    pub(super) runs: usize,
+    pub run_count: usize,
     /// The number of those that have not ended.
-    pub(super) open_runs: usize,
+    pub open_run_count: usize,
     /// The number of its notes.
-    pub(super) notes: usize,
+    pub note_count: usize,
 }
 
-/// Reads all sessions, in the order of their beginnings.
-pub(super) fn read_sessions(reader: &StoreReader) -> Result<Vec<SessionCounts>, CommandError> {
+/// Returns all sessions, in the order of their beginnings.
+pub fn list_sessions(host: &Host) -> Result<Vec<SessionSummary>, CommandError> {
+    let Some(reader) = allow_no_state(StoreReader::open(&host.workspace().state))? else {
+        return Ok(Vec::new());
+    };
     let notes = reader.notes()?;
-    let count = |session: SessionRecord| {
+    let summary = |session: SessionRecord| {
         let filter = RunFilter { session: Some(session.name.clone()), ..RunFilter::default() };
         let rows = reader.runs(usize::MAX, &filter)?;
         let own: Vec<&MemoryNote> =
             notes.iter().filter(|note| note.session.as_ref() == Some(&session.name)).collect();
-        Ok(SessionCounts {
+        Ok(SessionSummary {
             last_active: last_active(&session, &rows, &own),
-            runs: rows.len(),
-            open_runs: rows.iter().filter(|row| row.ended.is_none()).count(),
-            notes: own.len(),
+            run_count: rows.len(),
+            open_run_count: rows.iter().filter(|row| row.ended.is_none()).count(),
+            note_count: own.len(),
             session,
         })
     };
-    reader.sessions()?.into_iter().map(count).collect()
+    reader.sessions()?.into_iter().map(summary).collect()
 }
 
 /// Returns the time of the last thing that is recorded of a session.
@@ -56,11 +65,13 @@ fn last_active(session: &SessionRecord, rows: &[RunRow], notes: &[&MemoryNote]) 
     runs.chain(notes.iter().map(|note| note.created)).fold(session.changed, Ord::max)
 }
 
-/// Reads the checkpoint of a session.
-pub(super) fn read_checkpoint(
-    reader: &StoreReader,
-    session: SessionRecord,
+/// Reads the checkpoint of a session: the given one, or the current one.
+pub fn session_checkpoint(
+    host: &Host,
+    name: Option<&SessionName>,
 ) -> Result<SessionCheckpoint, CommandError> {
+    let reader = &StoreReader::open(&host.workspace().state)?;
+    let session = named_or_current(reader, name)?;
     let filter = RunFilter { session: Some(session.name.clone()), nested: true, ..RunFilter::default() };
     let rows = reader.runs(usize::MAX, &filter)?;
     let outermost: Vec<&RunRow> = rows.iter().filter(|row| row.parent.is_none()).collect();

@@ -1,0 +1,30 @@
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::{CommandError, Host};
+use wf_base::name::PlanId;
+use wf_model::Goal;
+use wf_store::StoreReader;
+
+/// The number of latest reconciliations from which a duration is estimated.
+const DURATION_SAMPLES: usize = 50;
+
+/// Returns the duration of the longest of the latest reconciliations of each goal; no time where none has ended.
+pub fn longest_reconciliations(
+    host: &Host,
+    goals: &[Arc<Goal>],
+) -> Result<BTreeMap<PlanId, Duration>, CommandError> {
+    let reader = StoreReader::open(&host.workspace().state).ok();
+    let mut durations = BTreeMap::new();
+    for goal in goals {
+        let known = reader.as_ref().map(|reader| reader.cycles(&goal.id, DURATION_SAMPLES));
+        let known = known.transpose()?.unwrap_or_default();
+        let times = known.iter().filter_map(|cycle| {
+            let (ended, _, _) = cycle.ended.as_ref()?;
+            Some(ended.since(cycle.started_at))
+        });
+        durations.insert(goal.id.clone(), times.max().unwrap_or_default());
+    }
+    Ok(durations)
+}

@@ -1,0 +1,111 @@
+use super::named_or_current;
+use crate::memory::MemoryReader;
+use crate::{CliExitCode, CommandError, Host};
+use wf_base::name::{RunId, SessionName};
+use wf_core::memory::MemoryNote;
+use wf_core::session::SessionRefusal;
+use wf_report::record::RunLifecycle;
+use wf_store::{RunFilter, RunState, StoreError, StoreReader};
+
+/// A session of the workspace, with the runs and the notes in it.
+pub struct OpenedSession {
+    pub name: SessionName,
+    reader: StoreReader,
+    memory: MemoryReader,
+}
+
+impl OpenedSession {
+    /// Opens a session by its name.
+    pub fn open(host: &Host, name: SessionName) -> Result<Self, CommandError> {
+        let reader = StoreReader::open(&host.workspace().state)?;
+        Ok(Self { name, reader, memory: MemoryReader::open(host)? })
+    }
+
+    /// Opens the given session, or the current one.
+    pub fn find(host: &Host, name: Option<&SessionName>) -> Result<Self, CommandError> {
+        let reader = StoreReader::open(&host.workspace().state)?;
+        let name = named_or_current(&reader, name)?.name;
+        Ok(Self { name, reader, memory: MemoryReader::open(host)? })
+    }
+
+    /// Does the same with a session that has not ended.
+    pub fn find_active(host: &Host, name: Option<&SessionName>) -> Result<Self, CommandError> {
+        let reader = StoreReader::open(&host.workspace().state)?;
+        let session = named_or_current(&reader, name)?;
+        if session.state.is_over() {
+            let refusal = SessionRefusal::Over { name: session.name, state: session.state };
+            return Err(StoreError::Session(refusal).into());
+        }
+        Ok(Self { name: session.name, reader, memory: MemoryReader::open(host)? })
+    }
+
+    /// True if it is the current one.
+    pub fn is_current(&self) -> Result<bool, CommandError> {
+        Ok(self.reader.current_session()?.is_some_and(|current| current.name == self.name))
+    }
+
+    /// Returns its outermost runs that have not ended, newest first.
+    fn open_runs(&self) -> Result<Vec<(RunId, RunLifecycle)>, CommandError> {
+        let state = Some(RunState::Running);
+        let filter = RunFilter { session: Some(self.name.clone()), state, ..RunFilter::default() };
+        let rows = self.reader.runs(usize::MAX, &filter)?.into_iter();
+        let open = rows.map(|row| {
+            let owner = self.reader.owner(&row.id)?;
+            let state = RunLifecycle::of(&row, owner);
+            Ok((row.id, state))
+        });
+        open.collect()
+    }
+
+    /// Returns the runs that a process works on.
+    pub fn live_runs(&self) -> Result<Vec<RunId>, CommandError> {
+        let open = self.open_runs()?.into_iter();
+        Ok(open.filter(|(_, state)| *state == RunLifecycle::Running).map(|(run, _)| run).collect())
+    }
+
+    /// Returns the runs that wait to be resumed, the oldest first; those whose approvals are open come along.
+    pub fn resting_runs(&self) -> Result<Vec<RunId>, CommandError> {
+        let rest = self.open_runs()?.into_iter().rev();
+        Ok(rest.filter(|(_, state)| *state != RunLifecycle::Running).map(|(run, _)| run).collect())
+    }
+
+    /// Refuses to end the session as completed while runs of it have not ended.
+    pub fn require_ended_runs(&self) -> Result<(), CommandError> {
+        let runs: Vec<RunId> = self.open_runs()?.into_iter().map(|(run, _)| run).collect();
+        self.require_none(&runs, "have not ended", "resume or cancel them first: wf runs --session")
+    }
+
+    /// Refuses to end the session as failed while a process works on runs of it.
+    pub fn require_no_live_runs(&self) -> Result<(), CommandError> {
+        self.require_none(&self.live_runs()?, "are under way", "suspend it first: wf session suspend")
+    }
+
+    fn require_none(&self, runs: &[RunId], what: &str, remedy: &str) -> Result<(), CommandError> {
+        if runs.is_empty() {
+            return Ok(());
+        }
+        let name = &self.name;
+        let short: Vec<&str> = runs.iter().map(RunId::short).collect();
+        let message = format!("runs of session `{name}` {what}: {}", short.join(", "));
+        Err(CommandError::new(CliExitCode::Usage, message).hint(format!("{remedy} {name}")))
+    }
+
+    /// Returns a note that was written in it, by its id.
+    pub fn find_note(&self, id: &str) -> Result<MemoryNote, CommandError> {
+        let note = self.memory.find_note(id)?;
+        let name = &self.name;
+        if note.session.as_ref() == Some(name) {
+            return Ok(note);
+        }
+        let message = format!("note {} was not written in session `{name}`", note.id.short());
+        Err(CommandError::new(CliExitCode::Usage, message)
+            .hint(format!("its notes: wf memory search --session {name}")))
+    }
+
+    /// Returns the number of its notes that no other session finds.
+    pub fn unshared_notes(&self) -> Result<usize, CommandError> {
+        let notes = self.memory.notes()?;
+        let is_own = |note: &&MemoryNote| note.session.as_ref() == Some(&self.name) && !note.is_shared();
+        Ok(notes.iter().filter(is_own).count())
+    }
+}

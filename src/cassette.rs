@@ -3,12 +3,11 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::Ui;
-use super::replay::write_recording;
 use wf_app::load::LoadedPlan;
+use wf_app::replay::write_recording;
 use wf_app::{CliExitCode, CommandError, normalize_path};
 use wf_base::name::RunId;
 use wf_engine::{Cassette, CassetteError, EngineSession};
-use wf_store::StoreReader;
 
 /// The options for recording the exchanges with models, and for repeating a run from them.
 #[derive(Args, Clone, Debug, Default)]
@@ -43,8 +42,7 @@ impl CassetteArgs {
             return Ok(());
         };
         let folder = normalize_path(&ui.host.cwd().join(dir));
-        let reader = StoreReader::open(&loaded.workspace.state)?;
-        write_recording(&folder, &reader, &loaded.workspace.root, run)
+        write_recording(&folder, &loaded.workspace, run)
     }
 
     fn open(

@@ -1,38 +1,35 @@
-use std::cell::RefCell;
-use std::collections::HashMap;
 use std::fs::{self, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use super::{Terminal, Ui, load_record};
+use super::{Terminal, Ui};
 use crate::approve::ApprovalArgs;
 use crate::cassette::CassetteArgs;
 use crate::printed::PrintArgs;
-use wf_app::approve::{RunApprovalRequest, approval_requests};
+use wf_app::approve::{RunApprovalRequest, recorded_requests};
 use wf_app::git::place_in_repository;
 use wf_app::goals::wake_daemon;
 use wf_app::load::LoadedPlan;
+use wf_app::records::{LogTails, record_of_run, recorded_params};
 use wf_app::run_start::{ExecutedRun, RunStart};
 use wf_app::run_worktree::{BroughtProducts, RunWorktree};
 use wf_app::session::{open_run_session, prune};
 use wf_app::trace::{is_traced, send_trace};
 use wf_app::watch::AuditedSession;
-use wf_app::{Caller, CliExitCode, CommandError, normalize_path, relative_path};
+use wf_app::{Caller, CliExitCode, CommandError, Workspace, normalize_path, relative_path};
 use wf_base::name::RunId;
 use wf_base::untrusted::{NAME, WARN, paint};
 use wf_core::goal::ReconciliationPart;
 use wf_core::machine::{Attempt, RunOutcome};
 use wf_core::observe::RunObserver;
 use wf_engine::{EngineError, EngineSession, FinishedRun, SuspendedRequest};
-use wf_exec::log::RunLogs;
 use wf_report::follow::{
     CombinedObserver, GithubAnnotator, JsonEventWriter, LiveView, PlainPrinter, ResumeOptions, RunTracker,
     TerminalInfo, Verbosity,
 };
 use wf_report::record::{RunRecord, junit, summary};
-use wf_store::{StateFolder, StoreReader};
 
 /// The number of last lines of an attempt in a report.
 const REPORT_LINES: usize = 50;
@@ -137,7 +134,7 @@ pub fn finish(
 ) -> Result<CliExitCode, CommandError> {
     let finished = match finished {
         Err(EngineError::Parked { run, requests: questions }) => {
-            report_waiting(ui, &loaded.workspace.state, &run, &questions)?;
+            report_waiting(ui, &loaded.workspace, &run, &questions)?;
             // The time of its requests may be over before anybody answers.
             wake_daemon(&loaded.workspace.state);
             return Ok(CliExitCode::Waiting);
@@ -153,12 +150,11 @@ pub fn finish(
     }
     let wants_summary = ui.host.in_actions() && ui.host.var("GITHUB_STEP_SUMMARY").is_some();
     if output.junit.is_some() || output.report.is_some() || wants_summary {
-        let reader = StoreReader::open(&loaded.workspace.state)?;
-        let folder = StateFolder::new(&loaded.workspace.state);
-        write_reports(ui, &load_record(&reader, &finished.run)?, &folder, output)?;
+        let record = record_of_run(&loaded.workspace, &finished.run)?;
+        write_reports(ui, &record, &LogTails::of_workspace(&loaded.workspace), output)?;
     }
     if is_traced(&ui.host) {
-        let record = load_record(&StoreReader::open(&loaded.workspace.state)?, &finished.run)?;
+        let record = record_of_run(&loaded.workspace, &finished.run)?;
         if let Err(error) = send_trace(&ui.host, &record) {
             ui.print_message(&format!("{} {}\n", paint(WARN, "warning:"), error.render()));
         }
@@ -191,7 +187,7 @@ pub fn settle_worktree(
         ));
         return Ok(());
     };
-    let params = StoreReader::open(&loaded.workspace.state)?.run(run)?.params;
+    let params = recorded_params(&loaded.workspace, run)?;
     let BroughtProducts { brought, removed, left } = worktree.bring_back(&ui.host, loaded, &params)?;
     for (verb, paths) in [("brought", &brought), ("removed", &removed)] {
         for path in paths {
@@ -223,12 +219,12 @@ pub fn settle_worktree(
 /// Prints what a run waits for, and what to do about it.
 fn report_waiting(
     caller: &dyn Caller,
-    state: &Path,
+    workspace: &Workspace,
     top: &RunId,
     questions: &[SuspendedRequest],
 ) -> Result<(), CommandError> {
     let (hint, short) = (paint(NAME, "hint:"), top.short());
-    let names = approval_requests(&StoreReader::open(state)?, top)?;
+    let names = recorded_requests(workspace, top)?;
     for SuspendedRequest { run, request: ask } in questions {
         let time = wf_base::time::format_duration(ask.expires.since(ask.since));
         let own = |posed: &&RunApprovalRequest| posed.run == run.id && posed.request.request == ask.request;
@@ -256,16 +252,11 @@ fn report_waiting(
 fn write_reports(
     ui: &Ui,
     record: &RunRecord,
-    folder: &StateFolder,
+    tails: &LogTails,
     output: &OutputArgs,
 ) -> Result<(), CommandError> {
     if let Some(path) = &output.junit {
-        let logs = RefCell::new(HashMap::new());
-        let printed = |run: &RunId, attempt: &Attempt| {
-            let mut logs = logs.borrow_mut();
-            let logs = logs.entry(run.clone()).or_insert_with(|| RunLogs::new(folder.run(run)));
-            logs.tail(attempt, REPORT_LINES).unwrap_or_default()
-        };
+        let printed = |run: &RunId, attempt: &Attempt| tails.last_lines(run, attempt, REPORT_LINES);
         write(ui, path, &junit(record, &printed))?;
     }
     if let Some(path) = &output.report {

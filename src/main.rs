@@ -14,7 +14,6 @@ mod connections;
 mod execute;
 mod keys;
 mod later;
-mod log_calls;
 mod log_lines;
 mod log_prefix;
 mod model_findings;
@@ -22,7 +21,6 @@ mod outlook;
 mod params;
 mod planning_log;
 mod printed;
-mod replay;
 mod skills;
 mod start;
 mod terminal;
@@ -31,7 +29,6 @@ mod which;
 
 use terminal::Terminal;
 use ui::Ui;
-use wf_app::record::load_record;
 use which::RunArg;
 
 fn main() -> std::process::ExitCode {

@@ -5,11 +5,10 @@ use std::str::FromStr;
 use serde_json::{Value, json};
 
 use crate::Ui;
-use crate::log_calls::body;
+use wf_app::authoring::PlanningRequests;
 use wf_app::{CliExitCode, CommandError};
 use wf_core::agent::authoring::PlanningRecord;
 use wf_report::record::{planning_list, planning_text};
-use wf_store::{PlanningStore, StateFolder};
 
 /// A request for a plan, as a user names it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,14 +34,13 @@ pub fn print_requests(
     number: Option<RequestNumber>,
     json: bool,
 ) -> Result<CliExitCode, CommandError> {
-    let store = PlanningStore::new(&StateFolder::new(&ui.host.workspace().state));
-    let numbers = store.numbers()?;
+    let requests = PlanningRequests::of_workspace(&ui.host);
     let number = match number {
         None => {
-            print_list(ui, &store, json)?;
+            print_list(ui, &requests, json)?;
             return Ok(CliExitCode::Ok);
         }
-        Some(RequestNumber::Last) => numbers.last().copied().ok_or_else(none)?,
+        Some(RequestNumber::Last) => requests.last()?.ok_or_else(none)?,
         Some(RequestNumber::Number(number)) => number,
     };
     let missing = || {
@@ -50,21 +48,17 @@ pub fn print_requests(
             CommandError::new(CliExitCode::Usage, format!("there is no request {number} for a plan"));
         failure.hint("for a list: wf plan --log")
     };
-    let record = store.read(number)?.ok_or_else(missing)?;
-    let bodies = store.bodies(number);
+    let record = requests.read(number)?.ok_or_else(missing)?;
     if json {
         ui.print_json(&format!("{:#}\n", document(number, &record)))?;
     } else {
-        ui.print(&planning_text(number, &record, &|digest| body(&bodies, digest)))?;
+        ui.print(&planning_text(number, &record, &requests.bodies(number)))?;
     }
     Ok(CliExitCode::Ok)
 }
 
-fn print_list(ui: &Ui, store: &PlanningStore, json: bool) -> Result<(), CommandError> {
-    let mut records = Vec::new();
-    for number in store.numbers()? {
-        records.extend(store.read(number)?.map(|record| (number, record)));
-    }
+fn print_list(ui: &Ui, requests: &PlanningRequests, json: bool) -> Result<(), CommandError> {
+    let records = requests.all()?;
     if json {
         let list: Vec<Value> = records.iter().map(|(number, record)| document(*number, record)).collect();
         return ui.print_json(&format!("{:#}\n", json!({"v": 1, "requests": list})));

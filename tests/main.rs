@@ -32,6 +32,7 @@ mod engine_failures;
 mod escalated;
 mod escapes;
 mod examples;
+mod face;
 mod fans;
 mod faults;
 mod files;

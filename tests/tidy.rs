@@ -11,7 +11,7 @@ const LONGEST: usize = 500;
 /// Folders with the code of the program.
 const CODE: [&str; 2] = ["src", "crates"];
 
-/// Each crate and the crates of ours that it may depend on. The face, `wf`, may use all.
+/// Each crate and the crates of ours that it may depend on. The face, `wf`, may use all but the state.
 const ARROWS: [(&str, &str); 16] = [
     ("base", ""),
     ("model", "base"),
@@ -107,7 +107,7 @@ pub fn sources(dir: &Path) -> Vec<(String, String)> {
 }
 
 /// The code of the program apart from its tests.
-fn production() -> Vec<(String, String)> {
+pub fn production() -> Vec<(String, String)> {
     let all = CODE.iter().flat_map(|folder| sources(Path::new(folder)));
     let own = all.filter(|(path, _)| !path.contains("/tests"));
     own.map(|(path, text)| {

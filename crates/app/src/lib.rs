@@ -14,6 +14,7 @@
 //! goals                the files, the ledger and the reconciliations of goals  approve runs state daemon_io
 //! connections, skills  their nouns, with the consent of people                 approve git keys
 //! approve              who may let what run                                    keys skills goals runs
+//! records, replay      what is recorded of runs, and runs with models again    runs state specs
 //! state                the state, as its owner looks at it and cares for it    approve connections keys runs
 //! runs                 what a run needs, found and opened                      git sessions config approve
 //! authoring, mcp_pin   plans that a model drafts, tools that a person reviews  config
@@ -37,6 +38,7 @@ pub mod config;
 pub mod connections;
 pub mod daemon;
 pub mod daemon_io;
+pub mod gates;
 pub mod git;
 pub mod goals;
 pub mod keep;
@@ -44,6 +46,8 @@ pub mod keys;
 pub mod mcp_pin;
 pub mod memory;
 pub mod names;
+pub mod records;
+pub mod replay;
 pub mod resumption;
 pub mod revision;
 pub mod sessions;
@@ -70,16 +74,16 @@ mod workspace_files;
 pub use act_origin::ActOrigin;
 pub use caller::{Caller, LineReader};
 pub use exit::CliExitCode;
-pub use failure::{CommandError, REPORT};
+pub use failure::{CommandError, REPORT, usage_error};
 pub use host::{FOR_TESTS, Host};
 pub use revision::GitRevision;
 pub use run_options::RunOptions;
 pub use runs::{
-    backend, given, lineage, outdated, relied, run_start, run_worktree, session, suggestions, trace, undo,
+    backend, lineage, relied, resume, retry, run_start, run_worktree, session, suggestions, trace, undo,
 };
 pub use specs::{collect, load, plans};
 pub use state::reader::StateReader;
-pub use state::{audit_log, call_findings, doctor, logs, queue, record, repair, restore};
+pub use state::{audit_log, backup, call_findings, doctor, logs, queue, repair, restore, upgrade};
 pub use test_clock::TestClock;
 pub use wf_store::open_regular;
 pub use workspace::{APPROVERS, CONFIG, Workspace, normalize_path, relative_path, require_utf8};

@@ -1,11 +1,12 @@
 //! The names of tasks and attempts as users read them.
 
+use crate::StateReader;
 use wf_base::name::RunId;
 use wf_core::machine::TaskId;
 use wf_store::{RunRow, StoreError, StoreReader};
 
 /// Returns a task of a run as it is shown to users.
-pub fn task_name(reader: &StoreReader, run: &RunId, place: &TaskId) -> Result<String, StoreError> {
+pub(crate) fn task_name(reader: &StoreReader, run: &RunId, place: &TaskId) -> Result<String, StoreError> {
     if place.item.is_none() {
         return Ok(place.to_string());
     }
@@ -15,15 +16,20 @@ pub fn task_name(reader: &StoreReader, run: &RunId, place: &TaskId) -> Result<St
 
 /// Returns a task of a run as it is shown to users, by its text. The item keys of a deleted run are
 /// unknown: the numbers stay.
-pub fn task_name_from_text(reader: Option<&StoreReader>, run: &RunId, place: &str) -> String {
+pub(crate) fn task_name_from_text(reader: Option<&StoreReader>, run: &RunId, place: &str) -> String {
     let known = reader.zip(place.parse::<TaskId>().ok());
     let called = known.and_then(|(reader, place)| task_name(reader, run, &place).ok());
     called.unwrap_or_else(|| place.to_owned())
 }
 
+/// Does the same with a state that may be open.
+pub fn recorded_task_name(state: Option<&StateReader>, run: &RunId, place: &str) -> String {
+    task_name_from_text(state.map(StateReader::store), run, place)
+}
+
 /// Gives the attempt that a run is nested in the name that users read. Of a run that an agent dispatched it is the attempt
 /// of the agent.
-pub fn name_parent(reader: &StoreReader, row: &mut RunRow) -> Result<(), StoreError> {
+pub(crate) fn name_parent(reader: &StoreReader, row: &mut RunRow) -> Result<(), StoreError> {
     if let Some((above, attempt)) = &mut row.parent {
         let agent = row.dispatched.as_ref().map(|own| own.attempt.to_string());
         *attempt = attempt_name_from_text(reader, above, agent.as_deref().unwrap_or(attempt))?;
@@ -32,7 +38,7 @@ pub fn name_parent(reader: &StoreReader, row: &mut RunRow) -> Result<(), StoreEr
 }
 
 /// Returns an attempt of a run as it is shown to users, by its text: `build[linux]#2`.
-pub fn attempt_name_from_text(
+pub(crate) fn attempt_name_from_text(
     reader: &StoreReader,
     run: &RunId,
     attempt: &str,

@@ -51,6 +51,13 @@ impl RunOptions {
         Self { part, ..self }
     }
 
+    /// The same with another durability of the record: one that survives a loss of power, or only a crash.
+    #[must_use]
+    pub fn with_durability(self, survives_power_loss: bool) -> Self {
+        let durability = if survives_power_loss { StoreDurability::Full } else { StoreDurability::Normal };
+        Self { durability: Some(durability), ..self }
+    }
+
     /// The options that a run started with, from its recorded configuration.
     pub fn recorded(config: &Value) -> Self {
         let jobs = config.get(JOBS).and_then(Value::as_u64);

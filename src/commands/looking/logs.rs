@@ -1,21 +1,16 @@
 use std::collections::BTreeSet;
-use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
 
 use crate::Ui;
-use crate::log_calls::print_calls;
 use crate::log_lines::{HEADING, LogLineFormat, LogLineFormatter, last_lines};
-use crate::which::{ResolvedTask, StepArg, find_step, require_step};
-use wf_app::logs::{DamagedLog, damaged_logs};
-use wf_app::names::task_name;
-use wf_app::{CliExitCode, CommandError, load};
-use wf_base::name::RunId;
+use crate::which::StepArg;
+use wf_app::logs::DamagedLog;
+use wf_app::records::{AttemptLog, LogSelection, exchanges_text};
+use wf_app::{CliExitCode, CommandError, StateReader};
 use wf_base::untrusted::{DIM, paint};
-use wf_core::machine::{Attempt, ChildId, TaskId};
-use wf_exec::log::{LogFollower, LogStream, RunLogs};
-use wf_store::{AttemptRow, RunState, StateFolder, StoreReader};
+use wf_exec::log::{LogFollower, LogStream};
 
 #[derive(Args, Debug)]
 #[command(after_help = "\
@@ -62,21 +57,14 @@ const POLL_INTERVAL: Duration = Duration::from_millis(150);
 
 /// Prints logs.
 pub fn run(ui: &Ui, args: &LogsArgs) -> Result<CliExitCode, CommandError> {
-    let state = ui.host.workspace().state;
-    let reader = StoreReader::open(&state)?;
-    let (run, subject) = args.step.resolve(&reader)?;
-    let found = subject.map(|subject| find_step(run.clone(), &subject, &reader)).transpose()?;
-    let run = found.as_ref().map_or(run, |found| found.run.clone());
-    if let Some(found) = &found
-        && !reader.attempts(&run)?.iter().any(|row| is_attempt_of(row, &found.place))
-    {
-        require_step(&*load::recorded_plan(ui, &reader, &run)?, found.place.step.as_str())?;
-    }
+    let state = StateReader::open(&ui.host.workspace())?;
+    let (run, subject) = args.step.resolve(&state)?;
+    let selection = LogSelection::find(ui, state, run, subject.as_ref())?;
     if args.calls {
-        print_calls(ui, &reader, &run, found.as_ref())?;
+        ui.print(&exchanges_text(selection.state(), &selection.run, selection.task.as_ref())?)?;
         return Ok(CliExitCode::Ok);
     }
-    let view = LogView { ui, args, folder: StateFolder::new(&state), reader, run, selected: found };
+    let view = LogView { ui, args, selection };
     let shown = if args.follow { view.follow() } else { view.print() };
     shown?;
     Ok(CliExitCode::Ok)
@@ -85,27 +73,10 @@ pub fn run(ui: &Ui, args: &LogsArgs) -> Result<CliExitCode, CommandError> {
 /// The maximum number of damaged logs that are named.
 const MAX_NAMED: usize = 10;
 
-/// The log of an attempt.
-struct AttemptLog {
-    run: RunId,
-    logs: Arc<RunLogs>,
-    attempt: Attempt,
-    /// The task, if it belongs to the run itself.
-    task: Option<TaskId>,
-    /// The task as it is shown to users, below those above it.
-    name: String,
-}
-
-/// The depth to which nested runs are shown.
-const DEPTH: usize = 32;
-
 struct LogView<'a> {
     ui: &'a Ui,
     args: &'a LogsArgs,
-    folder: StateFolder,
-    reader: StoreReader,
-    run: RunId,
-    selected: Option<ResolvedTask>,
+    selection: LogSelection,
 }
 
 impl LogView<'_> {
@@ -125,65 +96,12 @@ impl LogView<'_> {
         }
     }
 
-    /// Returns the selected attempts, each before those of the run nested in it.
-    fn entries(&self) -> Result<Vec<AttemptLog>, CommandError> {
-        let mut entries = Vec::new();
-        self.collect(&self.run, self.attempts()?, "", DEPTH, &mut entries)?;
-        Ok(entries)
-    }
-
-    fn attempts(&self) -> Result<Vec<Attempt>, CommandError> {
-        let all = self.reader.attempts(&self.run)?;
-        let Some(found) = &self.selected else {
-            return Ok(all.iter().map(attempt).collect());
-        };
-        let own = all.iter().filter(|row| is_attempt_of(row, &found.place));
-        let own = own.map(attempt);
-        Ok(match found.attempt {
-            Some(n) => own.filter(|attempt| attempt.attempt == n).collect(),
-            None => last_of_each(own.collect()),
-        })
-    }
-
-    fn collect(
-        &self,
-        run: &RunId,
-        attempts: Vec<Attempt>,
-        above: &str,
-        depth: usize,
-        entries: &mut Vec<AttemptLog>,
-    ) -> Result<(), CommandError> {
-        let children = self.reader.children(run)?;
-        let logs = RunLogs::new(self.folder.run(run));
-        for own in attempts {
-            let own_name = task_name(&self.reader, run, &own.place)?;
-            let name = format!("{above}{own_name}");
-            entries.push(AttemptLog {
-                run: run.clone(),
-                task: above.is_empty().then(|| own.place.clone()),
-                logs: Arc::clone(&logs),
-                name: name.clone(),
-                attempt: own.clone(),
-            });
-            for (child, of) in children.iter().filter(|_| depth > 0) {
-                let above = match of.parse::<ChildId>() {
-                    Ok(id) if id.attempt == own => format!("{name}/{}/", id.child),
-                    Err(_) if *of == own.to_string() => format!("{name}/"),
-                    _ => continue,
-                };
-                let inner = self.reader.attempts(child)?.iter().map(attempt).collect();
-                self.collect(child, inner, &above, depth - 1, entries)?;
-            }
-        }
-        Ok(())
-    }
-
     fn print(&self) -> Result<(), CommandError> {
-        let entries = self.entries()?;
+        let entries = self.selection.attempts()?;
         if entries.is_empty() {
-            return Err(self.no_logs());
+            return Err(self.selection.no_logs());
         }
-        let headed = entries.len() > 1 || self.selected.is_none();
+        let headed = entries.len() > 1 || self.selection.task.is_none();
         for entry in &entries {
             self.print_one(entry, headed)?;
         }
@@ -192,15 +110,8 @@ impl LogView<'_> {
 
     /// Refuses logs that differ from the record of their attempts, once they are printed.
     fn check_damage(&self, entries: &[AttemptLog]) -> Result<(), CommandError> {
-        let runs: BTreeSet<&RunId> = entries.iter().map(|entry| &entry.run).collect();
-        let mut named = Vec::new();
-        for run in runs {
-            let damaged = damaged_logs(&self.reader, run, None)?;
-            let is_shown = |log: &DamagedLog| {
-                entries.iter().any(|entry| entry.run == log.run && entry.attempt == log.attempt)
-            };
-            named.extend(damaged.iter().filter(|log| is_shown(log)).map(DamagedLog::to_string));
-        }
+        let damaged = self.selection.damaged(entries)?;
+        let mut named: Vec<String> = damaged.iter().map(DamagedLog::to_string).collect();
         if named.is_empty() {
             return Ok(());
         }
@@ -253,11 +164,10 @@ impl LogView<'_> {
         let mut open: Vec<(LogFollower, LogLineFormatter)> = Vec::new();
         let mut known = BTreeSet::new();
         loop {
-            let over = self.is_over()?;
-            for entry in self.entries()? {
+            let over = self.selection.is_over()?;
+            for entry in self.selection.attempts()? {
                 if known.insert(entry.logs.path(&entry.attempt)) {
-                    let own = |found: &ResolvedTask| entry.task.as_ref() == Some(&found.place);
-                    let alone = self.selected.as_ref().is_some_and(own);
+                    let alone = self.selection.is_selected(&entry);
                     let prefix = (!alone).then(|| entry.name.clone());
                     let lines = LogLineFormatter::new(self.form(&entry, prefix));
                     open.push((entry.logs.follow(&entry.attempt), lines));
@@ -281,58 +191,6 @@ impl LogView<'_> {
         }
         Ok(())
     }
-
-    /// True if no more output can come.
-    fn is_over(&self) -> Result<bool, CommandError> {
-        let row = self.reader.run(&self.run)?;
-        if row.state != RunState::Running {
-            return Ok(true);
-        }
-        let alive = self.reader.owner(&self.run)?.is_some_and(|owner| owner.alive);
-        let Some(found) = &self.selected else {
-            return Ok(!alive && row.parent.is_none());
-        };
-        let steps = self.reader.steps(&self.run)?;
-        let ended = steps
-            .iter()
-            .find(|row| row.step == found.place.step && row.item == found.place.item)
-            .is_some_and(|row| row.state.is_final());
-        Ok(ended || (!alive && row.parent.is_none()))
-    }
-
-    fn no_logs(&self) -> CommandError {
-        let run = self.run.short();
-        match &self.selected {
-            None => CommandError::new(CliExitCode::Usage, format!("no step of run {run} has started")),
-            Some(found) => {
-                let place = task_name(&self.reader, &self.run, &found.place);
-                let place = place.unwrap_or_else(|_| found.place.to_string());
-                let message = match found.attempt {
-                    Some(number) => format!("`{place}` of run {run} has no attempt {number}"),
-                    None => format!("`{place}` of run {run} has no output: it did not start, or was reused"),
-                };
-                CommandError::new(CliExitCode::Usage, message).hint(format!("for its state: wf show {run}"))
-            }
-        }
-    }
-}
-
-fn attempt(row: &AttemptRow) -> Attempt {
-    Attempt { place: TaskId { step: row.step.clone(), item: row.item }, attempt: row.attempt }
-}
-
-/// True if an attempt is of a task; a repeated step stands for all its items.
-fn is_attempt_of(row: &AttemptRow, place: &TaskId) -> bool {
-    row.step == place.step && (place.item.is_none() || place.item == row.item)
-}
-
-fn last_of_each(attempts: Vec<Attempt>) -> Vec<Attempt> {
-    let mut last: Vec<Attempt> = Vec::new();
-    for attempt in attempts {
-        last.retain(|other| other.place != attempt.place);
-        last.push(attempt);
-    }
-    last
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "it is used where errors are mapped")]

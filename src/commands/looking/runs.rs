@@ -1,13 +1,10 @@
 use clap::{Args, ValueEnum};
 
 use crate::Ui;
-use wf_app::names::name_parent;
-use wf_app::views::run_documents;
+use wf_app::records::{RunList, RunListQuery, RunStateChoice};
 use wf_app::{CliExitCode, CommandError};
 use wf_base::name::{PlanId, SessionName};
 use wf_core::machine::RunOutcome;
-use wf_report::record::{RunLifecycle, runs};
-use wf_store::{RunFilter, RunOwner, RunRow, RunState, StoreReader, allow_no_state};
 
 #[derive(Args, Debug)]
 #[command(after_help = "\
@@ -65,12 +62,11 @@ pub fn run(ui: &Ui, args: &RunsArgs) -> Result<CliExitCode, CommandError> {
         let failure = CommandError::new(CliExitCode::Usage, message);
         return Err(failure.hint(format!("to filter runs by state: --state-is {word}")));
     }
-    let filter = filter(args)?;
-    let reader = allow_no_state(StoreReader::open(&state))?;
-    let rows = reader.map_or_else(|| Ok(Vec::new()), |reader| rows(&reader, args, &filter))?;
+    let runs = RunList::read(&ui.host, &query(args)?)?;
     if args.json {
-        ui.print_json(&json(&rows))?;
-    } else if rows.is_empty() {
+        let document = serde_json::json!({ "v": 1, "runs": runs.documents() });
+        ui.print_json(&(serde_json::to_string_pretty(&document).unwrap_or_default() + "\n"))?;
+    } else if runs.is_empty() {
         let chosen = args.plan.is_some() || args.state_is.is_some() || args.session.is_some();
         ui.print_info(if args.pruned && !chosen {
             "no run was pruned\n"
@@ -80,54 +76,22 @@ pub fn run(ui: &Ui, args: &RunsArgs) -> Result<CliExitCode, CommandError> {
             "no runs yet · start with: wf run PLAN\n"
         });
     } else {
-        ui.print(&runs(&rows, ui.host.now()))?;
+        ui.print(&runs.table(ui.host.now())?)?;
     }
     Ok(CliExitCode::Ok)
 }
 
-fn filter(args: &RunsArgs) -> Result<RunFilter, CommandError> {
+fn query(args: &RunsArgs) -> Result<RunListQuery, CommandError> {
     let plan = args.plan.as_deref().map(PlanId::parse).transpose();
     let plan = plan.map_err(|error| CommandError::new(CliExitCode::Usage, format!("--plan: {error}")))?;
     let state = args.state_is.map(|state| match state {
-        RunStateArg::Running | RunStateArg::Waiting => RunState::Running,
-        RunStateArg::Succeeded => RunState::Ended(RunOutcome::Succeeded),
-        RunStateArg::Failed => RunState::Ended(RunOutcome::Failed),
-        RunStateArg::Cancelled => RunState::Ended(RunOutcome::Cancelled),
-        RunStateArg::Abandoned => RunState::Ended(RunOutcome::Abandoned),
+        RunStateArg::Running => RunStateChoice::Running,
+        RunStateArg::Waiting => RunStateChoice::Waiting,
+        RunStateArg::Succeeded => RunStateChoice::Ended(RunOutcome::Succeeded),
+        RunStateArg::Failed => RunStateChoice::Ended(RunOutcome::Failed),
+        RunStateArg::Cancelled => RunStateChoice::Ended(RunOutcome::Cancelled),
+        RunStateArg::Abandoned => RunStateChoice::Ended(RunOutcome::Abandoned),
     });
-    Ok(RunFilter { plan, state, session: args.session.clone(), nested: args.all })
-}
-
-fn rows(
-    reader: &StoreReader,
-    args: &RunsArgs,
-    filter: &RunFilter,
-) -> Result<Vec<(RunRow, Option<RunOwner>)>, CommandError> {
-    if args.pruned {
-        let pruned = reader.pruned_runs(args.limit, filter)?;
-        return Ok(pruned.into_iter().map(|row| (row, None)).collect());
-    }
-    let mut rows = Vec::new();
-    let going = filter.state == Some(RunState::Running);
-    let limit = if going { usize::MAX } else { args.limit };
-    for mut row in reader.runs(limit, filter)? {
-        if !args.json {
-            name_parent(reader, &mut row)?;
-        }
-        let owner = match row.state {
-            RunState::Running => reader.owner(&row.id)?,
-            RunState::Ended(_) => None,
-        };
-        let waits = RunLifecycle::of(&row, owner) == RunLifecycle::Waiting;
-        if !going || waits == (args.state_is == Some(RunStateArg::Waiting)) {
-            rows.push((row, owner));
-        }
-    }
-    rows.truncate(args.limit);
-    Ok(rows)
-}
-
-fn json(rows: &[(RunRow, Option<RunOwner>)]) -> String {
-    let document = serde_json::json!({ "v": 1, "runs": run_documents(rows) });
-    serde_json::to_string_pretty(&document).unwrap_or_default() + "\n"
+    let session = args.session.clone();
+    Ok(RunListQuery { plan, state, session, nested: args.all, pruned: args.pruned, limit: args.limit })
 }

@@ -1,18 +1,16 @@
+use std::fs::File;
 use std::io::Read;
 
 use clap::Args;
 
-use crate::log_calls::{CallView, view_call};
 use crate::printed::PrintArgs;
 use crate::which::open_run;
-use crate::{RunArg, Ui, load_record};
-use wf_app::names::name_parent;
-use wf_app::{CliExitCode, CommandError, load};
-use wf_base::name::{CallAddress, RunId};
-use wf_engine::artifacts_of_run;
-use wf_report::record::{RunRecord, show, trust};
+use crate::{RunArg, Ui};
+use wf_app::records::{CallView, load_record, name_parent_of, open_artifact, record_document, view_call};
+use wf_app::{CliExitCode, CommandError};
+use wf_base::name::CallAddress;
+use wf_report::record::{RunRecord, show};
 use wf_report::rounds::rounds_table;
-use wf_store::{BlobStore, StateFolder, StoreDurability, StoreReader};
 
 #[derive(Args, Debug)]
 #[command(after_help = "\
@@ -44,10 +42,9 @@ pub struct ShowArgs {
 
 /// Shows a run.
 pub fn run(ui: &Ui, args: &ShowArgs) -> Result<CliExitCode, CommandError> {
-    let state = ui.host.workspace().state;
-    let (reader, run, ()) = open_run(ui, |reader| Ok((args.run.resolve(reader)?, ())))?;
+    let (state, run, ()) = open_run(ui, |state| Ok((args.run.resolve(state)?, ())))?;
     if let Some(address) = &args.call {
-        let CallView { document, text } = view_call(ui, &reader, run, address)?;
+        let CallView { document, text } = view_call(&state, run, address)?;
         if args.json {
             ui.print_json(&format!("{document:#}\n"))?;
         } else {
@@ -56,10 +53,9 @@ pub fn run(ui: &Ui, args: &ShowArgs) -> Result<CliExitCode, CommandError> {
         return Ok(CliExitCode::Ok);
     }
     if let Some(path) = &args.artifact {
-        let blobs = BlobStore::new(StateFolder::new(&state).blobs(), StoreDurability::Normal);
-        return artifact(ui, &reader, &blobs, &run, path);
+        return print_file(ui, open_artifact(&state, &run, path)?);
     }
-    let record = load_record(&reader, &run)?;
+    let record = load_record(&state, &run)?;
     if args.print.print_recorded(ui, run.short(), &record.run.outputs)? {
         return Ok(CliExitCode::Ok);
     }
@@ -67,10 +63,10 @@ pub fn run(ui: &Ui, args: &ShowArgs) -> Result<CliExitCode, CommandError> {
         return print_decisions(ui, &record);
     }
     if args.json {
-        ui.print_json(&document(&reader, &run, &record)?)?;
+        ui.print_json(&format!("{:#}\n", record_document(&state, &record)?))?;
     } else {
         let mut record = record;
-        name_parent(&reader, &mut record.run)?;
+        name_parent_of(&state, &mut record)?;
         ui.print(&show(&record, ui.host.now()))?;
     }
     Ok(CliExitCode::Ok)
@@ -86,38 +82,7 @@ fn print_decisions(ui: &Ui, record: &RunRecord) -> Result<CliExitCode, CommandEr
     Ok(CliExitCode::Ok)
 }
 
-/// The record as one document, with the trust in the values of its plan.
-fn document(reader: &StoreReader, run: &RunId, record: &RunRecord) -> Result<String, CommandError> {
-    let mut document = record.document();
-    if let (Some(plan), Some(fields)) = (load::recorded_plan_if_valid(reader, run)?, document.as_object_mut())
-    {
-        fields.insert("taint".into(), trust(&plan));
-    }
-    Ok(format!("{document:#}\n"))
-}
-
-fn artifact(
-    ui: &Ui,
-    reader: &StoreReader,
-    blobs: &BlobStore,
-    run: &RunId,
-    path: &str,
-) -> Result<CliExitCode, CommandError> {
-    let rows = artifacts_of_run(reader, run)?;
-    let Some(row) = rows.iter().rfind(|row| row.artifact.path == path) else {
-        let failure = CommandError::new(CliExitCode::Usage, format!("the run has no artifact `{path}`"));
-        let known: Vec<&str> = rows.iter().map(|row| row.artifact.path.as_str()).collect();
-        return Err(match known.as_slice() {
-            [] => failure.hint("it has no artifacts"),
-            _ => failure.hint(format!("its artifacts are {}", known.join(", "))),
-        });
-    };
-    if !reader.pruned_artifacts([row.artifact.digest])?.is_empty() {
-        let gone = format!("`{path}` of run {} was removed by `retention`; its record is kept", run.short());
-        let hint = "run the plan again to make it anew; `max_artifact_bytes` in wf.yaml says how much stays";
-        return Err(CommandError::new(CliExitCode::State, gone).hint(hint));
-    }
-    let mut file = blobs.open(&row.artifact.digest)?;
+fn print_file(ui: &Ui, mut file: File) -> Result<CliExitCode, CommandError> {
     let mut buffer = vec![0; 64 * 1024];
     loop {
         let read = file.read(&mut buffer).map_err(|error| {

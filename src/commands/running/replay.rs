@@ -2,10 +2,10 @@ use clap::Args;
 use serde_json::Value;
 
 use crate::Ui;
-use crate::replay::{
+use wf_app::approve::{ApprovalDemand, SigningRules, authorize};
+use wf_app::replay::{
     AnswerRecording, ReplaySource, recorded_calibrations, recorded_conversations, recorded_events,
 };
-use wf_app::approve::{ApprovalDemand, SigningRules, authorize};
 use wf_app::revision::tracked_check_files;
 use wf_app::session::open_run_session;
 use wf_app::{Caller, CliExitCode, CommandError, Workspace, WorkspaceCopy};
@@ -14,7 +14,6 @@ use wf_engine::{self as engine, EngineError, RunRequest};
 use wf_report::follow::CombinedObserver;
 use wf_report::replay::EventDifference;
 use wf_sign::approval::ReviewPolicy;
-use wf_store::StoreReader;
 
 #[derive(Args, Debug)]
 #[command(after_help = "\
@@ -119,8 +118,7 @@ fn execute(ui: &Ui, source: ReplaySource, answers: bool) -> Result<Vec<Value>, C
         }
         Err(error) => return Err(error.into()),
     }
-    let reader = StoreReader::open(&copy.workspace.state)?;
-    recorded_events(&reader, &copy.workspace.root, &run)
+    recorded_events(&copy.workspace, &run)
 }
 
 /// Refuses recorded answers where others must approve what the user starts: a recording has no signatures.

@@ -3,21 +3,15 @@ use clap::Args;
 use crate::cassette::CassetteArgs;
 use crate::execute::{OutputArgs, finish, observer, session, settle_worktree};
 use crate::{RunArg, Ui};
-use wf_app::approve::reauthorize;
 use wf_app::backend::RecordedBackendRun;
-use wf_app::given::{approval_of_run, secrets_of_run};
 use wf_app::goals::wake_daemon;
-use wf_app::lineage::{outermost_run, retried_run};
-use wf_app::names::attempt_name_from_text;
-use wf_app::outdated::warn_of_changed_results;
+use wf_app::resume::{ResumableRun, RunContinuation, owner_of_refused, tidy_ended_runs};
 use wf_app::resumption::{IdleRun, await_run};
 use wf_app::session::open_session;
-use wf_app::{CliExitCode, CommandError, load};
+use wf_app::{CliExitCode, CommandError};
 use wf_base::name::RunId;
 use wf_core::machine::RunOutcome;
-use wf_engine::{BackendProgram, EngineError};
-use wf_report::goal_name;
-use wf_store::{RunRow, RunState, StateFolder, StoreError, StoreReader};
+use wf_engine::BackendProgram;
 
 #[derive(Args, Debug)]
 #[command(after_help = "\
@@ -38,43 +32,28 @@ pub struct ResumeArgs {
 
 /// Resumes a run.
 pub fn run(ui: &Ui, args: &ResumeArgs) -> Result<CliExitCode, CommandError> {
-    let reader = StoreReader::from_whole_log(&ui.host.workspace().state)?;
-    let run = args.run.resolve(&reader)?;
+    let recorded = ResumableRun::find(&ui.host.workspace(), args.run.prefix())?;
+    let run = recorded.run.clone();
     if args.if_due && !is_due(ui, &run)? {
         return Ok(CliExitCode::Ok);
     }
-    let row = reader.run(&run)?;
-    if let Some((above, attempt)) = &row.parent {
-        let attempt = attempt_name_from_text(&reader, above, attempt)?;
-        let message = format!("run {} is nested in another run: {attempt}", run.short());
-        let failure = CommandError::new(CliExitCode::Usage, message);
-        let top = outermost_run(&reader, &run)?;
-        return Err(failure.hint(format!("resume that one: wf resume {}", top.short())));
+    recorded.require_outermost()?;
+    if let Some(outcome) = recorded.outcome() {
+        return resume_ended(ui, &recorded, outcome);
     }
-    if let RunState::Ended(outcome) = row.state {
-        return resume_ended(ui, &reader, &row, outcome);
-    }
-    let loaded = load::load_recorded(ui, &reader, &run)?;
+    let loaded = recorded.load(ui)?;
     if let Some(worktree) = loaded.worktree.as_ref().filter(|worktree| !worktree.folder().exists()) {
         let message = format!("the worktree of run {} is gone: {}", run.short(), worktree.folder().display());
         return Err(CommandError::new(CliExitCode::State, message).hint(format!("wf cancel {}", run.short())));
     }
     args.output.print.check(&loaded.plan)?;
-    let past = retried_run(&reader, &row, &loaded.plan)?;
-    reauthorize(ui, &reader, &run, &loaded)?;
-    let given = secrets_of_run(&reader, &run, &loaded.plan)?;
-    let approved = approval_of_run(&reader, &run)?;
-    let elsewhere = RecordedBackendRun::read(&ui.host, &reader, &run, &loaded)?;
-    if elsewhere.is_none() {
-        warn_of_changed_results(ui, &reader, &run, &loaded)?;
-    }
-    drop(reader);
+    let RunContinuation { past, given, approval, elsewhere } = recorded.resume(ui, &loaded)?;
     let session = session(ui, &loaded, &args.output)?;
     let finished = if let Some(RecordedBackendRun { request, backend }) = elsewhere {
         wf_engine::run_on(&session, request, &backend)
     } else {
         args.cassette.apply_to_resumed_run(ui, &session)?;
-        wf_engine::recover(&session, &loaded.plan, approved.as_ref(), given)?;
+        wf_engine::recover(&session, &loaded.plan, approval.as_ref(), given)?;
         let finished = wf_engine::resume(&session, &run, loaded.plan.clone(), past);
         if finished.is_ok() {
             args.cassette.complete(ui, &loaded, &run)?;
@@ -82,9 +61,9 @@ pub fn run(ui: &Ui, args: &ResumeArgs) -> Result<CliExitCode, CommandError> {
         finished
     };
     if args.if_due
-        && let Err(EngineError::Store(StoreError::Owned { lease, .. })) = &finished
+        && let Some(owner) = owner_of_refused(&finished)
     {
-        ui.print_info(&format!("run {} is resumed by {lease}\n", run.short()));
+        ui.print_info(&format!("run {} is resumed by {owner}\n", run.short()));
         return Ok(CliExitCode::Ok);
     }
     let exit = finish(ui, &loaded, &session, finished, &args.output);
@@ -94,30 +73,17 @@ pub fn run(ui: &Ui, args: &ResumeArgs) -> Result<CliExitCode, CommandError> {
 }
 
 /// Brings what an engine that died had not brought of a run that has ended; otherwise says what to do instead.
-fn resume_ended(
-    ui: &Ui,
-    reader: &StoreReader,
-    row: &RunRow,
-    outcome: RunOutcome,
-) -> Result<CliExitCode, CommandError> {
-    let run = &row.id;
+fn resume_ended(ui: &Ui, recorded: &ResumableRun, outcome: RunOutcome) -> Result<CliExitCode, CommandError> {
     // Its engine may have died just after the end.
-    wf_engine::tidy(&StateFolder::new(&ui.host.workspace().state))?;
+    tidy_ended_runs(&ui.host.workspace())?;
     if outcome == RunOutcome::Succeeded {
-        let loaded = load::load_recorded(ui, reader, run)?;
+        let loaded = recorded.load(ui)?;
         if let Some(worktree) = loaded.worktree.as_ref().filter(|worktree| worktree.folder().exists()) {
-            settle_worktree(ui, worktree, &loaded, Some(run))?;
+            settle_worktree(ui, worktree, &loaded, Some(&recorded.run))?;
             return Ok(CliExitCode::Ok);
         }
     }
-    let message = format!("run {} has already finished: {}", run.short(), outcome.as_str());
-    let failure = CommandError::new(CliExitCode::Usage, message);
-    Err(match (&row.goal, outcome) {
-        (Some(_), _) => failure
-            .hint(format!("for another reconciliation: wf goal run {}", goal_name(&row.plan, &row.path))),
-        (None, RunOutcome::Succeeded) => failure,
-        (None, _) => failure.hint(format!("to run again what did not succeed: wf retry {}", run.short())),
-    })
+    Err(recorded.already_ended(outcome))
 }
 
 /// Resumes a run, and prints it as `wf resume` does without further options.
@@ -149,12 +115,9 @@ fn is_due(ui: &Ui, run: &RunId) -> Result<bool, CommandError> {
 
 /// Concludes a cancelled run that no engine works on.
 pub fn cancel_dead(ui: &Ui, run: &RunId) -> Result<CliExitCode, CommandError> {
-    let reader = StoreReader::from_whole_log(&ui.host.workspace().state)?;
-    let loaded = load::load_recorded(ui, &reader, run)?;
-    let given = secrets_of_run(&reader, run, &loaded.plan)?;
-    let approved = approval_of_run(&reader, run)?;
-    let elsewhere = RecordedBackendRun::read(&ui.host, &reader, run, &loaded)?;
-    drop(reader);
+    let recorded = ResumableRun::find(&ui.host.workspace(), Some(run.as_str()))?;
+    let loaded = recorded.load(ui)?;
+    let RunContinuation { given, approval, elsewhere, .. } = recorded.cancel(ui, &loaded)?;
     let output = OutputArgs::default();
     // Not refused without a container engine: the end must be reached.
     let session = open_session(ui, &loaded, output.wait, observer(ui, &loaded, &output))?;
@@ -162,7 +125,7 @@ pub fn cancel_dead(ui: &Ui, run: &RunId) -> Result<CliExitCode, CommandError> {
         wf_engine::run_on(&session, request, &BackendProgram { cancels: true, ..backend })?;
         return Ok(CliExitCode::Ok);
     }
-    wf_engine::recover(&session, &loaded.plan, approved.as_ref(), given)?;
+    wf_engine::recover(&session, &loaded.plan, approval.as_ref(), given)?;
     wf_engine::cancel(&session, run, loaded.plan.clone())?;
     wake_daemon(&loaded.workspace.state);
     Ok(CliExitCode::Ok)

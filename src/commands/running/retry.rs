@@ -3,27 +3,21 @@ use clap::Args;
 use crate::approve::ApprovalArgs;
 use crate::choose::StepSelectionArgs;
 use crate::execute::{OutputArgs, finish, session};
-use crate::outlook::{RetryPreview, check_selection};
+use crate::outlook::{step_list, summary_line};
 use crate::params::{self, ParamArgs};
 use crate::{RunArg, Ui};
 use wf_app::approve::authorize;
-use wf_app::backend::{backend_of, backend_program, on_backend};
-use wf_app::given::secrets_of_run;
-use wf_app::lineage::outermost_run;
+use wf_app::backend::{backend_program, on_backend};
 use wf_app::load::LoadedPlan;
-use wf_app::names::attempt_name_from_text;
+use wf_app::retry::{PreparedRetry, RetryDraft};
 use wf_app::revision::tracked_check_files;
 use wf_app::session::{lost_use_race, prune};
 use wf_app::sessions::active_session;
-use wf_app::{CliExitCode, CommandError, RunOptions, load};
+use wf_app::{CliExitCode, CommandError};
 use wf_base::name::{RunId, SessionName};
-use wf_engine::reuse::{RepeatRequest, RepeatedRun};
+use wf_engine::reuse::RepeatedRun;
 use wf_engine::{self as engine, BackendProgram, GivenSecrets, RunRequest};
-use wf_lang::DiskFiles;
 use wf_model::JsonObject;
-use wf_report::goal_name;
-use wf_report::record::RunLifecycle;
-use wf_store::{RunRow, StoreReader};
 
 #[derive(Args, Debug)]
 #[command(after_help = "\
@@ -65,42 +59,19 @@ pub struct RetryArgs {
 
 /// Runs a plan again.
 pub fn run(ui: &Ui, args: &RetryArgs) -> Result<CliExitCode, CommandError> {
-    let workspace = ui.host.workspace();
-    let reader = StoreReader::from_whole_log(&workspace.state)?;
-    let old = args.run.resolve(&reader)?;
-    let row = reader.run(&old)?;
-    refuse(&reader, &row)?;
-    let files = DiskFiles::new(&workspace.root);
-    let loaded =
-        load::load_plan(ui, &files, workspace, row.path.clone(), RunOptions::at_present(&ui.host, None))?;
-    args.output.print.check(&loaded.plan)?;
-    let choice = args.choice.resolve(&reader, &old, &loaded.plan)?;
-    let params = params::resolve_for_retry(ui, loaded.plan.parts(), &args.params, &row.params)?;
-    let before = load::recorded_plan_or_current(&reader, &old, &loaded)?;
-    let ask = RepeatRequest {
-        run: Some(old.clone()),
-        earlier_plan: before.clone(),
-        current_plan: loaded.plan.clone(),
-        choice: choice.clone(),
-    };
-    let past = RepeatedRun::of(&reader, ask, &params)?;
-    let past = engine::unchanged(&loaded.workspace.root, &reader, past)?;
-    let root = &loaded.workspace.root;
-    check_selection(root, &reader, &past, "")?;
-    let outlook = RetryPreview::of(root, &reader, &past)?;
-    let given = match &before {
-        Some(before) => secrets_of_run(&reader, &old, before)?,
-        None => GivenSecrets::default(),
-    };
-    let config = engine::continue_lineage(loaded.options.write_to(choice.record()), &reader, &old)?;
-    let was_on = backend_of(&reader.config(&old)?).map(str::to_owned);
-    drop(reader);
+    let draft = RetryDraft::open(ui, args.run.prefix())?;
+    args.output.print.check(&draft.loaded.plan)?;
+    let prepared = draft.prepare(&args.choice.names(), |loaded, old| {
+        params::resolve_for_retry(ui, loaded.plan.parts(), &args.params, old)
+    })?;
+    let PreparedRetry { loaded, old, session, params, past, preview, given, config, backend_before } =
+        prepared;
     if past.is_done() {
         ui.print_message(&nothing_to_retry(&old));
         return Ok(CliExitCode::Ok);
     }
     if args.dry_run {
-        ui.print(&(outlook.summary_line(&old) + &outlook.list()))?;
+        ui.print(&(summary_line(&preview, &old) + &step_list(&preview)))?;
         return Ok(CliExitCode::Ok);
     }
     let backend = args.on.as_deref().map(|name| backend_program(&ui.host, &loaded, name)).transpose()?;
@@ -108,12 +79,12 @@ pub fn run(ui: &Ui, args: &RetryArgs) -> Result<CliExitCode, CommandError> {
         Some(backend) => on_backend(config, &backend.name),
         None => config,
     };
-    let belongs_to = match args.session.as_ref().or(row.session.as_ref()) {
+    let belongs_to = match args.session.as_ref().or(session.as_ref()) {
         Some(name) => active_session(&loaded.workspace.state, Some(name))?,
         None => None,
     };
-    ui.print_info(&outlook.summary_line(&old));
-    if let (Some(name), None) = (&was_on, &args.on) {
+    ui.print_info(&summary_line(&preview, &old));
+    if let (Some(name), None) = (&backend_before, &args.on) {
         ui.print_info_line(&format!("it runs here; on backend `{name}` with --on {name}"));
     }
     let start = RetryStart { params, session: belongs_to, past, config, backend };
@@ -172,42 +143,6 @@ fn start_retry(
     let exit = finish(ui, loaded, &session, finished, &args.output)?;
     prune(ui, &session, loaded);
     Ok(Some(exit))
-}
-
-fn refuse(reader: &StoreReader, row: &RunRow) -> Result<(), CommandError> {
-    let short = row.id.short();
-    if let Some((above, attempt)) = &row.parent {
-        let attempt = attempt_name_from_text(reader, above, attempt)?;
-        let message = format!("run {short} is nested in another run: {attempt}");
-        let top = outermost_run(reader, &row.id)?;
-        return Err(CommandError::new(CliExitCode::Usage, message).hint(format!(
-            "retry that one: wf retry {}; select inner steps with --from STEP/INNER",
-            top.short()
-        )));
-    }
-    let failure = |what: &str| CommandError::new(CliExitCode::Usage, format!("run {short} {what}"));
-    // A retry would be no undo, so that the other run could be undone again.
-    if let Some(undone) = &row.undo_of {
-        let undone = undone.short();
-        let hint = format!("start another one while there is time: wf undo {undone}");
-        return Err(failure(&format!("undoes run {undone}")).hint(hint));
-    }
-    match RunLifecycle::of(row, reader.owner(&row.id)?) {
-        RunLifecycle::Running => Err(failure("has not finished")
-            .hint(format!("wait until it finishes, or cancel it: wf cancel {short}"))),
-        RunLifecycle::Waiting => Err(failure("waits for approval")
-            .hint(format!("wf approve {short} or wf deny {short}, then wf resume {short}"))),
-        RunLifecycle::Interrupted => {
-            Err(failure("has not finished").hint(format!("resume it: wf resume {short}")))
-        }
-        // A reconciliation starts with a check run, and is not repeated in part.
-        RunLifecycle::Ended(_) if row.goal.is_some() => {
-            let message = format!("run {short} belongs to a reconciliation of the goal `{}`", row.plan);
-            let failure = CommandError::new(CliExitCode::Usage, message);
-            Err(failure.hint(format!("start another one: wf goal run {}", goal_name(&row.plan, &row.path))))
-        }
-        RunLifecycle::Ended(_) => Ok(()),
-    }
 }
 
 /// The message if there is nothing to run again.

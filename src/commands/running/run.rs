@@ -15,7 +15,6 @@ use wf_app::sessions::active_session;
 use wf_app::{CliExitCode, CommandError, RunOptions, load, normalize_path, plans, relative_path, watch};
 use wf_base::name::SessionName;
 use wf_report::Forecast;
-use wf_store::StoreDurability;
 
 #[derive(Args, Debug)]
 #[command(after_help = "\
@@ -75,15 +74,6 @@ enum DurabilityArg {
     Normal,
 }
 
-impl From<DurabilityArg> for StoreDurability {
-    fn from(survives: DurabilityArg) -> Self {
-        match survives {
-            DurabilityArg::Full => Self::Full,
-            DurabilityArg::Normal => Self::Normal,
-        }
-    }
-}
-
 /// Runs a plan. A refusal to start it is recorded, too.
 pub fn run(ui: &Ui, args: &RunArgs) -> Result<CliExitCode, CommandError> {
     let done = start(ui, args);
@@ -106,10 +96,10 @@ fn start(ui: &Ui, args: &RunArgs) -> Result<CliExitCode, CommandError> {
 
 /// Starts a run; `None` if another run took the next use of the approval.
 fn try_start(ui: &Ui, args: &RunArgs) -> Result<Option<CliExitCode>, CommandError> {
-    let begun = RunOptions {
-        durability: args.durability.map(StoreDurability::from),
-        no_cache: args.no_cache,
-        ..RunOptions::at_present(&ui.host, args.jobs)
+    let begun = RunOptions { no_cache: args.no_cache, ..RunOptions::at_present(&ui.host, args.jobs) };
+    let begun = match args.durability {
+        Some(durability) => begun.with_durability(matches!(durability, DurabilityArg::Full)),
+        None => begun,
     };
     if !args.worktree {
         let loaded = load::load_named(ui, &args.plan, begun)?;

@@ -5,9 +5,8 @@ use crate::cassette::CassetteArgs;
 use crate::execute::{OutputArgs, start_run};
 use crate::{RunArg, Ui};
 use wf_app::undo::undo_start;
-use wf_app::{CliExitCode, CommandError};
+use wf_app::{CliExitCode, CommandError, StateReader};
 use wf_base::name::RunId;
-use wf_store::StoreReader;
 
 #[derive(Args, Debug)]
 #[command(after_help = "\
@@ -31,8 +30,7 @@ pub struct UndoArgs {
 
 /// Undoes a run.
 pub fn run(ui: &Ui, args: &UndoArgs) -> Result<CliExitCode, CommandError> {
-    let state = ui.host.workspace().state;
-    let undone = args.run.resolve(&StoreReader::from_whole_log(&state)?)?;
+    let undone = args.run.resolve(&StateReader::from_whole_log(&ui.host.workspace())?)?;
     loop {
         if let Some(exit) = try_undo(ui, args, &undone)? {
             return Ok(exit);
@@ -42,9 +40,7 @@ pub fn run(ui: &Ui, args: &UndoArgs) -> Result<CliExitCode, CommandError> {
 
 /// Starts the run that undoes another one; `None` if another run took the next use of the approval.
 fn try_undo(ui: &Ui, args: &UndoArgs, undone: &RunId) -> Result<Option<CliExitCode>, CommandError> {
-    let reader = StoreReader::from_whole_log(&ui.host.workspace().state)?;
-    let start = undo_start(ui, &reader, undone, ui.host.now())?;
-    drop(reader);
+    let start = undo_start(ui, undone)?;
     let announcement = format!("undoes run {}\n", undone.short());
     start_run(ui, start, &announcement, &args.approval, &args.output, &CassetteArgs::default())
 }

@@ -1,14 +1,11 @@
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
 
 use crate::Ui;
-use wf_app::logs::damaged_logs_of_newest;
-use wf_app::{CliExitCode, CommandError, normalize_path, relative_path, watch};
+use wf_app::backup::{BackupContent, back_up};
+use wf_app::{CliExitCode, CommandError, normalize_path, relative_path};
 use wf_base::units::plural;
-use wf_base::untrusted::{WARN, paint};
-use wf_store::feed::{LogAnchor, WorkspaceAction};
-use wf_store::{self as store, BackupManifest, StoreReader};
 
 #[derive(Args, Debug)]
 #[command(after_help = "\
@@ -28,13 +25,10 @@ pub struct BackupArgs {
 pub fn run(ui: &Ui, args: &BackupArgs) -> Result<CliExitCode, CommandError> {
     let file = normalize_path(&ui.host.cwd().join(&args.file));
     let state = ui.host.workspace().state;
-    keep_intact_logs(ui, &state, &file)?;
-    let made = store::backup(&state, &file, args.force, ui.host.now())?;
-    let end = LogAnchor { seq: made.events, hash: made.head };
-    watch::record_quietly(ui, WorkspaceAction::BackedUp { end });
+    let made = back_up(ui, &file, args.force)?;
     let (shown, file) = (relative_path(&state, ui.host.cwd()), relative_path(&file, ui.host.cwd()));
-    ui.print_info_line(&format!("backed up {shown} to {file}: {}", content(&made)));
-    if !made.verified {
+    ui.print_info_line(&format!("backed up {shown} to {file}: {}", content(made)));
+    if !made.is_verified {
         ui.print_message(&format!(
             "note: {shown} was written by another version of wf: it was copied as it is, and not verified; restore it with that version\n"
         ));
@@ -42,31 +36,8 @@ pub fn run(ui: &Ui, args: &BackupArgs) -> Result<CliExitCode, CommandError> {
     Ok(CliExitCode::Ok)
 }
 
-/// Refuses to replace a backup while logs are damaged: it may have them whole. Another file may have the state as it is.
-fn keep_intact_logs(ui: &Ui, state: &Path, file: &Path) -> Result<(), CommandError> {
-    // A state that cannot be opened is copied unverified.
-    let Ok(reader) = StoreReader::open(state) else { return Ok(()) };
-    let damaged = damaged_logs_of_newest(&reader, usize::MAX)?;
-    let Some(first) = damaged.first() else { return Ok(()) };
-    let more = match damaged.len() {
-        1 => String::new(),
-        count => format!(", and {} more", plural(count - 1, "log")),
-    };
-    if !file.exists() {
-        ui.print_message(&format!(
-            "{} {first}{more}: the backup has them as they are\n",
-            paint(WARN, "warning:")
-        ));
-        return Ok(());
-    }
-    let shown = relative_path(file, ui.host.cwd());
-    let message = format!("{first}{more}; {shown} may have what is missing, and is not replaced");
-    Err(CommandError::new(CliExitCode::State, message)
-        .hint("`wf doctor --full` names all; back up to another file, or restore this one"))
-}
-
 /// The content of a backup, in a few words.
-pub fn content(manifest: &BackupManifest) -> String {
+pub fn content(content: BackupContent) -> String {
     let count = |count: u64, noun| plural(usize::try_from(count).unwrap_or(usize::MAX), noun);
-    format!("{}, {}", count(manifest.events, "event"), count(manifest.files, "file"))
+    format!("{}, {}", count(content.events, "event"), count(content.files, "file"))
 }

@@ -8,12 +8,13 @@ use crate::model_findings::model_findings;
 use wf_app::call_findings::{RecordedCalls, connection_findings, server_findings};
 use wf_app::doctor::{self, DoctorFinding, DoctorStatus};
 use wf_app::git::{GitLocation, RepositoryTrust};
-use wf_app::goals::{check_goals_scheduled, check_standing_approvals, read_deployment};
+use wf_app::goals::{DeployedGoal, check_goals_scheduled, check_standing_approvals, deployed_goals};
 use wf_app::repair::repair_state;
 use wf_app::run_worktree::unrecorded_worktrees;
-use wf_app::{APPROVERS, CONFIG, CliExitCode, CommandError, Host, load, relative_path, watch};
+use wf_app::{APPROVERS, CONFIG, CliExitCode, CommandError, Host, load, relative_path};
 use wf_base::diag::CheckedFile;
 use wf_base::diag::{Diagnostic, Severity};
+use wf_base::name::PlanId;
 use wf_base::program;
 use wf_base::source::{LineColumn, SourceText};
 use wf_base::units::plural;
@@ -24,8 +25,6 @@ use wf_exec::container;
 use wf_exec::sandbox::ability;
 use wf_lang::DiskFiles;
 use wf_sign::approval::Approvers;
-use wf_store::feed::WorkspaceAction;
-use wf_store::{GoalRow, StoreReader};
 
 #[derive(Args, Debug)]
 #[command(after_help = "\
@@ -91,15 +90,13 @@ pub fn run(ui: &Ui, args: &DoctorArgs) -> Result<CliExitCode, CommandError> {
 
 /// Rebuilds what differs from the log.
 fn repair(ui: &Ui) -> Result<CliExitCode, CommandError> {
-    let repaired = repair_state(&ui.host)?;
+    let repaired = repair_state(ui)?;
     if repaired.is_empty() {
         ui.print_line("nothing to repair: every table matches the log")?;
         return Ok(CliExitCode::Ok);
     }
-    let differences = repaired.len() as u64;
-    watch::record_quietly(ui, WorkspaceAction::Repaired { differences });
     for difference in &repaired {
-        ui.print_line(&difference.to_string())?;
+        ui.print_line(difference)?;
     }
     let count = plural(repaired.len(), "difference");
     ui.print_line(&format!("repaired {count}: the tables were rebuilt from the log"))?;
@@ -210,14 +207,12 @@ fn models(ui: &Ui, calls: &RecordedCalls) -> Vec<DoctorFinding> {
 
 /// Reports the goals that are deployed.
 fn deployments(host: &Host) -> Vec<DoctorFinding> {
-    let rows = StoreReader::open(&host.workspace().state).and_then(|reader| reader.goals());
-    let deployed = |row: &GoalRow| {
-        let one = read_deployment(row.deployment.as_ref()?).ok()?;
-        let records = plural(usize::try_from(one.recorded).unwrap_or(usize::MAX), "record");
-        let (goal, since) = (&row.id, one.since.to_second());
-        Some(good_finding("deployed", format!("{goal} on {} since {since} · {records} here", one.backend)))
+    let finding = |(goal, deployed): (PlanId, DeployedGoal)| {
+        let records = plural(usize::try_from(deployed.recorded).unwrap_or(usize::MAX), "record");
+        let (backend, since) = (&deployed.backend, deployed.since.to_second());
+        good_finding("deployed", format!("{goal} on {backend} since {since} · {records} here"))
     };
-    rows.unwrap_or_default().iter().filter_map(deployed).collect()
+    deployed_goals(host).into_iter().map(finding).collect()
 }
 
 /// Reports the approvers of the workspace.

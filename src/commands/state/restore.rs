@@ -27,6 +27,6 @@ pub fn run(ui: &Ui, args: &RestoreArgs) -> Result<CliExitCode, CommandError> {
     let state = ui.host.workspace().state;
     let made = restore_backup(ui, &file, args.force)?;
     let shown = relative_path(&state, ui.host.cwd());
-    ui.print_info_line(&format!("restored {shown} to {}: {}", made.created, content(&made)));
+    ui.print_info_line(&format!("restored {shown} to {}: {}", made.created, content(made)));
     Ok(CliExitCode::Ok)
 }

@@ -1,20 +1,19 @@
 //! `wf doctor --upgrade`: what this program would change in a state of an earlier version.
 
 use crate::Ui;
-use wf_app::doctor::{configured_retention, has_leader};
+use wf_app::doctor::has_leader;
+use wf_app::upgrade::UpgradeOutlook;
 use wf_app::{CliExitCode, CommandError, relative_path};
 use wf_base::program;
 use wf_base::time::format_duration;
 use wf_base::units::{plural, size};
 use wf_core::machine::LOGIC_VERSION;
-use wf_store::StateUpgrade;
 
 /// Prints what opening the state would change; nothing is changed.
 pub fn print_outlook(ui: &Ui) -> Result<CliExitCode, CommandError> {
     let version = program::version();
     let state = ui.host.workspace().state;
-    let keep = configured_retention(&ui.host).unwrap_or_default();
-    let Some(upgrade) = StateUpgrade::read(&state, keep, ui.host.now())? else {
+    let Some(upgrade) = UpgradeOutlook::read(&ui.host)? else {
         ui.print_line(&format!(
             "nothing to upgrade: there is no state of an earlier version than wf {version}"
         ))?;
@@ -29,14 +28,14 @@ pub fn print_outlook(ui: &Ui) -> Result<CliExitCode, CommandError> {
             "  daemon       one works on this state: restart it with this program right after the upgrade",
         )?;
     }
-    Ok(if upgrade.has_room() { CliExitCode::Ok } else { CliExitCode::State })
+    Ok(if upgrade.has_room { CliExitCode::Ok } else { CliExitCode::State })
 }
 
-fn described(upgrade: &StateUpgrade, state: &str, copy: &str) -> Vec<String> {
-    let StateUpgrade { from, to, .. } = upgrade;
+fn described(upgrade: &UpgradeOutlook, state: &str, copy: &str) -> Vec<String> {
+    let UpgradeOutlook { from, to, .. } = upgrade;
     let writer = upgrade.program.as_ref().map(|program| format!(" of wf {program}"));
     let free = upgrade.free.map_or_else(|| "unknown space".into(), size);
-    let room = if upgrade.has_room() { "" } else { ": too little, nothing would be changed" };
+    let room = if upgrade.has_room { "" } else { ": too little, nothing would be changed" };
     let mut lines = vec![
         format!(
             "{state} has schema {from}{}; the next command of wf {} that opens it brings it to {to}",
@@ -44,7 +43,7 @@ fn described(upgrade: &StateUpgrade, state: &str, copy: &str) -> Vec<String> {
             program::version()
         ),
         format!("  copy before  {copy} · {} · {free} free{room}", size(upgrade.copy_size)),
-        format!("  duration     at most {} on a slow disk", format_duration(upgrade.duration())),
+        format!("  duration     at most {} on a slow disk", format_duration(upgrade.duration)),
         format!("  the way back wf restore --force {copy}, with the earlier program"),
     ];
     if upgrade.exceeding_runs > 0 {
@@ -54,20 +53,18 @@ fn described(upgrade: &StateUpgrade, state: &str, copy: &str) -> Vec<String> {
              wf.yaml; `retention: {{}}` keeps them"
         ));
     }
-    let runs = &upgrade.open_runs;
-    let other: Vec<_> = runs.iter().filter(|run| run.logic_version != LOGIC_VERSION).collect();
-    lines.push(match (runs.len(), other.len()) {
+    let others = &upgrade.runs_of_other_rules;
+    lines.push(match (upgrade.open_runs, others.len()) {
         (0, _) => "  runs         all have ended".into(),
         (count, 0) => {
             format!("  runs         {} not ended, by the same rules: they go on", plural(count, "run"))
         }
         (_, count) => format!("  runs         {} started under other rules:", plural(count, "run")),
     });
-    lines.extend(other.iter().map(|run| {
-        let id = run.run.short();
+    lines.extend(others.iter().map(|(run, version)| {
+        let id = run.short();
         format!(
-            "               {id} · rules {}, not {LOGIC_VERSION}: end it with the earlier program, or cancel it there",
-            run.logic_version
+            "               {id} · rules {version}, not {LOGIC_VERSION}: end it with the earlier program, or cancel it there"
         )
     }));
     lines

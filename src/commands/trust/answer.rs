@@ -5,8 +5,7 @@ use crate::approve::{AnswerArgs, GoingOnArgs, answer_approval};
 use crate::keys::SigningArgs;
 use crate::which::PendingApprovalArg;
 use wf_app::approve::AnswerForm;
-use wf_app::{CliExitCode, CommandError};
-use wf_store::StoreReader;
+use wf_app::{CliExitCode, CommandError, StateReader};
 
 #[derive(Args, Debug)]
 #[command(after_help = "\
@@ -31,9 +30,7 @@ pub struct AnswerCommandArgs {
 
 /// Answers the question of an agent.
 pub fn run(ui: &Ui, args: &AnswerCommandArgs) -> Result<CliExitCode, CommandError> {
-    let reader = StoreReader::from_log(&ui.host.workspace().state)?;
-    let (run, step) = args.ask.resolve(&reader)?;
-    drop(reader);
+    let (run, step) = args.ask.resolve(&StateReader::from_log(&ui.host.workspace())?)?;
     let given = AnswerArgs {
         reason: Some(args.text.clone()),
         signing: args.signing.clone(),

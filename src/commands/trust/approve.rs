@@ -8,8 +8,7 @@ use crate::approve::{AnswerArgs, GoingOnArgs, TypedAnswerArgs, answer_approval};
 use crate::commands::agents::skill;
 use crate::{Ui, which};
 use wf_app::approve::AnswerForm;
-use wf_app::{CliExitCode, CommandError, Host, normalize_path, plans};
-use wf_store::StoreReader;
+use wf_app::{CliExitCode, CommandError, Host, StateReader, normalize_path, plans};
 
 #[derive(Args, Debug)]
 #[command(after_help = "\
@@ -77,9 +76,7 @@ pub fn run(ui: &Ui, args: &ApproveArgs) -> Result<CliExitCode, CommandError> {
         let failure = CommandError::new(CliExitCode::Usage, format!("file not found: {name}"));
         return Err(failure.hint("name a plan (see `wf list`) or a waiting run (see `wf runs`)"));
     }
-    let reader = StoreReader::from_log(&ui.host.workspace().state)?;
-    let run = which::find_run(run, &reader)?;
-    drop(reader);
+    let run = StateReader::from_log(&ui.host.workspace())?.find_run(run)?;
     let given = AnswerArgs {
         typed: args.typed.clone(),
         going_on: args.going_on.clone(),

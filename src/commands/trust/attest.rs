@@ -1,27 +1,18 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use clap::Args;
 
+use crate::Ui;
 use crate::keys::PassphraseArgs;
-use crate::which::find_run;
-use crate::{Ui, load_record};
 use wf_app::keys::{self};
-use wf_app::names::attempt_name_from_text;
-use wf_app::{CliExitCode, CommandError, load, normalize_path, relative_path};
-use wf_base::digest::Sha256Digest;
-use wf_base::name::RunId;
+use wf_app::records::attest_run;
+use wf_app::{CliExitCode, CommandError, normalize_path, relative_path};
 use wf_base::units::plural;
 use wf_base::untrusted::{BAD, GOOD, WARN, paint};
-use wf_core::machine::{Event, StaleFile};
-use wf_engine::stale_now;
-use wf_model::Plan;
-use wf_report::attest::{AttestationInput, AttestationStatement, PAYLOAD, attestation_statement};
-use wf_report::record::{NestedRunRecord, RunRecord};
+use wf_report::attest::{AttestationStatement, PAYLOAD};
 use wf_sign::{BadKey, DsseEnvelope, PublicKey, Signer};
-use wf_store::{RunState, StoreReader, head, verify_chain};
 
 #[derive(Args, Debug)]
 #[command(after_help = "\
@@ -82,7 +73,7 @@ pub fn run(ui: &Ui, args: &AttestArgs) -> Result<CliExitCode, CommandError> {
     // An unusable key is reported before anything is read.
     let key = args.key.as_ref();
     let signer = key.map(|key| signing_key(ui, key, &args.passphrase)).transpose()?;
-    let text = attestation_of(ui, args)?.text();
+    let text = attest_run(ui, args.run.as_deref(), env!("CARGO_PKG_VERSION"))?.text();
     write(ui, args.out.as_deref(), &(seal_text(PAYLOAD, text, signer.as_ref()) + "\n"))
 }
 
@@ -105,83 +96,6 @@ pub fn signing_key(ui: &Ui, key: &Path, secret: &PassphraseArgs) -> Result<Signe
         return signer(ui, key);
     };
     keys::open_key(ui, &keys, &own, secret.file())
-}
-
-fn attestation_of(ui: &Ui, args: &AttestArgs) -> Result<AttestationStatement, CommandError> {
-    let state = ui.host.workspace().state;
-    if let Err(broken) = verify_chain(&StoreReader::open(&state)?)? {
-        let failure = CommandError::new(CliExitCode::State, format!("the event log was altered: {broken}"));
-        return Err(failure.hint("restore a backup with `wf restore`"));
-    }
-    let reader = StoreReader::from_log(&state)?;
-    let run = find_run(args.run.as_deref(), &reader)?;
-    let record = load_record(&reader, &run)?;
-    refuse(&reader, &record)?;
-    let known = stored_run(ui, &reader, &record)?;
-    let told = attestation_input(&known, &record);
-    attestation_statement(&told, env!("CARGO_PKG_VERSION")).ok_or_else(|| {
-        CommandError::new(CliExitCode::State, format!("the record of run {} is incomplete", run.short()))
-    })
-}
-
-fn refuse(reader: &StoreReader, record: &RunRecord) -> Result<(), CommandError> {
-    let row = &record.run;
-    let short = row.id.short();
-    if let Some((above, attempt)) = &row.parent {
-        let attempt = attempt_name_from_text(reader, above, attempt)?;
-        let message = format!("run {short} is nested in another run: {attempt} of run {}", above.short());
-        let failure = CommandError::new(CliExitCode::Usage, message);
-        // Only the run at the top is attested, with all that is nested in it.
-        let top = record.top.as_ref().unwrap_or(above);
-        return Err(failure.hint(format!("wf attest {} covers it, too", top.short())));
-    }
-    if row.state == RunState::Running {
-        let failure = CommandError::new(CliExitCode::Usage, format!("run {short} has not finished"));
-        return Err(failure.hint(format!("wait until it finishes, or resume it: wf resume {short}")));
-    }
-    Ok(())
-}
-
-/// The stored record of a run, and of those nested in it.
-struct StoredRunTree {
-    plan: Arc<Plan>,
-    events: Vec<(u64, Event)>,
-    sources: Vec<(String, String)>,
-    head: Sha256Digest,
-    stale: Vec<StaleFile>,
-    nested: Vec<(String, StoredRunTree)>,
-}
-
-fn stored_run(ui: &Ui, reader: &StoreReader, record: &RunRecord) -> Result<StoredRunTree, CommandError> {
-    let run: &RunId = &record.run.id;
-    let nested = record.nested.iter().map(|NestedRunRecord { attempt, record }| {
-        let known = stored_run(ui, reader, record)?;
-        Ok((attempt.clone(), known))
-    });
-    let (plan, events) = (load::recorded_plan(ui, reader, run)?, reader.events(run, 0)?);
-    Ok(StoredRunTree {
-        stale: stale_now(reader, &ui.host.workspace().root, &plan, &events)?,
-        plan,
-        events,
-        sources: reader.sources(run)?,
-        head: head(reader, run)?.unwrap_or_else(|| Sha256Digest::of_bytes(b"")),
-        nested: nested.collect::<Result<_, CommandError>>()?,
-    })
-}
-
-fn attestation_input<'a>(known: &'a StoredRunTree, record: &'a RunRecord) -> AttestationInput<'a> {
-    let nested = known.nested.iter().zip(&record.nested);
-    AttestationInput {
-        record,
-        plan: &known.plan,
-        events: &known.events,
-        sources: &known.sources,
-        head: known.head,
-        stale: known.stale.clone(),
-        nested: nested
-            .map(|((attempt, known), nested)| (attempt.clone(), attestation_input(known, &nested.record)))
-            .collect(),
-    }
 }
 
 /// Reads a private key file that only its owner can read.

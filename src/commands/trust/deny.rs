@@ -4,8 +4,7 @@ use crate::Ui;
 use crate::approve::{AnswerArgs, answer_approval};
 use crate::which::PendingApprovalArg;
 use wf_app::approve::AnswerForm;
-use wf_app::{CliExitCode, CommandError};
-use wf_store::StoreReader;
+use wf_app::{CliExitCode, CommandError, StateReader};
 
 #[derive(Args, Debug)]
 #[command(after_help = "\
@@ -24,8 +23,6 @@ pub struct DenyArgs {
 
 /// Denies a pending approval of a run.
 pub fn run(ui: &Ui, args: &DenyArgs) -> Result<CliExitCode, CommandError> {
-    let reader = StoreReader::from_log(&ui.host.workspace().state)?;
-    let (run, step) = args.ask.resolve(&reader)?;
-    drop(reader);
+    let (run, step) = args.ask.resolve(&StateReader::from_log(&ui.host.workspace())?)?;
     answer_approval(ui, &run, step, AnswerForm::Denial, &args.answer)
 }

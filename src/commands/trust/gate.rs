@@ -4,28 +4,22 @@ use std::sync::Arc;
 
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
-use tokio::sync::watch;
 
 use crate::Ui;
 use wf_app::Caller as _;
 use wf_app::config::WorkspaceConfig;
-use wf_app::session::sandbox_factory;
+use wf_app::gates::{EvaluatedGate, evaluate_gate};
 use wf_app::{
     CONFIG, CliExitCode, CommandError, Host, Workspace, load, normalize_path, relative_path, require_utf8,
 };
 use wf_base::diag::nearest;
 use wf_base::exact_json;
-use wf_base::redact::SecretMask;
 use wf_base::untrusted::shell_word;
 use wf_base::untrusted::{BOLD, DIM, WARN};
-use wf_core::gate::{GateContext, GateOutcome, GatePass, GateRuling, ResolvedEscalation, chain, ruling};
-use wf_exec::check::CheckEnvironment;
-use wf_exec::gate::{GateEnvironment, ask};
-use wf_exec::{ProcessExecutor, StopLevel};
+use wf_core::gate::{GateContext, GateRuling, ResolvedEscalation, chain};
 use wf_lang::{self as lang, DiskFiles, GATES, SpecFileSource};
 use wf_model::Gate;
 use wf_report::{ColumnAlign, TextTable, gate_result_json, gate_result_text, lane};
-use wf_store::feed::WorkspaceAction;
 
 #[derive(Args, Debug)]
 #[command(arg_required_else_help = true)]
@@ -87,24 +81,16 @@ fn test(ui: &Ui, args: &GateTestArgs) -> Result<CliExitCode, CommandError> {
     require_utf8(&path)?;
     let workspace = ui.host.workspace_of(path.parent().unwrap_or(&path));
     let gate = load_gate(ui, &workspace, &path)?;
-    let gated_by = evaluate_gate(ui, &workspace, &gate, context)?;
-    let ruling = ruling(&gated_by.results);
-    let action = match &ruling {
-        GateRuling::Continue => "continue",
-        GateRuling::Block { .. } => "block",
-        GateRuling::Ask { .. } => "require_approval",
-    };
-    let tried = WorkspaceAction::GateTested { gate: gate.id.to_string(), action: action.into() };
-    wf_app::watch::record_quietly(ui, tried);
+    let EvaluatedGate { outcome, ruling } = evaluate_gate(ui, &workspace, &gate, context)?;
     let leads_to: Vec<ResolvedEscalation> = match &ruling {
         GateRuling::Block { .. } => chain(&gate, &[]),
         _ => Vec::new(),
     };
     if args.json {
-        let document = gate_result_json(&gate, &gated_by, &leads_to);
+        let document = gate_result_json(&gate, &outcome, &leads_to);
         ui.print_json(&format!("{document}\n"))?;
     } else {
-        ui.print(&gate_result_text(&gate, &gated_by, &leads_to))?;
+        ui.print(&gate_result_text(&gate, &outcome, &leads_to))?;
     }
     Ok(match ruling {
         GateRuling::Continue => CliExitCode::Ok,
@@ -172,51 +158,6 @@ fn load_gate(ui: &Ui, workspace: &Workspace, path: &Path) -> Result<Arc<Gate>, C
         return Err(failure.hint(format!("`wf check {}` checks it", shell_word(&shown))));
     }
     lang::lower_gate(&loaded).map_err(|error| CommandError::new(CliExitCode::Bug, error.to_string()))
-}
-
-/// Evaluates a gate, as a run would.
-fn evaluate_gate(
-    ui: &Ui,
-    workspace: &Workspace,
-    gate: &Arc<Gate>,
-    context: GateContext,
-) -> Result<GateOutcome, CommandError> {
-    let (config, _) = load::configuration(ui, &DiskFiles::new(&workspace.root), workspace)?;
-    let params = context.get("params").and_then(Value::as_object).cloned();
-    let site = GateEnvironment {
-        environment: CheckEnvironment {
-            executor: ProcessExecutor::InProcess,
-            root: workspace.root.clone(),
-            host: Arc::new(ui.host.vars()),
-            mask: SecretMask::default(),
-            clock: ui.host.clock(),
-            grace: config.defaults.policy.grace,
-            precedes_work: false,
-            params: params.unwrap_or_default(),
-            sandboxes: sandbox_factory(&ui.host, &config.sandbox, workspace, Vec::new()),
-            pinned_files: None,
-            whiteouts: Vec::new(),
-            copies: Vec::new(),
-            // A gate reads no report of tests.
-            reports: std::path::PathBuf::new(),
-            prior: std::sync::Arc::default(),
-        },
-        view: None,
-    };
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    Ok(runtime.block_on(pass(gate, context, &site)))
-}
-
-async fn pass(gate: &Arc<Gate>, context: GateContext, site: &GateEnvironment) -> GateOutcome {
-    let (_heard, stop) = watch::channel(StopLevel::No);
-    let mut pass = GatePass::new([gate], &[gate.on], context);
-    while let Some((gate, context)) = pass.next_gate() {
-        let began = site.environment.clock.now();
-        let answer = ask(&gate, context, site, stop.clone()).await;
-        let took = site.environment.clock.now().since(began).as_millis();
-        pass.take_answer(answer, u64::try_from(took).unwrap_or(u64::MAX));
-    }
-    pass.into_outcome()
 }
 
 /// A gate of the workspace, as far as its file is readable.

@@ -43,7 +43,8 @@ pub use admission::standing::{CarriedApproval, authorize_goal};
 pub use agree::{confirm, confirmed};
 pub use answers::answer::{AnswerRequest, AnswerReview, ShowDecision};
 pub use answers::form::AnswerForm;
-pub use answers::questions::{RunApprovalRequest, approval_requests};
+pub(crate) use answers::questions::approval_requests;
+pub use answers::questions::{RunApprovalRequest, recorded_requests};
 pub use answers::remote::{
     AnswerDraft, RemoteAnswer, RequestName, SubmittedAnswer, draft_answer, submit_answer,
 };

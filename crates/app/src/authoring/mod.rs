@@ -14,9 +14,11 @@ mod draft;
 mod file;
 mod notes;
 mod perceive;
+mod requests;
 #[cfg(test)]
 mod tests;
 
 pub use author::{AuthoringSettings, PlanAuthor};
 pub use draft::DraftPlan;
 pub use file::{PlanFile, create_plan, replace_plan, require_new};
+pub use requests::PlanningRequests;

@@ -1,4 +1,4 @@
-//! What a person decides about a connection: to set it up or to renew it, to grant it more, and to remove it.
+//! The decisions of a person about a connection: to set it up or to renew it, to grant it more, and to remove it.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

@@ -57,7 +57,7 @@ pub use outcome::{check_result, own_checks, repair_result};
 pub use params::reconciliation_params;
 pub use poke::{WAKE_FILE, handle_start_failure, wake_daemon};
 pub use remote::deploy::{GoalDeployOutcome, deploy_goal};
-pub use remote::deployed::{check_not_deployed, read_deployment};
+pub use remote::deployed::{check_not_deployed, deployed_goals, read_deployment};
 pub use remote::deployment::{
     DeployedGoal, DeployedPart, DeployedRecord, GoalAct, GoalAnswer, GoalDeployment, GoalRequest, StartedRun,
 };

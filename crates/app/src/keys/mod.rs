@@ -3,9 +3,12 @@
 //! **Invariant:** a private key and its passphrase come from files or the terminal, never from
 //! arguments or the environment, and go nowhere but into a signature.
 
+mod approvers;
+mod approvers_file;
 mod own;
 mod passphrase;
 
+pub use approvers::{KeyEnrolment, KeyRevocation, enrol_key, revoke_key};
 pub use own::{
     NewKey, OwnKey, author, choose_signing_key, default_key_name, generate_key, key_error, key_folder,
     open_key, own_keys, require_signing_key, store_key, unattended_signer,

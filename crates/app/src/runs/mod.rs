@@ -3,7 +3,8 @@
 //! ```text
 //! run_start ──▶ needs, relied: what would stop it or mislead it ──▶ session: state, keys, models ──▶ the engine
 //!                                                                  └──▶ backend: the program that drives it elsewhere
-//! later   lineage, given, outdated: what an earlier engine knew, and what changed since;  undo, suggestions: further runs
+//! later   lineage, given, outdated: what an earlier engine knew, and what changed since ──▶ resume, retry;
+//!         undo, suggestions: further runs
 //! ```
 //!
 //! Approvals decide whether a run may start, and the engine what happens in it; neither happens here.
@@ -13,13 +14,17 @@
 
 pub mod backend;
 pub(crate) mod background;
-pub mod given;
+pub(crate) mod given;
 pub mod lineage;
 pub(crate) mod needs;
-pub mod outdated;
+pub(crate) mod outdated;
 pub mod relied;
+pub mod resume;
+pub mod retry;
+mod retry_preview;
 pub mod run_start;
 pub mod run_worktree;
+mod selection;
 pub mod session;
 pub mod suggestions;
 pub mod trace;

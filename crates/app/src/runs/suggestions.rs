@@ -4,23 +4,19 @@ use super::background::start_in_background;
 use super::run_start::RunStart;
 use crate::sessions::active_session;
 use crate::specs::load::load_plan;
-use crate::{ActOrigin, Caller, CommandError, RunOptions, watch};
+use crate::{ActOrigin, Caller, CommandError, Host, RunOptions, watch};
 use serde_json::json;
 use wf_base::name::RunId;
-use wf_core::suggestion::SuggestionRecord;
+use wf_core::suggestion::{SuggestionRecord, SuggestionState};
 use wf_lang::DiskFiles;
 use wf_model::resolve_params;
 use wf_store::feed::WorkspaceAction;
-use wf_store::{SUGGESTION, Store, StoreDurability, StoreError, StoreReader};
+use wf_store::{SUGGESTION, Store, StoreDurability, StoreError, StoreReader, allow_no_state};
 
 /// Loads the plan that a suggestion names, as it is now, with the parameters that it has. The run, once it is recorded, is
 /// the only one that the suggestion starts.
-pub fn suggestion_start(
-    caller: &dyn Caller,
-    reader: &StoreReader,
-    number: u32,
-) -> Result<RunStart, CommandError> {
-    let record = reader.suggestion(number)?;
+pub fn suggestion_start(caller: &dyn Caller, number: u32) -> Result<RunStart, CommandError> {
+    let record = StoreReader::from_whole_log(&caller.host().workspace().state)?.suggestion(number)?;
     record.require_pending().map_err(StoreError::Suggestion)?;
     let workspace = caller.host().workspace();
     let files = DiskFiles::new(&workspace.root);
@@ -36,11 +32,18 @@ pub fn suggestion_start(
 pub fn request_suggestion(caller: &dyn Caller, number: u32) -> Result<RunId, CommandError> {
     let host = caller.host();
     let state = host.workspace().state;
-    suggestion_start(caller, &StoreReader::from_whole_log(&state)?, number)?;
+    suggestion_start(caller, number)?;
     let begun = || Ok(StoreReader::open(&state)?.suggestion(number)?.started);
     let started = start_in_background(host, &["suggestion", "accept", &number.to_string()], &begun)?;
     watch::record_quietly(caller, WorkspaceAction::SuggestionRequested { suggestion: number });
     Ok(started)
+}
+
+/// Returns the suggestions of the workspace, all or only those that are pending; none where there is no state.
+pub fn list_suggestions(host: &Host, only_pending: bool) -> Result<Vec<SuggestionRecord>, CommandError> {
+    let state = only_pending.then_some(SuggestionState::Pending);
+    let reader = allow_no_state(StoreReader::open(&host.workspace().state))?;
+    Ok(reader.map_or_else(|| Ok(Vec::new()), |reader| reader.suggestions(state))?)
 }
 
 /// Dismisses a suggestion: its plan is not suggested for a while.

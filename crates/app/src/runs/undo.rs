@@ -7,7 +7,6 @@ use crate::specs::load::load_recorded_plan_at;
 use crate::{Caller, CliExitCode, CommandError, watch};
 use serde_json::json;
 use wf_base::name::RunId;
-use wf_base::time::Moment;
 use wf_core::machine::RunOutcome;
 use wf_core::undo::UndoOffer;
 use wf_store::feed::WorkspaceAction;
@@ -15,12 +14,13 @@ use wf_store::{RunRow, RunState, StoreError, StoreReader, UNDO_OF};
 
 /// Decides whether a run may be undone now, and loads what undoes it: the plan as the run was recorded with it, with the
 /// parameters that were recorded when the run ended.
-pub fn undo_start(
-    caller: &dyn Caller,
-    reader: &StoreReader,
-    run: &RunId,
-    now: Moment,
-) -> Result<RunStart, CommandError> {
+pub fn undo_start(caller: &dyn Caller, run: &RunId) -> Result<RunStart, CommandError> {
+    let reader = StoreReader::from_whole_log(&caller.host().workspace().state)?;
+    undo_start_of(caller, &reader, run)
+}
+
+fn undo_start_of(caller: &dyn Caller, reader: &StoreReader, run: &RunId) -> Result<RunStart, CommandError> {
+    let now = caller.host().now();
     let row = reader.run(run)?;
     let offer = offer(&row)?;
     let refused = |refusal| StoreError::Undo(run.clone(), refusal);
@@ -40,7 +40,7 @@ pub fn request_undo(caller: &dyn Caller, run: &RunId) -> Result<RunId, CommandEr
     let host = caller.host();
     let state = host.workspace().state;
     let reader = StoreReader::from_whole_log(&state)?;
-    undo_start(caller, &reader, run, host.now())?;
+    undo_start_of(caller, &reader, run)?;
     let before = reader.undos(run)?.len();
     drop(reader);
     let begun = || Ok(StoreReader::open(&state)?.undos(run)?.into_iter().nth(before).map(|undo| undo.run));

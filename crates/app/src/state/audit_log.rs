@@ -2,14 +2,19 @@
 
 use std::io;
 use std::ops::Range;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
 use super::kept_checkpoint::{keep_checkpoint, read_checkpoint};
-use crate::{CommandError, Host};
-use wf_audit::{self as audit, AuditEntry, AuditFindings, AuditLogLines, AuditRecord, Checkpoint, LineFault};
-use wf_store::{StoreError, StoreReader};
+use crate::{CommandError, Host, watch};
+use wf_audit::{
+    self as audit, AuditEntry, AuditFindings, AuditLogLines, AuditRecord, Checkpoint, LineFault,
+    TamperEvidence,
+};
+use wf_base::digest::Sha256Digest;
+use wf_store::feed::WorkspaceAction;
+use wf_store::{StateFault, StoreError, StoreReader};
 
 /// The bytes that are read from the log at once, and the most that one page searches.
 const WINDOW: u64 = 1 << 20;
@@ -24,6 +29,49 @@ pub struct AuditLinePage {
     pub lines: Vec<AuditLine>,
     /// The offset before which the next page begins; `None`: there are no older lines.
     pub older: Option<u64>,
+}
+
+/// The records of the audit log of a workspace, from its beginning or from an offset on.
+pub struct AuditRecords {
+    lines: Option<AuditLogLines>,
+    path: PathBuf,
+    /// The number of bytes that were read.
+    pub bytes: u64,
+}
+
+impl AuditRecords {
+    /// Opens the log at an offset.
+    pub fn open(host: &Host, from: u64) -> Result<Self, CommandError> {
+        let path = audit::path(&host.workspace().state);
+        let lines =
+            AuditLogLines::open(&path, from).map_err(|error| StoreError::io("read", &path, &error))?;
+        Ok(Self { lines, path, bytes: 0 })
+    }
+
+    /// True if there is a log.
+    pub fn exist(&self) -> bool {
+        self.lines.is_some()
+    }
+
+    /// Returns the next line; `None` at the end.
+    pub fn next_line(&mut self) -> Result<Option<String>, CommandError> {
+        let Some(lines) = &mut self.lines else {
+            return Ok(None);
+        };
+        let line = lines.next_line().map_err(|error| StoreError::io("read", &self.path, &error))?;
+        self.bytes += line.as_ref().map_or(0, |line| line.len() as u64 + 1);
+        Ok(line)
+    }
+}
+
+/// True if a fault can be repaired: the tables beside an intact log are rebuilt from it.
+pub fn is_repairable(fault: &TamperEvidence) -> bool {
+    matches!(fault, TamperEvidence::State(StateFault::Projection(_)))
+}
+
+/// Records that a person made a checkpoint, with the key that signed it.
+pub fn record_checkpoint(host: &Host, key: Option<Sha256Digest>) -> Result<(), CommandError> {
+    Ok(watch::record_command_act(host, WorkspaceAction::Checkpointed { key })?)
 }
 
 /// Verifies both logs: from the kept checkpoint on, unless everything is to be verified or compared with another checkpoint. A

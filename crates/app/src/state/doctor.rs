@@ -82,7 +82,7 @@ pub fn check_state(host: &Host, is_full: bool) -> Vec<DoctorFinding> {
 }
 
 /// Returns the limits on finished runs of the workspace; `None`: they are kept for ever.
-pub fn configured_retention(host: &Host) -> Option<RunRetention> {
+pub(crate) fn configured_retention(host: &Host) -> Option<RunRetention> {
     let files = DiskFiles::new(&host.workspace().root);
     let config = read_config(&files, CONFIG).map(|(config, _)| config).unwrap_or_default();
     config.retention.limits()

@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! reader ──▶ record of a run, queue, audit_log: what is in it
-//! doctor ──▶ history_size, logs, call_findings: how it is ──▶ repair, restore: alone, under the lock of the leader
+//! doctor ──▶ history_size, logs, call_findings: how it is ──▶ backup, upgrade, repair, restore: alone, under the lock of the leader
 //! ```
 //!
 //! **Invariant:** all but `repair`, `restore` and the checkpoint that a verification keeps only read.
@@ -11,6 +11,7 @@
 //! Start at `reader`, then `doctor`; the others can be read alone.
 
 pub mod audit_log;
+pub mod backup;
 pub mod call_findings;
 pub mod doctor;
 pub(crate) mod file_lock;
@@ -19,6 +20,7 @@ pub(crate) mod kept_checkpoint;
 pub mod logs;
 pub mod queue;
 pub(crate) mod reader;
-pub mod record;
+pub(crate) mod record;
 pub mod repair;
 pub mod restore;
+pub mod upgrade;

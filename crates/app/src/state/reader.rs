@@ -43,12 +43,12 @@ impl StateReader {
         Ok(allow_no_state(StoreReader::open(&workspace.state))?.map(Self::own))
     }
 
-    /// Opens the state for a decision: rows of open runs follow from the log.
+    /// Opens the state for a decision: all that is read of runs is built from the log, event by event.
     pub fn from_log(workspace: &Workspace) -> Result<Self, CommandError> {
         Ok(Self::own(StoreReader::from_log(&workspace.state)?))
     }
 
-    /// Opens the state for a decision about any run: all rows follow from the log.
+    /// Does the same, after the whole log was compared with its hashes.
     pub fn from_whole_log(workspace: &Workspace) -> Result<Self, CommandError> {
         Ok(Self::own(StoreReader::from_whole_log(&workspace.state)?))
     }

@@ -4,7 +4,8 @@ use std::path::Path;
 
 use super::doctor::MAX_NAMED;
 use super::file_lock::{FileLock, LEADER_LOCK};
-use crate::{CliExitCode, CommandError, Host};
+use crate::{Caller, CliExitCode, CommandError, Host, watch};
+use wf_store::feed::WorkspaceAction;
 use wf_store::{
     ProjectionDifference, StateFault, StateFolder, Store, StoreDurability, StoreError, StoreReader, examine,
     verify_chain,
@@ -14,7 +15,16 @@ use wf_store::{
 ///
 /// The log is verified first, and again by the transaction that rebuilds. Processes at work are refused
 /// although none could write meanwhile: they have read the tables as they were.
-pub fn repair_state(host: &Host) -> Result<Vec<ProjectionDifference>, CommandError> {
+pub fn repair_state(caller: &dyn Caller) -> Result<Vec<String>, CommandError> {
+    let repaired = rebuild(caller.host())?;
+    if !repaired.is_empty() {
+        let differences = repaired.len() as u64;
+        watch::record_quietly(caller, WorkspaceAction::Repaired { differences });
+    }
+    Ok(repaired.iter().map(ProjectionDifference::to_string).collect())
+}
+
+fn rebuild(host: &Host) -> Result<Vec<ProjectionDifference>, CommandError> {
     let dir = host.workspace().state;
     let before = differences(&dir)?;
     if before.is_empty() {

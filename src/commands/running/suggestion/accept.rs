@@ -6,7 +6,6 @@ use crate::cassette::CassetteArgs;
 use crate::execute::{OutputArgs, start_run};
 use wf_app::suggestions::suggestion_start;
 use wf_app::{CliExitCode, CommandError};
-use wf_store::StoreReader;
 
 /// Run the plan of a suggestion, with its parameters
 #[derive(Args, Debug)]
@@ -23,9 +22,7 @@ pub struct SuggestionAcceptArgs {
 /// Starts the plan of a suggestion.
 pub(super) fn run(ui: &Ui, args: &SuggestionAcceptArgs) -> Result<CliExitCode, CommandError> {
     loop {
-        let reader = StoreReader::from_whole_log(&ui.host.workspace().state)?;
-        let start = suggestion_start(ui, &reader, args.number)?;
-        drop(reader);
+        let start = suggestion_start(ui, args.number)?;
         let announcement = format!("accepts suggestion {}\n", args.number);
         let cassette = CassetteArgs::default();
         let exit = start_run(ui, start, &announcement, &args.approval, &args.output, &cassette)?;

@@ -4,12 +4,12 @@ use clap::Args;
 use serde_json::json;
 
 use crate::Ui;
+use wf_app::suggestions::list_suggestions;
 use wf_app::{CliExitCode, CommandError};
 use wf_base::name::RunId;
 use wf_base::units::moment;
 use wf_base::untrusted::{BOLD, DIM, NAME, paint, styled_line};
 use wf_core::suggestion::{SuggestionRecord, SuggestionState};
-use wf_store::{StoreReader, allow_no_state};
 
 /// List the pending suggestions
 #[derive(Args, Debug)]
@@ -24,9 +24,7 @@ pub struct SuggestionListArgs {
 
 /// Lists suggestions.
 pub(super) fn run(ui: &Ui, args: &SuggestionListArgs) -> Result<CliExitCode, CommandError> {
-    let state = (!args.all).then_some(SuggestionState::Pending);
-    let reader = allow_no_state(StoreReader::open(&ui.host.workspace().state))?;
-    let found = reader.map_or_else(|| Ok(Vec::new()), |reader| reader.suggestions(state))?;
+    let found = list_suggestions(&ui.host, !args.all)?;
     if args.json {
         ui.print_json(&format!("{:#}\n", json!({"v": 1, "suggestions": found})))?;
     } else if found.is_empty() {

@@ -5,10 +5,9 @@ use clap::Args;
 use crate::Ui;
 use crate::commands::trust::attest::{seal_text, signing_key, write};
 use crate::keys::PassphraseArgs;
-use wf_app::audit_log::verify_logs;
-use wf_app::{CliExitCode, CommandError, watch};
+use wf_app::audit_log::{record_checkpoint, verify_logs};
+use wf_app::{CliExitCode, CommandError};
 use wf_audit::PAYLOAD;
-use wf_store::feed::WorkspaceAction;
 
 /// Record where both logs end, so that a replaced history is detected
 #[derive(Args, Debug)]
@@ -43,6 +42,6 @@ pub fn run(ui: &Ui, args: &AuditCheckpointArgs) -> Result<CliExitCode, CommandEr
     let key = signer.as_ref().map(|signer| signer.public().id());
     let written = seal_text(PAYLOAD, found.heads.text(), signer.as_ref());
     write(ui, args.out.as_deref(), &(written + "\n"))?;
-    watch::record_command_act(&ui.host, WorkspaceAction::Checkpointed { key })?;
+    record_checkpoint(&ui.host, key)?;
     Ok(CliExitCode::Ok)
 }

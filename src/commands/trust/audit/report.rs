@@ -4,17 +4,16 @@ use clap::Args;
 
 use super::tail::no_audit_log;
 use crate::Ui;
-use crate::which::find_run;
-use wf_app::names::task_name_from_text;
-use wf_app::{CliExitCode, CommandError, Host};
+use wf_app::audit_log::AuditRecords;
+use wf_app::names::recorded_task_name;
+use wf_app::{CliExitCode, CommandError, Host, StateReader};
+use wf_audit::AuditRecord;
 use wf_audit::stats::{AuditReport, FailureTrend, PlanDrift, ReportTrigger, ReportWindow, ThrashPattern};
-use wf_audit::{self as audit, AuditLogLines, AuditRecord};
 use wf_base::name::RunId;
 use wf_base::time::{Moment, parse_duration};
 use wf_base::units::plural;
 use wf_base::untrusted::styled_line;
 use wf_base::untrusted::{BAD, NAME, WARN, paint};
-use wf_store::{StoreError, StoreReader};
 
 /// Summarize the audit log: corrections, gaps, violations, drift, the health of the tools
 #[derive(Args, Debug)]
@@ -42,13 +41,12 @@ enum ReportStart {
 /// Prints the report.
 pub fn run(ui: &Ui, args: &AuditReportArgs) -> Result<CliExitCode, CommandError> {
     let since = since(&ui.host, args.since.as_deref())?;
-    let path = audit::path(&ui.host.workspace().state);
-    let failed = |error| CommandError::from(StoreError::io("read", &path, &error));
-    let Some(mut lines) = AuditLogLines::open(&path, 0).map_err(failed)? else {
+    let mut records = AuditRecords::open(&ui.host, 0)?;
+    if !records.exist() {
         return Err(no_audit_log(&ui.host));
-    };
+    }
     let (mut window, mut begun) = (ReportWindow::spanning_reports(), false);
-    while let Some(line) = lines.next_line().map_err(failed)? {
+    while let Some(line) = records.next_line()? {
         let Ok(record) = AuditRecord::parse(&line) else {
             continue;
         };
@@ -65,8 +63,8 @@ pub fn run(ui: &Ui, args: &AuditReportArgs) -> Result<CliExitCode, CommandError>
         ui.print_json(&format!("{document:#}\n"))?;
     } else {
         // The log has items by their numbers, which do not change; users know them by their keys.
-        let reader = StoreReader::open(&ui.host.workspace().state).ok();
-        let called = |run: &RunId, place: &str| task_name_from_text(reader.as_ref(), run, place);
+        let state = StateReader::open(&ui.host.workspace()).ok();
+        let called = |run: &RunId, place: &str| recorded_task_name(state.as_ref(), run, place);
         ui.print(&(text(&report) + &findings(&report, &called)))?;
     }
     Ok(CliExitCode::Ok)
@@ -81,8 +79,7 @@ fn since(host: &Host, text: Option<&str>) -> Result<ReportStart, CommandError> {
         let now = host.now().millis();
         return Ok(ReportStart::Time(Moment::from_millis(now.saturating_sub(millis))));
     }
-    let reader = StoreReader::open(&host.workspace().state)?;
-    Ok(ReportStart::Run(find_run(Some(text), &reader)?))
+    Ok(ReportStart::Run(StateReader::open(&host.workspace())?.find_run(Some(text))?))
 }
 
 impl ReportStart {

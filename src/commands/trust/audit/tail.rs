@@ -1,17 +1,14 @@
 use std::fmt::Write as _;
-use std::io;
-use std::path::Path;
 use std::time::Duration;
 
 use clap::Args;
 
 use crate::Ui;
-use wf_app::audit_log::record_details;
+use wf_app::audit_log::{AuditRecords, record_details};
 use wf_app::{CliExitCode, CommandError, Host};
-use wf_audit::{self as audit, AuditLogLines, AuditRecord};
+use wf_audit::AuditRecord;
 use wf_base::untrusted::styled_line;
 use wf_base::untrusted::{BAD, DIM, NAME, paint};
-use wf_store::StoreError;
 
 /// The interval at which a followed log is read.
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
@@ -32,9 +29,7 @@ pub struct AuditTailArgs {
 
 /// Prints the end of the log.
 pub fn run(ui: &Ui, args: &AuditTailArgs) -> Result<CliExitCode, CommandError> {
-    let path = audit::path(&ui.host.workspace().state);
-    let failed = |error| CommandError::from(StoreError::io("read", &path, &error));
-    let (mut lines, mut read) = read_after(&path, 0).map_err(failed)?;
+    let (mut lines, mut read) = lines_after(&ui.host, 0)?;
     if read == 0 && !args.follow {
         return Err(no_audit_log(&ui.host));
     }
@@ -50,7 +45,7 @@ pub fn run(ui: &Ui, args: &AuditTailArgs) -> Result<CliExitCode, CommandError> {
             return Ok(CliExitCode::Ok);
         }
         std::thread::sleep(POLL_INTERVAL);
-        let (new, more) = read_after(&path, read).map_err(failed)?;
+        let (new, more) = lines_after(&ui.host, read)?;
         lines = new;
         read += more;
     }
@@ -64,15 +59,12 @@ pub(super) fn no_audit_log(host: &Host) -> CommandError {
 }
 
 /// Reads the lines after an offset of the log, and returns the number of their bytes.
-fn read_after(path: &Path, from: u64) -> io::Result<(Vec<String>, u64)> {
-    let (mut lines, mut bytes) = (Vec::new(), 0);
-    if let Some(mut text) = AuditLogLines::open(path, from)? {
-        while let Some(line) = text.next_line()? {
-            bytes += line.len() as u64 + 1;
-            lines.push(line);
-        }
+fn lines_after(host: &Host, from: u64) -> Result<(Vec<String>, u64), CommandError> {
+    let (mut records, mut lines) = (AuditRecords::open(host, from)?, Vec::new());
+    while let Some(line) = records.next_line()? {
+        lines.push(line);
     }
-    Ok((lines, bytes))
+    Ok((lines, records.bytes))
 }
 
 fn record_line(line: &str, json: bool) -> String {

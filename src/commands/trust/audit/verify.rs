@@ -4,13 +4,12 @@ use clap::Args;
 
 use crate::Ui;
 use crate::commands::trust::attest::{public, read};
-use wf_app::audit_log::{describe_start, keep_verification, verify_logs};
+use wf_app::audit_log::{describe_start, is_repairable, keep_verification, verify_logs};
 use wf_app::{CliExitCode, CommandError};
-use wf_audit::{AuditFindings, Checkpoint, PAYLOAD, TamperEvidence};
+use wf_audit::{AuditFindings, Checkpoint, PAYLOAD};
 use wf_base::units::plural;
 use wf_base::untrusted::{BAD, GOOD, NAME, WARN, paint};
 use wf_sign::DsseEnvelope;
-use wf_store::StateFault;
 
 /// Verify that the history is unaltered
 #[derive(Args, Debug)]
@@ -112,9 +111,7 @@ fn text(found: &AuditFindings) -> String {
     for note in &found.notes {
         text += &format!("  {}  {note}\n", paint(NAME, "note"));
     }
-    let repairable =
-        |fault: &TamperEvidence| matches!(fault, TamperEvidence::State(StateFault::Projection(_)));
-    if found.faults.iter().any(repairable) {
+    if found.faults.iter().any(is_repairable) {
         let hint = paint(NAME, "hint:");
         text += &format!("{hint} tables can be rebuilt from an intact log: wf doctor --repair\n");
     }

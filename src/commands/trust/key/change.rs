@@ -1,16 +1,12 @@
-use std::fs;
-
 use clap::Args;
 
 use super::make::listing;
-use super::mark;
 use crate::Ui;
 use crate::keys::NewKeyArgs;
-use wf_app::keys::{self};
-use wf_app::{APPROVERS, CliExitCode, CommandError, load, relative_path, watch};
+use wf_app::keys::{self, KeyRevocation, revoke_key};
+use wf_app::{CliExitCode, CommandError, load};
 use wf_exec::keyfile::KeyFolder;
 use wf_sign::ApproverKey;
-use wf_store::feed::WorkspaceAction;
 
 /// Mark a key as revoked in approvers.yaml
 #[derive(Args, Debug)]
@@ -36,12 +32,12 @@ pub struct KeyRotateArgs {
 /// Revokes a key.
 pub fn revoke(ui: &Ui, args: &KeyRevokeArgs) -> Result<CliExitCode, CommandError> {
     let key = resolve_key(ui, &args.key)?;
-    match mark_revoked(ui, &key)? {
-        KeyMarkOutcome::Now(path) => ui.print_line(&format!("revoked in {path}: {}", key.text()))?,
-        KeyMarkOutcome::Before(path) => {
+    match revoke_key(ui, &key)? {
+        KeyRevocation::Now(path) => ui.print_line(&format!("revoked in {path}: {}", key.text()))?,
+        KeyRevocation::Before(path) => {
             ui.print_line(&format!("already revoked in {path}: {}", key.text()))?;
         }
-        KeyMarkOutcome::NotListed(path) => {
+        KeyRevocation::NotListed(path) => {
             let message = format!("key not found in {path}: {}", key.text());
             let hint = "a key that is not listed cannot approve anything here";
             return Err(CommandError::new(CliExitCode::Usage, message).hint(hint));
@@ -66,12 +62,12 @@ pub fn rotate(ui: &Ui, args: &KeyRotateArgs) -> Result<CliExitCode, CommandError
     ui.print_line(&format!("created the key `{name}`: {}", new.public.hex()))?;
     ui.print_line(&format!("the old key is kept as `{aside}`, to identify its signatures"))?;
     if let Some(old) = old {
-        match mark_revoked(ui, &old)? {
-            KeyMarkOutcome::Now(path) | KeyMarkOutcome::Before(path) => {
+        match revoke_key(ui, &old)? {
+            KeyRevocation::Now(path) | KeyRevocation::Before(path) => {
                 ui.print_line(&format!("revoked the old key in {path}: {}", old.text()))?;
                 ui.print_info(&listing(&new));
             }
-            KeyMarkOutcome::NotListed(_) => {}
+            KeyRevocation::NotListed(_) => {}
         }
     }
     Ok(CliExitCode::Ok)
@@ -104,43 +100,4 @@ fn resolve_key(ui: &Ui, text: &str) -> Result<ApproverKey, CommandError> {
     own.map(|key| key.public.into()).ok_or_else(|| {
         CommandError::new(CliExitCode::Usage, format!("no approver or key is called `{text}`"))
     })
-}
-
-/// The result of marking a key.
-enum KeyMarkOutcome {
-    Now(String),
-    Before(String),
-    NotListed(String),
-}
-
-/// Marks a key as revoked where the workspace lists it.
-fn mark_revoked(ui: &Ui, key: &ApproverKey) -> Result<KeyMarkOutcome, CommandError> {
-    let workspace = ui.host.workspace();
-    let path = workspace.root.join(APPROVERS);
-    let shown = relative_path(&path, ui.host.cwd());
-    let Some((file, source)) = load::approvers(ui, &workspace)? else {
-        return Ok(KeyMarkOutcome::NotListed(shown));
-    };
-    let is =
-        |one: &&wf_app::config::ApproverRecord| one.key.as_ref().is_some_and(|named| named.value.0 == *key);
-    let Some(one) = file.approvers.iter().find(is) else {
-        return Ok(KeyMarkOutcome::NotListed(shown));
-    };
-    if one.revoked.is_some() {
-        return Ok(KeyMarkOutcome::Before(shown));
-    }
-    let Some(text) = mark::with_revocation(&source, key, ui.host.now()) else {
-        let line = format!("revoked: {}", ui.host.now());
-        let message = format!("{shown} would be invalid with the key revoked");
-        let hint = format!("edit it by hand: add `{line}` to the key, and enough other approvers");
-        return Err(CommandError::new(CliExitCode::Usage, message).hint(hint));
-    };
-    let written =
-        fs::metadata(&path).and_then(|found| mark::write_approvers(&path, &text, Some(found.permissions())));
-    written
-        .map_err(|error| CommandError::new(CliExitCode::State, format!("cannot write {shown}: {error}")))?;
-    let (key, name) = (key.id(), one.name.as_ref().map(|name| name.value.clone()));
-    let name = name.unwrap_or_default();
-    watch::record_quietly(ui, WorkspaceAction::KeyRevoked { key, name });
-    Ok(KeyMarkOutcome::Now(shown))
 }

@@ -7,7 +7,6 @@ mod change;
 mod check_signature;
 mod enrol;
 mod make;
-mod mark;
 mod show;
 
 pub use args::{KeyArgs, run};

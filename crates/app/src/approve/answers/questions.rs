@@ -1,5 +1,5 @@
 use crate::names::task_name;
-use crate::{CliExitCode, CommandError};
+use crate::{CliExitCode, CommandError, Workspace};
 use wf_base::name::RunId;
 use wf_base::untrusted::shell_word;
 use wf_core::machine::{ApprovalOutcome, ApprovalRequest, RequestDecision, TaskId};
@@ -22,8 +22,19 @@ pub struct RunApprovalRequest {
     pub outcome: Option<ApprovalOutcome>,
 }
 
-/// Returns every approval request of a run and of those nested in it, in order.
-pub fn approval_requests(reader: &StoreReader, run: &RunId) -> Result<Vec<RunApprovalRequest>, StoreError> {
+/// Returns every approval request of a run of a workspace and of those nested in it, in order.
+pub fn recorded_requests(
+    workspace: &Workspace,
+    run: &RunId,
+) -> Result<Vec<RunApprovalRequest>, CommandError> {
+    Ok(approval_requests(&StoreReader::open(&workspace.state)?, run)?)
+}
+
+/// Does the same with an open state.
+pub(crate) fn approval_requests(
+    reader: &StoreReader,
+    run: &RunId,
+) -> Result<Vec<RunApprovalRequest>, StoreError> {
     collect_nested(reader, run, &ParentTasks::default())
 }
 

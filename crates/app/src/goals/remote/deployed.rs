@@ -28,6 +28,16 @@ pub fn read_deployment(recorded: &Value) -> Result<DeployedGoal, CommandError> {
     })
 }
 
+/// Returns the goals that are deployed, as far as that can be read.
+pub fn deployed_goals(host: &Host) -> Vec<(PlanId, DeployedGoal)> {
+    let rows = StoreReader::open(&host.workspace().state).and_then(|reader| reader.goals());
+    let deployed = |row: GoalRow| {
+        let deployed = read_deployment(row.deployment.as_ref()?).ok()?;
+        Some((row.id, deployed))
+    };
+    rows.unwrap_or_default().into_iter().filter_map(deployed).collect()
+}
+
 /// Refuses a goal that is deployed, for what only its workspace does.
 pub fn check_not_deployed(reader: &StoreReader, goal: &PlanId) -> Result<(), CommandError> {
     match reader.deployment(goal)? {

@@ -2,7 +2,7 @@ use std::fs::Permissions;
 use std::io::{self, Write as _};
 use std::path::Path;
 
-use wf_app::config::load_approvers;
+use crate::config::load_approvers;
 use wf_base::source::SourceText;
 use wf_base::time::Moment;
 use wf_sign::ApproverKey;
@@ -15,7 +15,7 @@ pub(super) fn with_revocation(source: &SourceText, key: &ApproverKey, since: Mom
     let (file, _) = load_approvers(source);
     let file = file?;
     let has =
-        |one: &&wf_app::config::ApproverRecord| one.key.as_ref().is_some_and(|named| named.value.0 == *key);
+        |one: &&crate::config::ApproverRecord| one.key.as_ref().is_some_and(|named| named.value.0 == *key);
     let one = file.approvers.iter().find(has)?;
     if one.revoked.is_some() {
         return None;

@@ -1,25 +1,23 @@
-//! The model calls of a run, printed.
+//! The model calls of a run, as a person reads them.
 
 use serde_json::Value;
 
-use crate::Ui;
-use crate::which::{ResolvedTask, find_step};
-use wf_app::{CliExitCode, CommandError};
+use super::tasks::{ResolvedTask, find_step};
+use crate::{CliExitCode, CommandError, StateReader};
 use wf_base::digest::Sha256Digest;
 use wf_base::name::{CallAddress, CallAsker, RunId};
 use wf_core::machine::TaskId;
 use wf_report::record::{AgentCalls, AskedCall, ShownAskedCall, ShownModelCall, exchange_text};
-use wf_store::{CallBodyStore, StateFolder, StoreDurability, StoreReader};
+use wf_store::{CallBodyStore, StoreDurability};
 
-/// Prints the exchanges of a run, or of a task, with models: those of agents with their tools, then those of judges,
-/// gates and planners.
-pub fn print_calls(
-    ui: &Ui,
-    reader: &StoreReader,
+/// Returns the text of the exchanges of a run, or of a task, with models: those of agents with their tools, then those of
+/// judges, gates and planners.
+pub fn exchanges_text(
+    state: &StateReader,
     run: &RunId,
     selected: Option<&ResolvedTask>,
-) -> Result<(), CommandError> {
-    let store = body_store(ui, run);
+) -> Result<String, CommandError> {
+    let (store, reader) = (body_store(state, run), state.store());
     let agents = AgentCalls::from_events(&reader.facts(run, &AgentCalls::EVENTS)?);
     let asked = AskedCall::from_events(&reader.facts(run, &AskedCall::EVENTS)?);
     let is_selected = |place: Option<&TaskId>, attempt: Option<u32>| {
@@ -40,8 +38,7 @@ pub fn print_calls(
         let message = format!("run {} has no model calls to print", run.short());
         return Err(CommandError::new(CliExitCode::Usage, message));
     }
-    ui.print(&shown.join("\n"))?;
-    Ok(())
+    Ok(shown.join("\n"))
 }
 
 /// A call, as a document and as a person reads it.
@@ -51,19 +48,14 @@ pub struct CallView {
 }
 
 /// Returns a model call, or a tool call of an agent, by its address below a run.
-pub fn view_call(
-    ui: &Ui,
-    reader: &StoreReader,
-    run: RunId,
-    address: &CallAddress,
-) -> Result<CallView, CommandError> {
+pub fn view_call(state: &StateReader, run: RunId, address: &CallAddress) -> Result<CallView, CommandError> {
     if let Some(asker) = &address.asker {
-        return view_asked_call(ui, reader, run, address, asker);
+        return view_asked_call(state, run, address, asker);
     }
-    let found = find_step(run, &address.task, reader)?;
-    let store = body_store(ui, &found.run);
+    let found = find_step(state, run, &address.task)?;
+    let store = body_store(state, &found.run);
     let bodies = |digest: &Sha256Digest| body(&store, digest);
-    let agents = AgentCalls::from_events(&reader.facts(&found.run, &AgentCalls::EVENTS)?);
+    let agents = AgentCalls::from_events(&state.store().facts(&found.run, &AgentCalls::EVENTS)?);
     let is_named = |calls: &&AgentCalls| {
         calls.attempt.place == found.place && found.attempt.is_none_or(|named| named == calls.attempt.attempt)
     };
@@ -82,14 +74,13 @@ pub fn view_call(
 
 /// Returns a call of a judge, a gate or a planner. In place of a step, `run` is the run itself.
 fn view_asked_call(
-    ui: &Ui,
-    reader: &StoreReader,
+    state: &StateReader,
     run: RunId,
     address: &CallAddress,
     asker: &CallAsker,
 ) -> Result<CallView, CommandError> {
-    let found = find_step(run, &address.task, reader)?;
-    let calls = AskedCall::from_events(&reader.facts(&found.run, &AskedCall::EVENTS)?);
+    let found = find_step(state, run, &address.task)?;
+    let calls = AskedCall::from_events(&state.store().facts(&found.run, &AskedCall::EVENTS)?);
     let is_run = |call: &AskedCall| call.place.is_none() && found.place.to_string() == "run";
     let is_of_task = |call: &AskedCall| call.place.as_ref() == Some(&found.place) || is_run(call);
     let is_named = |call: &&AskedCall| {
@@ -97,7 +88,7 @@ fn view_asked_call(
         call.asker == *asker && call.number == address.call && attempt && is_of_task(call)
     };
     let call = calls.iter().rfind(is_named).ok_or_else(|| no_call(&found.run, address))?;
-    let store = body_store(ui, &found.run);
+    let store = body_store(state, &found.run);
     let call = ShownAskedCall::of(call, &|digest| body(&store, digest));
     Ok(CallView { document: serde_json::to_value(&call).unwrap_or_default(), text: call.text() })
 }
@@ -108,13 +99,12 @@ fn no_call(run: &RunId, address: &CallAddress) -> CommandError {
         .hint(format!("for its calls: wf logs {run} --calls"))
 }
 
-fn body_store(ui: &Ui, run: &RunId) -> CallBodyStore {
-    let folder = StateFolder::new(&ui.host.workspace().state).calls(run);
-    CallBodyStore::new(folder, StoreDurability::Normal)
+fn body_store(state: &StateReader, run: &RunId) -> CallBodyStore {
+    CallBodyStore::new(state.store().folder().calls(run), StoreDurability::Normal)
 }
 
 /// Reads a body.
-pub fn body(store: &CallBodyStore, digest: &Sha256Digest) -> Result<Value, String> {
+pub(crate) fn body(store: &CallBodyStore, digest: &Sha256Digest) -> Result<Value, String> {
     let bytes = store.read(digest).map_err(|error| error.to_string())?;
     serde_json::from_slice(&bytes).map_err(|error| format!("{}: {error}", store.path(digest).display()))
 }

@@ -5,11 +5,11 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use wf_app::{CliExitCode, CommandError, RunOptions};
-use wf_base::name::RunId;
-use wf_store::{StoreReader, open_regular};
 
-use super::recorded_events;
+use super::events::events_of;
+use crate::{CliExitCode, CommandError, RunOptions, StateReader, Workspace};
+use wf_base::name::RunId;
+use wf_store::open_regular;
 
 /// The file of a recording with the run.
 const RUN: &str = "run.json";
@@ -35,12 +35,9 @@ pub struct RecordedRun {
 }
 
 /// Writes a run that ended into the folder of its recording: `wf replay` compares with it.
-pub fn write_recording(
-    folder: &Path,
-    reader: &StoreReader,
-    root: &Path,
-    run: &RunId,
-) -> Result<(), CommandError> {
+pub fn write_recording(folder: &Path, workspace: &Workspace, run: &RunId) -> Result<(), CommandError> {
+    let state = StateReader::open(workspace)?;
+    let reader = state.store();
     let row = reader.run(run)?;
     let recorded = RecordedRun {
         v: VERSION,
@@ -49,7 +46,7 @@ pub fn write_recording(
         params: row.params,
         options: RunOptions::recorded(&reader.config(run)?).write_to(Value::Null),
     };
-    let events = recorded_events(reader, root, run)?;
+    let events = events_of(reader, &workspace.root, run)?;
     let lines: String = events.iter().map(|event| format!("{event}\n")).collect();
     write(&folder.join(EVENTS), &lines)?;
     write(&folder.join(RUN), &format!("{:#}\n", serde_json::to_value(recorded).unwrap_or_default()))

@@ -1,18 +1,16 @@
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
-use wf_app::load::{self, LoadedPlan};
-use wf_app::{CliExitCode, CommandError, RunOptions};
+
+use super::events::events_of;
+use super::recording::read_recording;
+use crate::specs::load::{self, LoadedPlan};
+use crate::{Caller, CliExitCode, CommandError, RunOptions, StateReader, normalize_path};
 use wf_base::name::RunId;
 use wf_engine::Cassette;
 use wf_model::JsonObject;
 use wf_report::record::RunLifecycle;
-use wf_store::{RunState, StateFolder, StoreReader};
-
-use super::recorded_events;
-use super::recording::read_recording;
-use crate::Ui;
-use crate::which::find_run;
+use wf_store::{RunState, StateFolder};
 
 /// A run to be replayed: of this workspace, or of a recording.
 pub struct ReplaySource {
@@ -30,26 +28,26 @@ pub struct ReplaySource {
 
 impl ReplaySource {
     /// Finds the folder of a recording, or a run by the start of its id; `None`: the latest run.
-    pub fn find(ui: &Ui, name: Option<&str>) -> Result<Self, CommandError> {
-        let folder = name.map(|name| wf_app::normalize_path(&ui.host.cwd().join(name)));
+    pub fn find(caller: &dyn Caller, name: Option<&str>) -> Result<Self, CommandError> {
+        let folder = name.map(|name| normalize_path(&caller.host().cwd().join(name)));
         match folder.filter(|folder| folder.is_dir()) {
-            Some(folder) => Self::of_recording(ui, &folder),
-            None => Self::of_run(ui, name),
+            Some(folder) => Self::of_recording(caller, &folder),
+            None => Self::of_run(caller, name),
         }
     }
 
-    fn of_recording(ui: &Ui, folder: &Path) -> Result<Self, CommandError> {
+    fn of_recording(caller: &dyn Caller, folder: &Path) -> Result<Self, CommandError> {
         let (recorded, events) = read_recording(folder)?;
-        let path: PathBuf = ui.host.workspace().root.join(&recorded.plan);
-        let loaded = load::load_named(ui, &path, RunOptions::recorded(&recorded.options))?;
+        let path: PathBuf = caller.host().workspace().root.join(&recorded.plan);
+        let loaded = load::load_named(caller, &path, RunOptions::recorded(&recorded.options))?;
         let cassette = Cassette::replay_of_run(folder.to_owned());
         Ok(Self { run: RunId::from_stored(recorded.run), loaded, params: recorded.params, events, cassette })
     }
 
-    fn of_run(ui: &Ui, name: Option<&str>) -> Result<Self, CommandError> {
-        let workspace = ui.host.workspace();
-        let reader = StoreReader::from_whole_log(&workspace.state)?;
-        let run = find_run(name, &reader)?;
+    fn of_run(caller: &dyn Caller, name: Option<&str>) -> Result<Self, CommandError> {
+        let workspace = caller.host().workspace();
+        let state = StateReader::from_whole_log(&workspace)?;
+        let (reader, run) = (state.store(), state.find_run(name)?);
         let row = reader.run(&run)?;
         let refused = |reason: &str, hint: String| {
             let message = format!("run {} cannot be replayed: {reason}", run.short());
@@ -70,8 +68,8 @@ impl ReplaySource {
         if row.goal.is_some() {
             return refused("it is a reconciliation of a goal", "replay a run of a plan".into());
         }
-        let loaded = load::load_recorded(ui, &reader, &run)?;
-        let events = recorded_events(&reader, &workspace.root, &run)?;
+        let loaded = load::load_recorded(caller, reader, &run)?;
+        let events = events_of(reader, &workspace.root, &run)?;
         let folder = StateFolder::new(&workspace.state).exchanges(&run);
         Ok(Self { run, loaded, params: row.params, events, cassette: Cassette::replay_of_run(folder) })
     }

@@ -1,7 +1,8 @@
 use std::path::Path;
 
 use serde_json::Value;
-use wf_app::CommandError;
+
+use crate::{CommandError, StateReader, Workspace};
 use wf_base::digest::Sha256Digest;
 use wf_base::duration_text::without_durations;
 use wf_base::name::RunId;
@@ -23,7 +24,12 @@ struct EventSource<'a> {
 
 /// Returns the events of a run and of those nested in it, without what a replay cannot repeat, in the order of their
 /// times.
-pub fn recorded_events(reader: &StoreReader, root: &Path, run: &RunId) -> Result<Vec<Value>, CommandError> {
+pub fn recorded_events(workspace: &Workspace, run: &RunId) -> Result<Vec<Value>, CommandError> {
+    events_of(StateReader::open(workspace)?.store(), &workspace.root, run)
+}
+
+/// Does the same with an open state.
+pub(super) fn events_of(reader: &StoreReader, root: &Path, run: &RunId) -> Result<Vec<Value>, CommandError> {
     let source = EventSource { reader, folder: reader.folder().clone(), root };
     let mut events = Vec::new();
     source.collect(run, &[], &mut events)?;

@@ -1,0 +1,99 @@
+//! The changes of a person to the approvers of a workspace.
+
+use std::fs;
+
+use super::approvers_file::{with_approver, with_revocation, write_approvers};
+use crate::approve::confirm;
+use crate::specs::load::approvers;
+use crate::{APPROVERS, Caller, CliExitCode, CommandError, relative_path, watch};
+use wf_base::source::SourceText;
+use wf_sign::ApproverKey;
+use wf_store::feed::WorkspaceAction;
+
+/// The result of revoking a key, with the file as it is shown.
+pub enum KeyRevocation {
+    Now(String),
+    /// It was revoked before.
+    Before(String),
+    NotListed(String),
+}
+
+/// Marks a key as revoked where the workspace lists it.
+pub fn revoke_key(caller: &dyn Caller, key: &ApproverKey) -> Result<KeyRevocation, CommandError> {
+    let workspace = caller.host().workspace();
+    let path = workspace.root.join(APPROVERS);
+    let shown = relative_path(&path, caller.host().cwd());
+    let Some((file, source)) = approvers(caller, &workspace)? else {
+        return Ok(KeyRevocation::NotListed(shown));
+    };
+    let is =
+        |one: &&crate::config::ApproverRecord| one.key.as_ref().is_some_and(|named| named.value.0 == *key);
+    let Some(one) = file.approvers.iter().find(is) else {
+        return Ok(KeyRevocation::NotListed(shown));
+    };
+    if one.revoked.is_some() {
+        return Ok(KeyRevocation::Before(shown));
+    }
+    let Some(text) = with_revocation(&source, key, caller.host().now()) else {
+        let line = format!("revoked: {}", caller.host().now());
+        let message = format!("{shown} would be invalid with the key revoked");
+        let hint = format!("edit it by hand: add `{line}` to the key, and enough other approvers");
+        return Err(CommandError::new(CliExitCode::Usage, message).hint(hint));
+    };
+    let written =
+        fs::metadata(&path).and_then(|found| write_approvers(&path, &text, Some(found.permissions())));
+    written
+        .map_err(|error| CommandError::new(CliExitCode::State, format!("cannot write {shown}: {error}")))?;
+    let (key, name) = (key.id(), one.name.as_ref().map(|name| name.value.clone()));
+    let name = name.unwrap_or_default();
+    watch::record_quietly(caller, WorkspaceAction::KeyRevoked { key, name });
+    Ok(KeyRevocation::Now(shown))
+}
+
+/// Adds a key to the approvers, once the person has confirmed it.
+pub fn enrol_key(
+    caller: &dyn Caller,
+    name: &str,
+    key: &ApproverKey,
+    is_confirmed: bool,
+) -> Result<KeyEnrolment, CommandError> {
+    let usage = |message: String| CommandError::new(CliExitCode::Usage, message);
+    let workspace = caller.host().workspace();
+    let path = workspace.root.join(APPROVERS);
+    let shown = relative_path(&path, caller.host().cwd());
+    let listed = approvers(caller, &workspace)?;
+    let known = listed.iter().flat_map(|(file, _)| &file.approvers);
+    if known.filter_map(|one| one.key.as_ref()).any(|known| known.value.0 == *key) {
+        return Ok(KeyEnrolment::Before(shown));
+    }
+    let mut known = listed.iter().flat_map(|(file, _)| &file.approvers);
+    if known.any(|known| known.name.as_ref().is_some_and(|known| known.value == name)) {
+        let failure = usage(format!("{shown} has another approver named `{name}`"));
+        return Err(failure.hint("choose another name: names are unique, also those of revoked keys"));
+    }
+    let source =
+        listed.map_or_else(|| SourceText::new(shown.as_str(), "policy: owner\n"), |(_, source)| source);
+    let text = with_approver(&source, name, key).ok_or_else(|| {
+        let line = format!("- {{name: {name}, key: {}}}", key.text());
+        usage(format!("the key cannot be added to {shown}"))
+            .hint(format!("add it by hand, below `approvers`: {line}"))
+    })?;
+    caller.info(&format!(
+        "the holder of the private key of {} can then approve in this workspace\n",
+        key.text()
+    ));
+    confirm(caller, is_confirmed, &format!("Add `{name}` to {shown}?"))?;
+    let permissions = fs::metadata(&path).ok().map(|found| found.permissions());
+    write_approvers(&path, &text, permissions)
+        .map_err(|error| CommandError::new(CliExitCode::State, format!("cannot write {shown}: {error}")))?;
+    let (id, name) = (key.id(), name.to_owned());
+    watch::record_quietly(caller, WorkspaceAction::KeyEnrolled { key: id, name });
+    Ok(KeyEnrolment::Now(shown))
+}
+
+/// The result of adding a key, with the file as it is shown.
+pub enum KeyEnrolment {
+    Now(String),
+    /// It was listed before.
+    Before(String),
+}

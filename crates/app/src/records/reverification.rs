@@ -1,0 +1,251 @@
+//! The results of a run, verified again.
+
+use std::sync::Arc;
+
+use super::tasks::{ResolvedTask, find_in_store, require_step};
+use crate::runs::given::{approval_of_run, secrets_of_run};
+use crate::runs::lineage::outermost_run;
+use crate::runs::session::open_session;
+use crate::specs::load::{load_recorded, recorded_plan};
+use crate::state::logs::{self, DamagedLog};
+use crate::{Caller, CliExitCode, CommandError, StateReader};
+use wf_base::name::{RunId, TaskPath};
+use wf_core::machine::{ChildId, Event, EventKind, TaskId};
+use wf_core::observe::RunRef;
+use wf_core::verify::ReverifiedResult;
+use wf_engine::{self as engine, GivenSecrets, Reverification, reuse};
+use wf_report::ItemNames;
+use wf_report::follow::CombinedObserver;
+use wf_report::record::all_pass;
+use wf_store::StoreReader;
+
+/// The depth to which nested runs are verified; deeper ones cannot be made.
+const DEPTH: usize = 32;
+
+/// A run whose results were verified again.
+pub struct VerifiedRun {
+    /// The run, or the nested one of the named step.
+    pub run: RunId,
+    pub results: Vec<ReverifiedResult>,
+    /// The keys of the items in the results.
+    pub names: ItemNames,
+    /// The logs that differ from the record.
+    pub damaged_logs: Vec<DamagedLog>,
+}
+
+impl VerifiedRun {
+    /// True if all results still pass, and no log is damaged.
+    pub fn holds(&self) -> bool {
+        all_pass(&self.results) && self.damaged_logs.is_empty()
+    }
+}
+
+/// Verifies the results of a run by the start of its id, of the latest one without it, or of one step of it.
+pub fn verify_run(
+    caller: &dyn Caller,
+    prefix: Option<&str>,
+    step: Option<&str>,
+) -> Result<VerifiedRun, CommandError> {
+    let state = StateReader::from_whole_log(&caller.host().workspace())?;
+    let (reader, run) = (state.store(), state.find_run(prefix)?);
+    let found = match step {
+        Some(step) => Some(selected_tasks(step, &run, reader)?),
+        None => None,
+    };
+    let (run, only) = match found {
+        Some(ResolvedTask { run, place, .. }) => (run, Some(place)),
+        None => (run, None),
+    };
+    let top = outermost_run(reader, &run)?;
+    let loaded = load_recorded(caller, reader, &top)?;
+    let events = reader.events(&top, 0)?;
+    let mut search = ReverificationSearch { caller, reader, found: Vec::new() };
+    search.add(&ReverifiedRun { run: &run, path: path(reader, &run)?, only, depth: DEPTH })?;
+    let runs = search.found;
+    check_step_exists(&runs)?;
+    let names = names(reader, &top, &runs)?;
+    // Where no check runs, only names and digests are printed.
+    let given = if runs.iter().any(has_verdict) {
+        secrets_of_run(reader, &top, &loaded.plan)?
+    } else {
+        GivenSecrets::default()
+    };
+    let approved = approval_of_run(reader, &top)?;
+    let mut damaged_logs = Vec::new();
+    for again in &runs {
+        damaged_logs.extend(logs::damaged_logs(reader, &again.run.id, again.only.as_ref())?);
+    }
+    drop(state);
+    let session = open_session(caller, &loaded, false, Box::new(CombinedObserver::default()))?;
+    engine::recover(&session, &loaded.plan, approved.as_ref(), given)?;
+    let outermost = engine::OutermostRun { run: &top, plan: &loaded.plan, events: &events };
+    let results = engine::verify(&session, &outermost, runs)?;
+    Ok(VerifiedRun { run, results, names, damaged_logs })
+}
+
+fn has_verdict(again: &Reverification) -> bool {
+    let mut facts = again.events.iter().map(|(_, event)| &event.fact);
+    facts.any(|fact| {
+        matches!(
+            fact,
+            EventKind::CheckCompleted { .. } | EventKind::StepReused { .. } | EventKind::ItemReused(_)
+        )
+    })
+}
+
+fn selected_tasks(step: &str, run: &RunId, reader: &StoreReader) -> Result<ResolvedTask, CommandError> {
+    let subject = step.parse::<TaskPath>();
+    let subject = subject.map_err(|error| CommandError::new(CliExitCode::Usage, error.to_string()))?;
+    find_in_store(run.clone(), &subject, reader)
+}
+
+/// Refuses a step that the plan does not have.
+fn check_step_exists(runs: &[Reverification]) -> Result<(), CommandError> {
+    match runs.first() {
+        Some(Reverification { only: Some(place), plan, .. }) => require_step(plan, place.step.as_str()),
+        _ => Ok(()),
+    }
+}
+
+/// Returns the steps above a run, outermost first.
+fn path(reader: &StoreReader, run: &RunId) -> Result<Vec<String>, CommandError> {
+    let mut path = Vec::new();
+    let mut at = run.clone();
+    while let Some((above, attempt)) = reader.run(&at)?.parent {
+        path.insert(0, place_of(&attempt).to_owned());
+        at = above;
+    }
+    Ok(path)
+}
+
+/// Returns the keys of the items of runs, and of those that they are part of.
+fn names(reader: &StoreReader, top: &RunId, runs: &[Reverification]) -> Result<ItemNames, CommandError> {
+    let mut names = ItemNames::default();
+    let mut note = |run: &RunRef, events: &[(u64, Event)]| {
+        for (_, event) in events {
+            names.record(run, event);
+        }
+    };
+    // A run that made results of another has its path; the items are numbered as in that, which comes first.
+    for again in runs.iter().rev() {
+        note(&again.run, &again.events);
+    }
+    let Some(first) = runs.first() else { return Ok(names) };
+    let mut at = first.run.id.clone();
+    while at != *top
+        && let Some((above, _)) = reader.run(&at)?.parent
+    {
+        let run = RunRef { id: above.clone(), path: path(reader, &above)?, ..first.run.clone() };
+        note(&run, &reader.events(&above, 0)?);
+        at = above;
+    }
+    Ok(names)
+}
+
+fn place_of(attempt: &str) -> &str {
+    attempt.rsplit_once('#').map_or(attempt, |(place, _)| place)
+}
+
+/// True if a later nested run takes the place of an earlier one: it belongs to a further attempt.
+fn is_replaced(attempt: &str, later: &str) -> bool {
+    match (attempt.parse::<ChildId>(), later.parse::<ChildId>()) {
+        (Ok(one), Ok(other)) => {
+            one.attempt.place == other.attempt.place && one.attempt.attempt < other.attempt.attempt
+        }
+        _ => place_of(attempt) == place_of(later),
+    }
+}
+
+/// A run whose results are collected.
+struct ReverifiedRun<'a> {
+    run: &'a RunId,
+    /// The steps above it, outermost first.
+    path: Vec<String>,
+    /// The only task that is wanted, or the step whose items are.
+    only: Option<TaskId>,
+    depth: usize,
+}
+
+/// The collector of the runs whose results are verified.
+struct ReverificationSearch<'a> {
+    caller: &'a dyn Caller,
+    reader: &'a StoreReader,
+    found: Vec<Reverification>,
+}
+
+impl ReverificationSearch<'_> {
+    /// Adds a run, those nested in the last attempts of its steps, and those that made the results which it reused.
+    fn add(&mut self, at: &ReverifiedRun<'_>) -> Result<(), CommandError> {
+        let (reader, run) = (self.reader, at.run);
+        let plan = recorded_plan(self.caller, reader, run)?;
+        let children = reader.children(run)?;
+        let events = reader.events(run, 0)?;
+        self.found.push(Reverification {
+            run: RunRef { id: run.clone(), plan: plan.id().clone(), path: at.path.clone() },
+            plan,
+            params: reader.run(run)?.params,
+            events: events.clone(),
+            only: at.only.clone(),
+        });
+        let last = |(number, attempt): (usize, &str)| {
+            let mut later = children.iter().skip(number + 1);
+            !later.any(|(_, other)| is_replaced(attempt, other))
+        };
+        for (number, (child, attempt)) in children.iter().enumerate() {
+            let task = attempt
+                .parse()
+                .map_or_else(|_| place_of(attempt).parse().ok(), |id: ChildId| Some(id.attempt.place));
+            if at.wants(task.as_ref()) && last((number, attempt)) {
+                self.add_nested(at, child, place_of(attempt))?;
+            }
+        }
+        for (_, event) in &events {
+            self.add_reused(at, &event.fact)?;
+        }
+        Ok(())
+    }
+
+    fn add_nested(&mut self, at: &ReverifiedRun<'_>, child: &RunId, name: &str) -> Result<(), CommandError> {
+        if at.depth == 0 {
+            return Ok(());
+        }
+        let path = [&at.path[..], &[name.to_owned()]].concat();
+        self.add(&ReverifiedRun { run: child, path, only: None, depth: at.depth - 1 })
+    }
+
+    /// Adds the run that made the items of a reused step, or the run that was nested in a reused result.
+    fn add_reused(&mut self, at: &ReverifiedRun<'_>, fact: &EventKind) -> Result<(), CommandError> {
+        let (place, from) = match fact {
+            EventKind::StepReused { step, reused_from, .. } => (TaskId::of_step(step), reused_from),
+            EventKind::StepEnded { place, reused_from: Some(from), .. } => (place.clone(), from),
+            _ => return Ok(()),
+        };
+        let plan =
+            self.found.iter().rfind(|again| again.run.id == *at.run).map(|again| Arc::clone(&again.plan));
+        let Some(step) = plan.as_ref().and_then(|plan| Some(plan.step(plan.find(place.step.as_str())?)))
+        else {
+            return Ok(());
+        };
+        if !at.wants(Some(&place)) || at.depth == 0 {
+            return Ok(());
+        }
+        if step.is_repeated() && place.item.is_none() {
+            let only = at.only.clone().or(Some(place));
+            return self.add(&ReverifiedRun { run: from, path: at.path.clone(), only, depth: at.depth - 1 });
+        }
+        let rows = reuse::items(self.reader, at.run, &place.step)?;
+        let row = rows.iter().find(|row| row.item == place.item && place.item.is_some());
+        let key = row.and_then(|row| row.item_key.as_deref());
+        match reuse::nested_run(self.reader, at.run, &place.step, key)? {
+            Some(child) => self.add_nested(at, &child, &place.to_string()),
+            None => Ok(()),
+        }
+    }
+}
+
+impl ReverifiedRun<'_> {
+    fn wants(&self, place: Option<&TaskId>) -> bool {
+        let is_part = |only: &TaskId, place: &TaskId| only.contains(place) || place.contains(only);
+        self.only.as_ref().is_none_or(|only| place.is_some_and(|place| is_part(only, place)))
+    }
+}

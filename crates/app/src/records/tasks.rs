@@ -1,0 +1,90 @@
+//! The tasks of a run, as a person names them.
+
+use std::collections::BTreeSet;
+
+use crate::{CliExitCode, CommandError, StateReader};
+use wf_base::diag::nearest;
+use wf_base::name::{RunId, TaskPath, TaskRef};
+use wf_core::machine::TaskId;
+use wf_model::Plan;
+use wf_store::StoreReader;
+
+/// A step of a run, found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ResolvedTask {
+    /// The run that the step belongs to; a nested run if it was named so.
+    pub run: RunId,
+    /// The step or item.
+    pub place: TaskId,
+    /// The attempt, if one was named.
+    pub attempt: Option<u32>,
+}
+
+/// Finds a step below a run, in nested runs where it is named so.
+pub fn find_step(state: &StateReader, run: RunId, subject: &TaskPath) -> Result<ResolvedTask, CommandError> {
+    find_in_store(run, subject, state.store())
+}
+
+pub(super) fn find_in_store(
+    run: RunId,
+    subject: &TaskPath,
+    reader: &StoreReader,
+) -> Result<ResolvedTask, CommandError> {
+    let mut run = run;
+    let mut above = subject.above.iter();
+    while let Some(spot) = above.next() {
+        let task = find_task(&run, spot, reader)?.to_string();
+        let mut nested = last_nested_run(&run, &task, reader)?;
+        // A child run of an agent is named by its step and its own id.
+        if let (None, Some(child)) = (&nested, above.clone().next()) {
+            nested = last_nested_run(&run, &format!("{task}/{child}"), reader)?;
+            above.next();
+        }
+        let none = || usage_error(&format!("no run is nested in `{task}` of run {}", run.short()));
+        run = nested.ok_or_else(none)?;
+    }
+    Ok(ResolvedTask { place: find_task(&run, &subject.spot, reader)?, run, attempt: subject.attempt })
+}
+
+/// Refuses a step that a plan does not have.
+pub fn require_step(plan: &Plan, step: &str) -> Result<(), CommandError> {
+    plan.find(step).map(drop).ok_or_else(|| unknown_step(plan, step))
+}
+
+/// The failure of a step that a plan does not have.
+pub fn unknown_step(plan: &Plan, step: &str) -> CommandError {
+    let failure = usage_error(&format!("the plan `{}` has no step `{step}`", plan.id()));
+    match nearest(step, plan.steps().iter().map(|step| step.id.as_str())) {
+        Some(near) => failure.hint(format!("did you mean `{near}`?")),
+        None => failure,
+    }
+}
+
+/// The last run nested in a task.
+fn last_nested_run(run: &RunId, name: &str, reader: &StoreReader) -> Result<Option<RunId>, CommandError> {
+    let of = |attempt: &str| attempt.rsplit_once('#').is_some_and(|(place, _)| place == name);
+    let children = reader.children(run)?;
+    let found = children.into_iter().rfind(|(_, attempt)| of(attempt));
+    Ok(found.map(|(child, _)| child))
+}
+
+/// A task by its step and the number or key of its item.
+fn find_task(run: &RunId, spot: &TaskRef, reader: &StoreReader) -> Result<TaskId, CommandError> {
+    let Some(item) = &spot.item else {
+        return Ok(TaskId::of_step(&spot.step));
+    };
+    let steps = reader.steps(run)?;
+    let own = steps.iter().filter(|row| row.step == spot.step);
+    let by_key = own.filter(|row| row.item_key.as_ref() == Some(item)).find_map(|row| row.item);
+    let items: BTreeSet<u32> =
+        steps.iter().filter(|row| row.step == spot.step).filter_map(|row| row.item).collect();
+    let by_number = || item.parse().ok().filter(|number| items.is_empty() || items.contains(number));
+    // Names are read as they are shown: a key takes precedence over a number.
+    let found = by_key.or_else(by_number);
+    let none = || usage_error(&format!("`{}` has no item `{item}`", spot.step));
+    Ok(TaskId { step: spot.step.clone(), item: Some(found.ok_or_else(none)?) })
+}
+
+fn usage_error(message: &str) -> CommandError {
+    CommandError::new(CliExitCode::Usage, message)
+}

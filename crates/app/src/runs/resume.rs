@@ -1,0 +1,185 @@
+//! A run that goes on where it was left, and one that nobody works on and that is concluded.
+
+use super::backend::{RecordedBackendRun, is_of_deployment};
+use super::given::{approval_of_run, secrets_of_run};
+use super::lineage::{outermost_run, retried_run};
+use super::outdated::warn_of_changed_results;
+use crate::approve::reauthorize;
+use crate::names::attempt_name_from_text;
+use crate::specs::load::{LoadedPlan, load_recorded};
+use crate::{Caller, CliExitCode, CommandError, StateReader, Workspace};
+use std::time::Duration;
+use wf_base::name::RunId;
+use wf_core::machine::{RunApproval, RunOutcome};
+use wf_engine::reuse::RepeatedRun;
+use wf_engine::{EngineError, GivenSecrets};
+use wf_report::goal_name;
+use wf_store::{RunLease, RunRow, RunState, StateFolder, StoreError, StoreReader};
+
+/// The pause between two looks whether a run was left, and their number.
+const LEAVE_POLL: Duration = Duration::from_millis(50);
+const LEAVE_POLLS: usize = 200;
+
+/// A recorded run that is to go on.
+pub struct ResumableRun {
+    pub run: RunId,
+    state: StateReader,
+    row: RunRow,
+}
+
+/// All that a run needs of its record to go on.
+pub struct RunContinuation {
+    /// The results that it reuses of the run that it repeats.
+    pub past: Option<RepeatedRun>,
+    /// The secrets that it was given.
+    pub given: GivenSecrets,
+    /// The approval that it started with.
+    pub approval: Option<RunApproval>,
+    /// The run on its backend, if it has one.
+    pub elsewhere: Option<RecordedBackendRun>,
+}
+
+impl ResumableRun {
+    /// Finds a run by the start of its id, the latest one without it.
+    pub fn find(workspace: &Workspace, prefix: Option<&str>) -> Result<Self, CommandError> {
+        let state = StateReader::from_whole_log(workspace)?;
+        let run = state.find_run(prefix)?;
+        let row = state.store().run(&run)?;
+        Ok(Self { run, state, row })
+    }
+
+    /// Refuses a run that is nested in another: that one goes on.
+    pub fn require_outermost(&self) -> Result<(), CommandError> {
+        let Some((above, attempt)) = &self.row.parent else {
+            return Ok(());
+        };
+        let reader = self.state.store();
+        let attempt = attempt_name_from_text(reader, above, attempt)?;
+        let message = format!("run {} is nested in another run: {attempt}", self.run.short());
+        let failure = CommandError::new(CliExitCode::Usage, message);
+        let top = outermost_run(reader, &self.run)?;
+        Err(failure.hint(format!("resume that one: wf resume {}", top.short())))
+    }
+
+    /// Returns its outcome; `None`: it has not ended.
+    pub fn outcome(&self) -> Option<RunOutcome> {
+        match self.row.state {
+            RunState::Ended(outcome) => Some(outcome),
+            RunState::Running => None,
+        }
+    }
+
+    /// Returns the failure for a run that has ended: what to do instead.
+    pub fn already_ended(&self, outcome: RunOutcome) -> CommandError {
+        let (run, row) = (&self.run, &self.row);
+        let message = format!("run {} has already finished: {}", run.short(), outcome.as_str());
+        let failure = CommandError::new(CliExitCode::Usage, message);
+        match (&row.goal, outcome) {
+            (Some(_), _) => failure
+                .hint(format!("for another reconciliation: wf goal run {}", goal_name(&row.plan, &row.path))),
+            (None, RunOutcome::Succeeded) => failure,
+            (None, _) => failure.hint(format!("to run again what did not succeed: wf retry {}", run.short())),
+        }
+    }
+
+    /// Loads the plan that it was recorded with.
+    pub fn load(&self, caller: &dyn Caller) -> Result<LoadedPlan, CommandError> {
+        load_recorded(caller, self.state.store(), &self.run)
+    }
+
+    /// Checks that it may go on, and reads what it needs for that.
+    pub fn resume(self, caller: &dyn Caller, loaded: &LoadedPlan) -> Result<RunContinuation, CommandError> {
+        let (reader, run) = (self.state.store(), &self.run);
+        let past = retried_run(reader, &self.row, &loaded.plan)?;
+        reauthorize(caller, reader, run, loaded)?;
+        let continuation = self.read(caller, loaded, past)?;
+        if continuation.elsewhere.is_none() {
+            warn_of_changed_results(caller, reader, run, loaded)?;
+        }
+        Ok(continuation)
+    }
+
+    /// Reads what it needs to be concluded as cancelled.
+    pub fn cancel(self, caller: &dyn Caller, loaded: &LoadedPlan) -> Result<RunContinuation, CommandError> {
+        self.read(caller, loaded, None)
+    }
+
+    fn read(
+        &self,
+        caller: &dyn Caller,
+        loaded: &LoadedPlan,
+        past: Option<RepeatedRun>,
+    ) -> Result<RunContinuation, CommandError> {
+        let (reader, run) = (self.state.store(), &self.run);
+        let given = secrets_of_run(reader, run, &loaded.plan)?;
+        let approval = approval_of_run(reader, run)?;
+        let elsewhere = RecordedBackendRun::read(caller.host(), reader, run, loaded)?;
+        Ok(RunContinuation { past, given, approval, elsewhere })
+    }
+}
+
+/// Brings to its end what an engine that died just after the end of a run had not brought there.
+pub fn tidy_ended_runs(workspace: &Workspace) -> Result<(), CommandError> {
+    Ok(wf_engine::tidy(&StateFolder::new(&workspace.state))?)
+}
+
+/// Returns the process that works on a run, in words, if that is why it was not resumed.
+pub fn owner_of_refused<T>(finished: &Result<T, EngineError>) -> Option<String> {
+    match finished {
+        Err(EngineError::Store(StoreError::Owned { lease, .. })) => Some(lease.to_string()),
+        _ => None,
+    }
+}
+
+/// A run that a person cancels, and who concludes it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CancelledRun {
+    /// The process that executes it, at a signal.
+    Executed { run: RunId, pid: u32 },
+    /// The caller, once the process that follows the run on its backend has left it at a signal.
+    Followed { run: RunId, pid: u32 },
+    /// The caller: nobody works on it.
+    Idle(RunId),
+}
+
+impl CancelledRun {
+    /// Finds the outermost run of the one whose id begins with a prefix, or of the latest one.
+    pub fn find(workspace: &Workspace, prefix: Option<&str>) -> Result<Self, CommandError> {
+        let state = StateReader::from_log(workspace)?;
+        let reader = state.store();
+        let run = outermost_run(reader, &state.find_run(prefix)?)?;
+        if let RunState::Ended(outcome) = reader.run(&run)?.state {
+            let message = format!("run {} has already finished: {}", run.short(), outcome.as_str());
+            return Err(CommandError::new(CliExitCode::Usage, message));
+        }
+        let is_followed = is_of_deployment(&reader.config(&run)?);
+        match live_lease(reader, &run)? {
+            // Its process id is from elsewhere, and may be that of any process here.
+            Some(lease) if !lease.is_local => {
+                let message = format!("run {} is executed by {lease}", run.short());
+                Err(CommandError::new(CliExitCode::Usage, message)
+                    .hint("cancel it there, or after that process has exited"))
+            }
+            Some(RunLease { pid, .. }) if is_followed => Ok(Self::Followed { run, pid }),
+            Some(RunLease { pid, .. }) => Ok(Self::Executed { run, pid }),
+            None => Ok(Self::Idle(run)),
+        }
+    }
+}
+
+fn live_lease(reader: &StoreReader, run: &RunId) -> Result<Option<RunLease>, CommandError> {
+    Ok(reader.owners(run)?.pop().filter(|lease| !lease.may_be_taken))
+}
+
+/// Waits until the process that follows a run of a deployed goal has left it, which it does at a signal.
+pub fn await_leave(workspace: &Workspace, run: &RunId) -> Result<(), CommandError> {
+    let state = StateReader::open(workspace)?;
+    for _ in 0..LEAVE_POLLS {
+        if live_lease(state.store(), run)?.is_none() {
+            return Ok(());
+        }
+        std::thread::sleep(LEAVE_POLL);
+    }
+    let message = format!("run {} is still followed by the process that was asked to leave it", run.short());
+    Err(CommandError::new(CliExitCode::State, message).hint("try again"))
+}

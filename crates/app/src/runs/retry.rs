@@ -1,0 +1,129 @@
+//! A run that is run again: what is reused of it, and how the new one starts.
+
+use serde_json::Value;
+
+use super::backend::backend_of;
+use super::given::secrets_of_run;
+use super::lineage::outermost_run;
+use super::retry_preview::check_selection;
+pub use super::retry_preview::{PreviewedStep, RetryPreview};
+pub use super::selection::StepSelectionNames;
+use crate::names::attempt_name_from_text;
+use crate::specs::load::{LoadedPlan, load_plan, recorded_plan_or_current};
+use crate::{Caller, CliExitCode, CommandError, RunOptions, StateReader};
+use wf_base::name::{RunId, SessionName};
+use wf_engine::reuse::{RepeatRequest, RepeatedRun};
+use wf_engine::{self as engine, GivenSecrets};
+use wf_lang::DiskFiles;
+use wf_model::JsonObject;
+use wf_report::goal_name;
+use wf_report::record::RunLifecycle;
+use wf_store::{RunRow, StoreReader};
+
+/// A run that may be run again, with its plan as it is now.
+pub struct RetryDraft {
+    pub loaded: LoadedPlan,
+    state: StateReader,
+    row: RunRow,
+}
+
+/// A run that is about to be run again.
+pub struct PreparedRetry {
+    pub loaded: LoadedPlan,
+    /// The run that is repeated.
+    pub old: RunId,
+    /// The session that it belongs to.
+    pub session: Option<SessionName>,
+    /// The parameters of the new run.
+    pub params: JsonObject,
+    /// The results that it reuses.
+    pub past: RepeatedRun,
+    pub preview: RetryPreview,
+    /// The secrets that the results may contain.
+    pub given: GivenSecrets,
+    /// The configuration of the new run.
+    pub config: Value,
+    /// The backend that the old one ran on, if not this machine.
+    pub backend_before: Option<String>,
+}
+
+impl RetryDraft {
+    /// Finds a run by the start of its id, the latest one without it; refuses one that cannot be repeated.
+    pub fn open(caller: &dyn Caller, prefix: Option<&str>) -> Result<Self, CommandError> {
+        let workspace = caller.host().workspace();
+        let state = StateReader::from_whole_log(&workspace)?;
+        let row = state.store().run(&state.find_run(prefix)?)?;
+        require_repeatable(state.store(), &row)?;
+        let files = DiskFiles::new(&workspace.root);
+        let options = RunOptions::at_present(caller.host(), None);
+        let loaded = load_plan(caller, &files, workspace, row.path.clone(), options)?;
+        Ok(Self { loaded, state, row })
+    }
+
+    /// Decides what is reused, with the parameters that follow from those of the old run.
+    pub fn prepare(
+        self,
+        selection: &StepSelectionNames,
+        resolve_params: impl FnOnce(&LoadedPlan, &JsonObject) -> Result<JsonObject, CommandError>,
+    ) -> Result<PreparedRetry, CommandError> {
+        let Self { loaded, state, row } = self;
+        let (reader, old) = (state.store(), &row.id);
+        let choice = selection.resolve(reader, old, &loaded.plan)?;
+        let params = resolve_params(&loaded, &row.params)?;
+        let before = recorded_plan_or_current(reader, old, &loaded)?;
+        let ask = RepeatRequest {
+            run: Some(old.clone()),
+            earlier_plan: before.clone(),
+            current_plan: loaded.plan.clone(),
+            choice: choice.clone(),
+        };
+        let root = &loaded.workspace.root;
+        let past = engine::unchanged(root, reader, RepeatedRun::of(reader, ask, &params)?)?;
+        check_selection(root, reader, &past, "")?;
+        let preview = RetryPreview::of(root, reader, &past)?;
+        let given = match &before {
+            Some(before) => secrets_of_run(reader, old, before)?,
+            None => GivenSecrets::default(),
+        };
+        let config = engine::continue_lineage(loaded.options.write_to(choice.record()), reader, old)?;
+        let backend_before = backend_of(&reader.config(old)?).map(str::to_owned);
+        let RunRow { id: old, session, .. } = row;
+        Ok(PreparedRetry { loaded, old, session, params, past, preview, given, config, backend_before })
+    }
+}
+
+fn require_repeatable(reader: &StoreReader, row: &RunRow) -> Result<(), CommandError> {
+    let short = row.id.short();
+    if let Some((above, attempt)) = &row.parent {
+        let attempt = attempt_name_from_text(reader, above, attempt)?;
+        let message = format!("run {short} is nested in another run: {attempt}");
+        let top = outermost_run(reader, &row.id)?;
+        return Err(CommandError::new(CliExitCode::Usage, message).hint(format!(
+            "retry that one: wf retry {}; select inner steps with --from STEP/INNER",
+            top.short()
+        )));
+    }
+    let failure = |what: &str| CommandError::new(CliExitCode::Usage, format!("run {short} {what}"));
+    // A retry would be no undo, so that the other run could be undone again.
+    if let Some(undone) = &row.undo_of {
+        let undone = undone.short();
+        let hint = format!("start another one while there is time: wf undo {undone}");
+        return Err(failure(&format!("undoes run {undone}")).hint(hint));
+    }
+    match RunLifecycle::of(row, reader.owner(&row.id)?) {
+        RunLifecycle::Running => Err(failure("has not finished")
+            .hint(format!("wait until it finishes, or cancel it: wf cancel {short}"))),
+        RunLifecycle::Waiting => Err(failure("waits for approval")
+            .hint(format!("wf approve {short} or wf deny {short}, then wf resume {short}"))),
+        RunLifecycle::Interrupted => {
+            Err(failure("has not finished").hint(format!("resume it: wf resume {short}")))
+        }
+        // A reconciliation starts with a check run, and is not repeated in part.
+        RunLifecycle::Ended(_) if row.goal.is_some() => {
+            let message = format!("run {short} belongs to a reconciliation of the goal `{}`", row.plan);
+            let failure = CommandError::new(CliExitCode::Usage, message);
+            Err(failure.hint(format!("start another one: wf goal run {}", goal_name(&row.plan, &row.path))))
+        }
+        RunLifecycle::Ended(_) => Ok(()),
+    }
+}

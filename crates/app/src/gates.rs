@@ -44,7 +44,7 @@ pub fn evaluate_gate(
             precedes_work: false,
             params: params.unwrap_or_default(),
             sandboxes: sandbox_factory(caller.host(), &config.sandbox, workspace, Vec::new()),
-            pins: None,
+            pinned_files: None,
             whiteouts: Vec::new(),
             copies: Vec::new(),
             // A gate reads no report of tests.

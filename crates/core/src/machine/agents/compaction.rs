@@ -25,7 +25,7 @@ pub(in crate::machine) fn ask_compactor(run: &mut Run, task: TaskIx, start: &Mod
         Some(_) => return false,
         None => {
             let groups = record.groups(start);
-            if groups.is_empty() || run.state.compactor.is_open(run.now) {
+            if groups.is_empty() || run.state.agents.compactor.is_open(run.now) {
                 return false;
             }
             let need = record.compaction_reserve().plus(record.reserve_after_compaction(start));

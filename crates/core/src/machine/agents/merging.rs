@@ -39,7 +39,7 @@ const BY_HAND: &str = "merged by hand, so that its checks saw other files";
 
 /// Begins, or resumes, the first merge in the queue.
 pub(in crate::machine) fn begin_merge(run: &mut Run) {
-    let first = run.state.merges.first().copied();
+    let first = run.state.agents.merges.first().copied();
     let first = first.filter(|task| !run.flight.is_returning(*task));
     if run.flight.merging == first {
         return;

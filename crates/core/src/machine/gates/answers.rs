@@ -2,16 +2,16 @@
 
 use crate::machine::gates::escalation::{self, GateBlock};
 use crate::machine::gates::{approvals, points};
+use crate::machine::state::fold::gates::PendingApproval;
 use crate::machine::state::follow_up::FollowUp;
 use crate::machine::state::in_flight::TaskRequest;
-use crate::machine::state::machine_state::PendingApproval;
 use crate::machine::state::{Run, requests};
 use crate::machine::words::{ApprovalOutcome, ApprovalRequest, RequestDecision, WorkExit};
 use wf_model::{FailureClass, JsonObject};
 
 /// Applies a decision. Its expiry is left to the timer.
 pub(in crate::machine) fn on_approval_outcome(run: &mut Run, number: u32, outcome: ApprovalOutcome) {
-    let Some(pending) = run.state.asks.get(&number).cloned() else {
+    let Some(pending) = run.state.gates.asks.get(&number).cloned() else {
         return;
     };
     match outcome.decision {
@@ -46,7 +46,7 @@ pub(in crate::machine) fn on_approval_outcome(run: &mut Run, number: u32, outcom
 /// Applies the expiry of a request. Further approvers are asked, once, if there are any; then a
 /// block follows its fallback, and everything else is refused.
 pub(in crate::machine) fn on_request_expired(run: &mut Run, number: u32) {
-    let Some(pending) = run.state.asks.get(&number).cloned() else {
+    let Some(pending) = run.state.gates.asks.get(&number).cloned() else {
         return;
     };
     if run.now < pending.ask.expires {
@@ -84,7 +84,7 @@ fn ask_further_approvers(run: &mut Run, ask: ApprovalRequest, approvers: Vec<Str
     requests::open(
         run,
         ApprovalRequest {
-            request: run.state.asked + 1,
+            request: run.state.gates.asked + 1,
             since: run.now,
             expires: run.now.after(time),
             approvers: if approvers.is_empty() { ask.approvers.clone() } else { approvers },

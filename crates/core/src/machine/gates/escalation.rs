@@ -109,7 +109,7 @@ fn escalate(
         EscalationAction::Retry | EscalationAction::SuppressAndRephrase => {
             let tried = match task.and_then(|task| run.state.task_record(task)) {
                 Some(record) => record.gate_tries,
-                None => run.state.gate_tries,
+                None => run.state.gates.gate_tries,
             };
             let left = tried < by.max_retries;
             if left {

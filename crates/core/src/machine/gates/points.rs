@@ -164,9 +164,9 @@ fn awaits_gates(run: &Run, place: Option<&TaskId>, task: Option<TaskIx>, point: 
 
 /// True if no approval is pending for the run, and no gate blocks it.
 fn awaits_no_approval(run: &Run) -> bool {
-    let asks = run.state.asks.values();
+    let asks = run.state.gates.asks.values();
     let of_run = asks.filter(|pending| pending.task.is_none()).count();
-    of_run == 0 && run.state.blocked.is_none() && run.state.started.is_some()
+    of_run == 0 && run.state.gates.blocked.is_none() && run.state.started.is_some()
 }
 
 /// Lets a task or the run pass its gates.

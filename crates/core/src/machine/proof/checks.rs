@@ -211,12 +211,12 @@ pub(in crate::machine) fn on_phase_not_ignored(run: &mut Run, task: TaskIx, phas
 
 /// Applies the rulings of a phase of the plan's own checks.
 pub(in crate::machine) fn on_plan_verdicts(run: &mut Run, phase: CheckPhase, verdicts: Vec<CheckVerdict>) {
-    let is_expected = run.state.phase == RunPhase::Verify && run.state.judged.is_none();
+    let is_expected = run.state.phase == RunPhase::Verify && run.state.proof.judged.is_none();
     if !is_expected || phase != run.own_phase() {
         return;
     }
     record_verdicts(run, None, phase, verdicts);
-    let refuted = run.state.judged == Some(false);
+    let refuted = run.state.proof.judged == Some(false);
     let next = CheckPhase::next_phase(Some(phase), &run.plan.parts().verify);
     if refuted || next.is_none() || run.state.is_ending() {
         return run.then(FollowUp::JudgeRound);

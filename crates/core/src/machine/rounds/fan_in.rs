@@ -28,7 +28,7 @@ pub(in crate::machine) fn judge_round(run: &mut Run) {
 
 /// Records the round that has ended, once. True if the run is not at its end.
 fn goes_on_after_round(run: &mut Run) -> bool {
-    let over = run.state.is_closing() || run.state.blocked.is_some();
+    let over = run.state.is_closing() || run.state.gates.blocked.is_some();
     if over || run.state.control.closed {
         return false;
     }

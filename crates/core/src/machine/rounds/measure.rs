@@ -267,7 +267,7 @@ fn measure_place(
 
 /// True if the plan has criteria of its own that were not checked in this round.
 pub(in crate::machine) fn has_unchecked_criteria(run: &Run) -> bool {
-    !run.plan.parts().verify.is_empty() && run.state.judged.is_none()
+    !run.plan.parts().verify.is_empty() && run.state.proof.judged.is_none()
 }
 
 fn measure_plan(run: &Run, measured: &mut RoundMeasurement) {
@@ -276,7 +276,7 @@ fn measure_plan(run: &Run, measured: &mut RoundMeasurement) {
         return;
     }
     measured.of += u32::try_from(criteria.len()).unwrap_or(u32::MAX);
-    if run.state.judged.is_none() {
+    if run.state.proof.judged.is_none() {
         let missing = u32::try_from(criteria.len()).unwrap_or(u32::MAX);
         if let Some(first) = criteria.first() {
             let name = || format!("plan: {}", first.name);
@@ -284,7 +284,7 @@ fn measure_plan(run: &Run, measured: &mut RoundMeasurement) {
         }
         return;
     }
-    let refuted = &run.state.refuted;
+    let refuted = &run.state.proof.refuted;
     let failed = |check: &&Check| refuted.iter().any(|one| one.criterion == check.name);
     let later = count_unchecked(criteria, criteria.iter().filter(failed));
     for one in refuted {

@@ -71,7 +71,7 @@ pub(in crate::machine) fn findings(run: &Run) -> NestedFindings {
     let has_failed = |step: &u32| run.state.step_record(*step).state == StepState::Failed;
     let mut failed = run.main_steps().filter(has_failed);
     let of_steps = failed.find_map(|step| step_failed_check(run, step));
-    let of_plan = || run.state.refuted.first().map(|failed| failed.criterion.to_string());
+    let of_plan = || run.state.proof.refuted.first().map(|failed| failed.criterion.to_string());
     NestedFindings {
         inside: None,
         calls: calls.into_iter().collect(),

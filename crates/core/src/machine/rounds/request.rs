@@ -84,7 +84,7 @@ fn plan_failures(run: &Run, measured: &RoundMeasurement) -> Vec<PlanFailure> {
         }
     }
     let of_plan = PlanFailure::default();
-    gap.extend(run.state.refuted.iter().map(|failed| of_plan.of_check(failed)));
+    gap.extend(run.state.proof.refuted.iter().map(|failed| of_plan.of_check(failed)));
     gap
 }
 

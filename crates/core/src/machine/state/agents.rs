@@ -150,7 +150,7 @@ impl Run {
 
     /// True if people are asked about a call of the agent of a task.
     pub(in crate::machine) fn asks_about_agent(&self, task: TaskIx) -> bool {
-        let mut asks = self.state.asks.values().filter(|pending| pending.task == Some(task));
+        let mut asks = self.state.gates.asks.values().filter(|pending| pending.task == Some(task));
         asks.any(|pending| pending.ask.is_of_agent())
     }
 }

@@ -6,8 +6,8 @@
 use std::time::Duration;
 
 use crate::machine::state::TaskIx;
+use crate::machine::state::fold::gates::PendingApproval;
 use crate::machine::state::fold::task_end::TaskCompletion;
-use crate::machine::state::machine_state::PendingApproval;
 use crate::machine::state::task_phase::TaskActivity;
 use crate::machine::words::{
     Attempt, AttemptEnd, ExchangeQuestion, GatePoint, ReworkLoop, Standing, WorkExit,

@@ -6,20 +6,21 @@ use serde::{Deserialize, Serialize};
 
 use crate::machine::state;
 use crate::machine::state::control::ControllerState;
-use crate::machine::state::fold::compaction::CompactorBreaker;
-use crate::machine::state::fold::gates::StandingBlock;
+use crate::machine::state::fold::agents::AgentsState;
+use crate::machine::state::fold::checks::ProofState;
+use crate::machine::state::fold::gates::GatesState;
 use crate::machine::state::fold::reused::ReusableResult;
 use crate::machine::state::plan_rules::steps_digest;
 use crate::machine::state::task_phase::{TaskIndex, TaskPhase};
 use crate::machine::state::task_record::TaskRecord;
 use crate::machine::words::{
-    ApprovalRequest, Attempt, BudgetLedger, ChildId, ChildPhase, FailedCheck, LOGIC_VERSION, RunOutcome,
-    RunPhase, Standing, StepCounts, StepItem, StepState, TaskId, serde_pairs,
+    ApprovalRequest, Attempt, BudgetLedger, ChildId, ChildPhase, LOGIC_VERSION, RunOutcome, RunPhase,
+    Standing, StepCounts, StepItem, StepState, TaskId, serde_pairs,
 };
 use wf_base::digest::Sha256Digest;
 use wf_base::name::{Name, RunId};
 use wf_base::time::Moment;
-use wf_model::{CheckPhase, JsonObject, Plan, StepIx, StepRepetition};
+use wf_model::{JsonObject, Plan, StepIx, StepRepetition};
 
 /// A task by number, which orders tasks as the plan does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -72,44 +73,20 @@ pub struct MachineState {
     pub(in crate::machine) open: u32,
     /// `finally` steps that have not ended.
     pub(in crate::machine) open_last: u32,
-    /// The result of the plan's own criteria; `None`: they were not judged.
-    pub(in crate::machine) judged: Option<bool>,
-    /// The last phase of the plan's own checks that is over, unless it was the final one.
-    pub(in crate::machine) passed: Option<CheckPhase>,
-    /// The criteria of the plan that failed in this round.
-    pub(in crate::machine) refuted: Vec<FailedCheck>,
-    /// True if such a check passed although the steps may change everything that it reads.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub(in crate::machine) is_unbounded: bool,
-    /// Tasks whose last result was checked against files whose digests are recorded.
-    pub(in crate::machine) evidence: BTreeSet<TaskIx>,
-    /// Tasks whose evidence is stale, each with a file that changed.
-    #[serde(with = "serde_pairs")]
-    pub(in crate::machine) stale: BTreeMap<TaskIx, String>,
-    /// The tasks with a merge to be made, in order; the first one is under way.
-    #[serde(default)]
-    pub(in crate::machine) merges: Vec<TaskIx>,
-    #[serde(with = "serde_pairs")]
-    pub(in crate::machine) asks: BTreeMap<u32, PendingApproval>,
-    /// The number of approvals requested.
-    pub(in crate::machine) asked: u32,
-    /// The number of times the gates of the run were asked again.
-    pub(in crate::machine) gate_tries: u32,
-    /// The reason why a gate blocks the run.
-    pub(in crate::machine) blocked: Option<String>,
-    /// The steps to be started by escalations, each with its first block.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub(in crate::machine) spawned: BTreeMap<u32, StandingBlock>,
-    /// The outputs of the run, if gates rewrote them.
-    pub(in crate::machine) published: Option<JsonObject>,
+    /// The plan's own checks, and the evidence of all.
+    #[serde(flatten)]
+    pub(in crate::machine) proof: ProofState,
+    /// The work of agents that concerns more than one of them.
+    #[serde(flatten)]
+    pub(in crate::machine) agents: AgentsState,
+    /// The requests to people, and what gates said of the run.
+    #[serde(flatten)]
+    pub(in crate::machine) gates: GatesState,
     /// The controller's knowledge.
     pub(in crate::machine) control: ControllerState,
     /// The state that items of repeated steps begin with in the next round.
     #[serde(with = "serde_pairs")]
     pub(in crate::machine) made: BTreeMap<TaskIx, TaskRecord>,
-    /// The failures of the compactor.
-    #[serde(default)]
-    pub(in crate::machine) compactor: CompactorBreaker,
     /// The resources used, and the budget.
     #[serde(default)]
     pub(in crate::machine) ledger: BudgetLedger,
@@ -154,14 +131,6 @@ pub(in crate::machine) struct StepItems {
     pub(in crate::machine) next: u32,
 }
 
-/// A pending approval.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(in crate::machine) struct PendingApproval {
-    pub(in crate::machine) ask: ApprovalRequest,
-    /// The task that waits for it; `None`: the run does.
-    pub(in crate::machine) task: Option<TaskIx>,
-}
-
 impl StepRecord {
     /// Returns the task of the step and, if it is repeated, those of its items, each with its number.
     pub(in crate::machine) fn tasks(&self) -> impl Iterator<Item = (Option<u32>, &TaskRecord)> {
@@ -173,7 +142,7 @@ impl StepRecord {
 impl MachineState {
     /// Returns the requests that wait for approvers, by number.
     pub fn open_requests(&self) -> impl Iterator<Item = &ApprovalRequest> {
-        self.asks.values().map(|pending| &pending.ask)
+        self.gates.asks.values().map(|pending| &pending.ask)
     }
 
     /// Creates the state of a run that has not begun.
@@ -203,22 +172,11 @@ impl MachineState {
             left: BTreeMap::new(),
             open: u32::try_from(main).unwrap_or(u32::MAX),
             open_last: u32::try_from(plan.steps().len() - main).unwrap_or(u32::MAX),
-            judged: None,
-            passed: None,
-            refuted: Vec::new(),
-            is_unbounded: false,
-            evidence: BTreeSet::new(),
-            stale: BTreeMap::new(),
-            merges: Vec::new(),
-            asks: BTreeMap::new(),
-            asked: 0,
-            gate_tries: 0,
-            blocked: None,
-            spawned: BTreeMap::new(),
-            published: None,
+            gates: GatesState::default(),
+            proof: ProofState::default(),
+            agents: AgentsState::default(),
             control: ControllerState::default(),
             made: BTreeMap::new(),
-            compactor: CompactorBreaker::default(),
             ledger: BudgetLedger::default(),
             counts: StepCounts::default(),
             outcome: None,
@@ -276,7 +234,7 @@ impl MachineState {
 
     /// True if gates kept the run from beginning, or it was cancelled before they passed.
     pub(in crate::machine) fn never_began(&self) -> bool {
-        self.phase == RunPhase::Gates && (self.is_ending() || self.blocked.is_some())
+        self.phase == RunPhase::Gates && (self.is_ending() || self.gates.blocked.is_some())
     }
 
     /// True if the user left an item out.
@@ -328,8 +286,8 @@ impl MachineState {
 
     /// True if it does not have this number of steps, or refers to one beyond them.
     pub(in crate::machine) fn refers_beyond(&self, steps: usize) -> bool {
-        let tasks = self.evidence.iter().chain(self.stale.keys()).chain(self.made.keys());
-        let tasks = tasks.chain(self.asks.values().filter_map(|pending| pending.task.as_ref()));
+        let tasks = self.proof.evidence.iter().chain(self.proof.stale.keys()).chain(self.made.keys());
+        let tasks = tasks.chain(self.gates.asks.values().filter_map(|pending| pending.task.as_ref()));
         let blockers = self.steps.iter().filter_map(|record| record.blocker);
         let control = &self.control;
         let ways = control.ways.keys().chain(control.kinds.keys()).chain(control.tried.keys());
@@ -347,7 +305,7 @@ impl MachineState {
 
     /// Returns the tasks whose evidence is still fresh, in plan order.
     pub(in crate::machine) fn tasks_with_fresh_evidence(&self) -> impl Iterator<Item = TaskIx> + '_ {
-        let tasks = self.evidence.iter().copied();
+        let tasks = self.proof.evidence.iter().copied();
         tasks.filter(|task| self.is_verified(*task))
     }
 

@@ -25,7 +25,7 @@ pub(in crate::machine) fn draft(
         None => Vec::new(),
     };
     ApprovalRequest {
-        request: run.state.asked + 1,
+        request: run.state.gates.asked + 1,
         place: task.map(|task| state::task_id(plan, task)),
         point: None,
         phase: None,
@@ -105,7 +105,7 @@ pub(in crate::machine) fn wait_for(run: &mut Run, ask: ApprovalRequest) {
 }
 
 pub(in crate::machine) fn record_outcome(run: &mut Run, number: u32, outcome: ApprovalOutcome) {
-    let pending = run.state.asks.get(&number);
+    let pending = run.state.gates.asks.get(&number);
     let place = pending.and_then(|pending| pending.ask.place.clone());
     run.emit(EventKind::ApprovalResolved { request: number, place, given: outcome });
     run.push_effect(Effect::Dismiss { number });
@@ -113,7 +113,7 @@ pub(in crate::machine) fn record_outcome(run: &mut Run, number: u32, outcome: Ap
 
 /// Withdraws the requests about a task.
 pub(in crate::machine) fn withdraw(run: &mut Run, task: Option<TaskIx>) {
-    let asks = run.state.asks.iter();
+    let asks = run.state.gates.asks.iter();
     let numbers = asks.filter(|(_, pending)| pending.task == task);
     let numbers: Vec<u32> = numbers.map(|(number, _)| *number).collect();
     for number in numbers {

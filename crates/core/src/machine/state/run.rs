@@ -178,7 +178,7 @@ impl Run {
 
     /// Returns the phase of the plan's own checks; the last, if there is none.
     pub(in crate::machine) fn own_phase(&self) -> CheckPhase {
-        CheckPhase::next_phase(self.state.passed, &self.plan.parts().verify).unwrap_or_default()
+        CheckPhase::next_phase(self.state.proof.passed, &self.plan.parts().verify).unwrap_or_default()
     }
 
     /// Returns the failures of a run that ends, by class: for the step whose work it is, they are those inside.
@@ -190,7 +190,7 @@ impl Run {
                 record.tasks().for_each(|(_, task)| failures.add_all(task.failures));
             }
         }
-        self.state.refuted.iter().for_each(|one| failures.add(one.failure_class));
+        self.state.proof.refuted.iter().for_each(|one| failures.add(one.failure_class));
         failures
     }
 

@@ -36,7 +36,7 @@ impl TaskScope<'_> {
 
     /// Returns a value of the block behind this step.
     fn block(&self, field: BlockField) -> Option<Value> {
-        let block = self.state.spawned.get(&self.task?.step)?;
+        let block = self.state.gates.spawned.get(&self.task?.step)?;
         Some(match field {
             BlockField::Gate => block.gate.as_str().into(),
             BlockField::Step => block.place.as_ref().map(|place| self.display_name(place)).into(),
@@ -86,7 +86,7 @@ impl ExprScope for TaskScope<'_> {
     fn test(&self, test: StatusFunction, step: Option<&str>) -> bool {
         let is = |state| step.and_then(|step| self.step_state(step)) == Some(state);
         // A result accepted within δ did not fail.
-        let refuted = self.state.judged == Some(false) && self.state.control.accepted.is_none();
+        let refuted = self.state.proof.judged == Some(false) && self.state.control.accepted.is_none();
         let failed = self.state.failed.is_some() || refuted;
         match (test, step) {
             (StatusFunction::Always, _) => true,

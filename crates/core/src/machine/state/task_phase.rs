@@ -143,7 +143,7 @@ impl MachineState {
             TaskPhase::Due => self.phase == RunPhase::Gates,
             _ => false,
         };
-        let is_any = !self.asks.is_empty() || !nested.is_empty();
+        let is_any = !self.gates.asks.is_empty() || !nested.is_empty();
         is_any && self.activities().iter().all(waits) && self.tasks().all(is_quiet)
     }
 

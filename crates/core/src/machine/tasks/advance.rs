@@ -40,7 +40,7 @@ pub(in crate::machine) fn evaluate_due_step(run: &mut Run, step: u32) {
     if run.state.is_closing() && !plan.is_finally(task.ix()) {
         return budget::skip_over_budget(run, task);
     }
-    if declared.on_escalation && !run.state.spawned.contains_key(&step) {
+    if declared.on_escalation && !run.state.gates.spawned.contains_key(&step) {
         return finish::finish(run, task, TaskCompletion::skipped(NOT_ESCALATED));
     }
     if let Some(when) = &declared.when {
@@ -97,7 +97,7 @@ pub(in crate::machine) fn publish(run: &mut Run) {
         return begin_finally(run);
     }
     let bad = run.state.failed.is_some() || run.state.is_closing();
-    let is_verified = run.state.judged != Some(false);
+    let is_verified = run.state.proof.judged != Some(false);
     if (!bad && is_verified || accepted) && has_gates(&run.plan, None, GatePoint::Publish) {
         run.enter_phase(RunPhase::Publish);
         let (task, point) = (None, GatePoint::Publish);

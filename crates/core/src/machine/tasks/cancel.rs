@@ -39,7 +39,7 @@ pub(in crate::machine) fn sweep(run: &mut Run) {
     let killing = ending || run.plan.parts().policy.on_failure == OnStepFailure::Cancel;
     for step in run.main_steps() {
         let over = run.state.step_record(step).state.is_final();
-        let all = ending || run.state.blocked.is_some();
+        let all = ending || run.state.gates.blocked.is_some();
         if !over && (all || !run.asks_status(step)) {
             sweep_step(run, step, killing);
         }
@@ -60,7 +60,7 @@ pub(in crate::machine) fn sweep_step(run: &mut Run, step: u32, resting: bool) {
     };
     let end = if run.state.is_ending() {
         TaskCompletion::cancelled(run.ending_reason())
-    } else if let Some(reason) = &run.state.blocked {
+    } else if let Some(reason) = &run.state.gates.blocked {
         TaskCompletion::skipped(reason.clone())
     } else {
         TaskCompletion::skipped(run.stopping_reason())
@@ -96,7 +96,7 @@ fn sweep_finally(run: &mut Run) {
 pub(in crate::machine) fn kill_live(run: &mut Run) {
     let ending = run.state.is_ending();
     let gated = matches!(run.state.phase, RunPhase::Gates | RunPhase::Publish);
-    let checked = run.state.phase == RunPhase::Verify && run.state.judged.is_none();
+    let checked = run.state.phase == RunPhase::Verify && run.state.proof.judged.is_none();
     if ending && (checked || gated || run.is_planning()) {
         let force = run.state.is_force_cancelled();
         run.push_effect(Effect::Kill { attempt: None, force });

@@ -12,7 +12,8 @@ use wf_model::LockBusyPolicy;
 
 /// Asks again for everything waited for, after a resume.
 pub(in crate::machine) fn resume_asks(run: &mut Run) {
-    let asks: Vec<ApprovalRequest> = (run.state.asks.values()).map(|pending| pending.ask.clone()).collect();
+    let asks: Vec<ApprovalRequest> =
+        (run.state.gates.asks.values()).map(|pending| pending.ask.clone()).collect();
     for ask in asks {
         requests::wait_for(run, ask);
     }
@@ -21,8 +22,8 @@ pub(in crate::machine) fn resume_asks(run: &mut Run) {
         RunPhase::Publish => GatePoint::Publish,
         _ => return,
     };
-    let pending = run.state.asks.values().any(|pending| pending.task.is_none());
-    if pending || run.state.blocked.is_some() {
+    let pending = run.state.gates.asks.values().any(|pending| pending.task.is_none());
+    if pending || run.state.gates.blocked.is_some() {
         return;
     }
     if !run.state.is_ending() {
@@ -67,7 +68,7 @@ pub(in crate::machine) fn resume_locks(run: &mut Run) {
     // A task whose attempt has not begun holds no lock, even while an approval is pending for it; one
     // with a result from the cache has begun.
     let asks_before = |task| {
-        let mut own = run.state.asks.values().filter(|pending| pending.task == Some(task));
+        let mut own = run.state.gates.asks.values().filter(|pending| pending.task == Some(task));
         own.any(|pending| matches!(pending.ask.point, Some(GatePoint::Enter | GatePoint::Again)))
     };
     let mut begun = run.state.activities();

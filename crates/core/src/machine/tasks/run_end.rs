@@ -13,7 +13,7 @@ use wf_model::{JsonObject, StepIx, UndoPlan, resolve_params};
 
 pub(in crate::machine) fn end_run(run: &mut Run) {
     let (outputs, broken) = scope::plan_outputs(run);
-    let outputs = run.state.published.clone().unwrap_or(outputs);
+    let outputs = run.state.gates.published.clone().unwrap_or(outputs);
     let (offers, unfit) = match offers(run, &outputs) {
         Ok(offers) => (offers, None),
         Err(reason) => (RunOffers::default(), Some(reason)),
@@ -24,16 +24,16 @@ pub(in crate::machine) fn end_run(run: &mut Run) {
     }
     let failed = run.state.failed.map(|step| run.plan.step(StepIx(step)).id.clone());
     let counts = run.state.counts;
-    let checked = run.state.judged;
+    let checked = run.state.proof.judged;
     let standing = match outcome {
         // Stale results are not verified, whatever else was.
-        RunOutcome::Succeeded if !run.state.stale.is_empty() => Standing::Reported,
+        RunOutcome::Succeeded if !run.state.proof.stale.is_empty() => Standing::Reported,
         // Nor are steps that failed verification, though they were allowed to fail.
         RunOutcome::Succeeded if run.state.has_refuted() => Standing::Reported,
         // Nor are steps whose checks a worker's outputs left out.
         RunOutcome::Succeeded if !reason.is_empty() => Standing::Reported,
         // Nor is what was checked by checks that the steps could change.
-        RunOutcome::Succeeded if run.state.is_unbounded => Standing::Reported,
+        RunOutcome::Succeeded if run.state.proof.is_unbounded => Standing::Reported,
         // Nor is a result accepted with less than all criteria.
         RunOutcome::Succeeded if run.state.control.accepted.is_some() => Standing::Reported,
         // A judge of a step is not outvoted by the plan's own checks.
@@ -49,6 +49,7 @@ pub(in crate::machine) fn end_run(run: &mut Run) {
     };
     let stale = run
         .state
+        .proof
         .stale
         .iter()
         .map(|(task, path)| StaleFile { place: state::task_id(&run.plan, *task), path: path.clone() });
@@ -87,14 +88,14 @@ fn verdict(run: &Run, broken: Option<String>) -> (RunOutcome, String) {
     }
     let accepted = state.control.accepted.is_some();
     // A block comes before the `finally` steps, which may fail, too.
-    if let Some(reason) = &state.blocked {
+    if let Some(reason) = &state.gates.blocked {
         return (RunOutcome::Failed, reason.clone());
     }
     if let Some(step) = state.failed {
         return (RunOutcome::Failed, format!("step `{}` failed", run.plan.step(StepIx(step)).id));
     }
-    if state.judged == Some(false) && !accepted {
-        let refuted: Vec<&str> = state.refuted.iter().map(|failed| failed.criterion.as_str()).collect();
+    if state.proof.judged == Some(false) && !accepted {
+        let refuted: Vec<&str> = state.proof.refuted.iter().map(|failed| failed.criterion.as_str()).collect();
         return (RunOutcome::Failed, format!("plan checks failed: {}", refuted.join(", ")));
     }
     match broken {

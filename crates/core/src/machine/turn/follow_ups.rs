@@ -6,8 +6,8 @@ use crate::machine::agents::{agent, children, exchange, guidance, merging, stuck
 use crate::machine::gates::{answers, approvals, points};
 use crate::machine::proof::{checks, confirm};
 use crate::machine::rounds::fan_in;
+use crate::machine::state::fold::gates::PendingApproval;
 use crate::machine::state::follow_up::FollowUp;
-use crate::machine::state::machine_state::PendingApproval;
 use crate::machine::state::task_phase::ActivityKind;
 use crate::machine::state::{self, Run, TaskIx, timers};
 use crate::machine::tasks::{admit, advance, cancel, finish, resume, retry, run_end};
@@ -88,7 +88,7 @@ pub(in crate::machine) fn resume_activity(run: &mut Run, task: TaskIx, approved:
         // The approval is requested again with all others.
         (ActivityKind::Asking, _) => {
             if approved {
-                let asks = run.state.asks.values();
+                let asks = run.state.gates.asks.values();
                 let of_it = asks.filter(|pending| pending.task == Some(task));
                 let again = of_it.map(|pending| Effect::Ask(Box::new(pending.ask.clone())));
                 run.turn.effects.extend(again);

@@ -231,7 +231,7 @@ fn resume(run: &mut Run) {
     if run.is_planning() {
         planner::ask_planner_again(run);
     } else if run.state.phase == RunPhase::Verify {
-        match run.state.judged {
+        match run.state.proof.judged {
             None => checks::check_plan(run),
             Some(_) => fan_in::judge_round(run),
         }

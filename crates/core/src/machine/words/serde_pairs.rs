@@ -1,7 +1,8 @@
-//! Maps with keys that are no strings, serialized as lists of pairs.
+//! Maps with keys that are no strings: serialized as lists of pairs, or read where the keys are text.
 
 use std::collections::BTreeMap;
 
+use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 pub(in crate::machine) fn serialize<K: Serialize, V: Serialize, S: Serializer>(
@@ -18,4 +19,47 @@ where
     D: Deserializer<'de>,
 {
     Ok(Vec::deserialize(deserializer)?.into_iter().collect())
+}
+
+/// Reads a map with numbers as keys, which are text in an object that a larger one is flattened from.
+pub(in crate::machine) fn deserialize_numbered<'de, V, D>(
+    deserializer: D,
+) -> Result<BTreeMap<u32, V>, D::Error>
+where
+    V: Deserialize<'de>,
+    D: Deserializer<'de>,
+{
+    let named = BTreeMap::<String, V>::deserialize(deserializer)?;
+    let numbered = named.into_iter().map(|(key, value)| Ok((key.parse().map_err(Error::custom)?, value)));
+    numbered.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use serde::{Deserialize, Serialize};
+    use serde_json::json;
+
+    #[derive(Debug, PartialEq, Serialize, Deserialize)]
+    struct Whole {
+        open: u32,
+        #[serde(flatten)]
+        part: Part,
+    }
+
+    #[derive(Debug, PartialEq, Serialize, Deserialize)]
+    struct Part {
+        #[serde(default, deserialize_with = "super::deserialize_numbered")]
+        blocks: BTreeMap<u32, String>,
+    }
+
+    #[test]
+    fn a_flattened_map_keeps_its_numbers() {
+        let whole = Whole { open: 2, part: Part { blocks: BTreeMap::from([(7, "a".to_owned())]) } };
+        let stored = serde_json::to_value(&whole).unwrap();
+        assert_eq!(stored, json!({"open": 2, "blocks": {"7": "a"}}));
+        assert_eq!(serde_json::from_value::<Whole>(stored).unwrap(), whole);
+        assert!(serde_json::from_value::<Whole>(json!({"open": 2, "blocks": {"x": "a"}})).is_err());
+    }
 }

@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use crate::agent::ChildRequest;
-use crate::machine::state::fold::compaction;
+use crate::machine::state::fold::compaction::{self, CompactorBreaker};
 use crate::machine::state::task_phase::ActivityKind;
 use crate::machine::state::{MachineState, TaskIx, history};
 use crate::machine::words::agents::agent_record::ClientRepairRecord;
@@ -13,6 +15,17 @@ use crate::machine::words::{
 };
 use wf_base::time::Moment;
 use wf_model::Plan;
+
+/// The part of the state that agents share.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(in crate::machine) struct AgentsState {
+    /// The tasks with a merge to be made, in order; the first one is under way.
+    #[serde(default)]
+    pub(in crate::machine) merges: Vec<TaskIx>,
+    /// The failures of the compactor.
+    #[serde(default)]
+    pub(in crate::machine) compactor: CompactorBreaker,
+}
 
 /// Applies a fact about an agent.
 pub(in crate::machine) fn apply_to_agent(

@@ -1,8 +1,31 @@
 //! The fold of the facts about checks and evidence.
 
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+
 use crate::machine::state::{self, MachineState, TaskIx};
-use crate::machine::words::{Attempt, ReworkLoop, StaleFile, Standing, StepState};
+use crate::machine::words::{Attempt, FailedCheck, ReworkLoop, StaleFile, Standing, StepState, serde_pairs};
 use wf_model::{CheckPhase, Plan};
+
+/// The part of the state that checks of the plan, and evidence, are about.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(in crate::machine) struct ProofState {
+    /// The result of the plan's own criteria; `None`: they were not judged.
+    pub(in crate::machine) judged: Option<bool>,
+    /// The last phase of the plan's own checks that is over, unless it was the final one.
+    pub(in crate::machine) passed: Option<CheckPhase>,
+    /// The criteria of the plan that failed in this round.
+    pub(in crate::machine) refuted: Vec<FailedCheck>,
+    /// True if such a check passed although the steps may change everything that it reads.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(in crate::machine) is_unbounded: bool,
+    /// Tasks whose last result was checked against files whose digests are recorded.
+    pub(in crate::machine) evidence: BTreeSet<TaskIx>,
+    /// Tasks whose evidence is stale, each with a file that changed.
+    #[serde(with = "serde_pairs")]
+    pub(in crate::machine) stale: BTreeMap<TaskIx, String>,
+}
 
 /// Notes that a phase of checks is over, for an attempt or for the plan's own.
 pub(in crate::machine) fn record_phase_passed(
@@ -12,9 +35,9 @@ pub(in crate::machine) fn record_phase_passed(
     phase: CheckPhase,
 ) {
     let Some(attempt) = attempt else {
-        state.passed = Some(phase);
+        state.proof.passed = Some(phase);
         // The next phase is judged by itself.
-        state.judged = None;
+        state.proof.judged = None;
         return;
     };
     if let Some(record) = state.named_record_mut(plan, &attempt.place) {
@@ -45,7 +68,7 @@ pub(in crate::machine) fn mark_stale(state: &mut MachineState, plan: &Plan, stal
     if !state.is_verified(task) {
         return;
     }
-    state.stale.insert(task, stale.path.clone());
+    state.proof.stale.insert(task, stale.path.clone());
     if task.item.is_some()
         && let Some(record) = state.task_record_mut(task)
     {

@@ -57,7 +57,7 @@ pub(in crate::machine) fn apply_compaction(
             }
         }
         EventKind::CompactionEnded(end) => {
-            state.compactor.note(&end.outcome, at);
+            state.agents.compactor.note(&end.outcome, at);
             let record = agents::agent_record_mut(state, plan, &end.attempt);
             if let Some(compaction) = record.and_then(|record| record.compaction.as_mut()) {
                 compaction.outcome = Some(end.outcome.clone());

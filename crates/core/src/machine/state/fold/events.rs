@@ -110,7 +110,7 @@ impl MachineState {
                 guidance::apply_guidance(self, plan, at, fact);
             }
             EventKind::EvidenceTaken { attempt, .. } => {
-                self.evidence.extend(state::find_task_ix(plan, &attempt.place));
+                self.proof.evidence.extend(state::find_task_ix(plan, &attempt.place));
             }
             EventKind::EvidenceStale(stale) => checks::mark_stale(self, plan, stale),
             EventKind::StepEnded { place, .. } => self.apply_task_end(plan, at, place, fact),
@@ -177,7 +177,7 @@ impl MachineState {
         task_end::end(self, plan, task, TaskEnd::reused(*standing, at), outputs);
         self.step_record_mut(ix.0).outputs = Some(Box::new(outputs.clone()));
         if !evidence.is_empty() {
-            self.evidence.insert(task);
+            self.proof.evidence.insert(task);
         }
     }
 
@@ -195,7 +195,7 @@ impl MachineState {
             earlier.is_some_and(|earlier| earlier.has_evidence && earlier.is_of(item))
         });
         let with_evidence: Vec<TaskIx> = with_evidence.map(|(item, _)| task(item)).collect();
-        self.evidence.extend(with_evidence);
+        self.proof.evidence.extend(with_evidence);
         let many = StepItems { items: items.to_vec(), records, open, next: room };
         let record = self.step_record_mut(ix.0);
         record.many = Some(Box::new(many));
@@ -220,7 +220,7 @@ impl MachineState {
         let room = doing != ActivityKind::Working || takes_room(plan, task);
         let activity = TaskActivity { attempt: attempt.attempt, since: at, doing, room };
         self.move_task(task, TaskPhase::Active(activity));
-        self.evidence.remove(&task);
+        self.proof.evidence.remove(&task);
         if let Some(record) = self.task_record_mut(task) {
             record.attempts = attempt.attempt;
             record.reset_checks();
@@ -253,18 +253,18 @@ impl MachineState {
     }
 
     fn record_plan_verdict(&mut self, verdict: &CheckVerdict) {
-        let is_good = self.judged.unwrap_or(true) && verdict.passed();
-        self.judged = Some(is_good);
-        self.is_unbounded |= verdict.is_unbounded;
+        let is_good = self.proof.judged.unwrap_or(true) && verdict.passed();
+        self.proof.judged = Some(is_good);
+        self.proof.is_unbounded |= verdict.is_unbounded;
         if !verdict.passed() {
-            self.refuted.push(verdict.into());
+            self.proof.refuted.push(verdict.into());
         }
     }
 
     fn enter_phase(&mut self, plan: &Plan, at: Moment, phase: RunPhase) {
         self.phase = phase;
         if phase == RunPhase::Verify {
-            self.passed = None;
+            self.proof.passed = None;
             self.control.opened = true;
         }
         self.next_finally(plan.parts().main, at);

@@ -1,17 +1,49 @@
 //! The effect of gates and pending approvals on the state.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use crate::machine::state::fold::{agents, guidance, merges};
-use crate::machine::state::machine_state::PendingApproval;
 use crate::machine::state::task_phase::{ActivityKind, TaskActivity, TaskPhase};
-use crate::machine::state::{self, MachineState};
+use crate::machine::state::{self, MachineState, TaskIx};
 use crate::machine::words::{
     ApprovalOutcome, ApprovalRequest, Attempt, EventKind, GatePoint, RequestDecision, StepState, TaskId,
+    serde_pairs,
 };
 use wf_base::name::GateId;
 use wf_base::time::Moment;
 use wf_model::{EscalationAction, JsonObject, Plan};
+
+/// The part of the state that gates and requests to people are about.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(in crate::machine) struct GatesState {
+    #[serde(with = "serde_pairs")]
+    pub(in crate::machine) asks: BTreeMap<u32, PendingApproval>,
+    /// The number of approvals requested.
+    pub(in crate::machine) asked: u32,
+    /// The number of times the gates of the run were asked again.
+    pub(in crate::machine) gate_tries: u32,
+    /// The reason why a gate blocks the run.
+    pub(in crate::machine) blocked: Option<String>,
+    /// The steps to be started by escalations, each with its first block.
+    #[serde(
+        default,
+        deserialize_with = "serde_pairs::deserialize_numbered",
+        skip_serializing_if = "BTreeMap::is_empty"
+    )]
+    pub(in crate::machine) spawned: BTreeMap<u32, StandingBlock>,
+    /// The outputs of the run, if gates rewrote them.
+    pub(in crate::machine) published: Option<JsonObject>,
+}
+
+/// A pending approval.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(in crate::machine) struct PendingApproval {
+    pub(in crate::machine) ask: ApprovalRequest,
+    /// The task that waits for it; `None`: the run does.
+    pub(in crate::machine) task: Option<TaskIx>,
+}
 
 /// Applies a fact about gates or about a decision.
 pub(in crate::machine) fn apply_held(state: &mut MachineState, plan: &Plan, at: Moment, fact: &EventKind) {
@@ -34,7 +66,7 @@ pub(in crate::machine) fn apply_held(state: &mut MachineState, plan: &Plan, at: 
         EventKind::ApprovalResolved { request: number, given, .. } => {
             apply_answer(state, at, *number, given);
         }
-        EventKind::RunBlocked(block) => state.blocked = Some(block.reason.clone()),
+        EventKind::RunBlocked(block) => state.gates.blocked = Some(block.reason.clone()),
         _ => {}
     }
 }
@@ -42,7 +74,7 @@ pub(in crate::machine) fn apply_held(state: &mut MachineState, plan: &Plan, at: 
 /// Lets the step of an escalation run once the others have ended. The first block of several counts.
 fn spawn(state: &mut MachineState, plan: &Plan, name: &str, block: StandingBlock) {
     if let Some(ix) = plan.find(name).filter(|ix| plan.step(*ix).on_escalation) {
-        state.spawned.entry(ix.0).or_insert(block);
+        state.gates.spawned.entry(ix.0).or_insert(block);
     }
 }
 
@@ -68,9 +100,9 @@ fn apply_gates_passed(state: &mut MachineState, plan: &Plan, at: Moment, fact: &
             state.params = params;
         }
         if let (GatePoint::Publish, Some(outputs)) = (*point, object(new, "response")) {
-            state.published = Some(outputs);
+            state.gates.published = Some(outputs);
         }
-        state.gate_tries = 0;
+        state.gates.gate_tries = 0;
         return;
     };
     let Some(task) = state::find_task_ix(plan, place) else {
@@ -116,7 +148,7 @@ fn apply_gate_retry(
     message: &str,
 ) {
     let Some(place) = place else {
-        state.gate_tries += 1;
+        state.gates.gate_tries += 1;
         return;
     };
     if let Some(record) = state.named_record_mut(plan, place) {
@@ -128,7 +160,7 @@ fn apply_gate_retry(
 /// Restores the state that the task or the run had before the approval was requested.
 fn apply_answer(state: &mut MachineState, at: Moment, number: u32, given: &ApprovalOutcome) {
     let decision = given.decision;
-    let Some(PendingApproval { ask, task }) = state.asks.remove(&number) else {
+    let Some(PendingApproval { ask, task }) = state.gates.asks.remove(&number) else {
         return;
     };
     let Some(task) = task else { return };
@@ -160,10 +192,10 @@ fn apply_answer(state: &mut MachineState, at: Moment, number: u32, given: &Appro
 }
 
 fn open_request(state: &mut MachineState, plan: &Plan, at: Moment, ask: &ApprovalRequest) {
-    state.asked = ask.request;
+    state.gates.asked = ask.request;
     let task = ask.place.as_ref().and_then(|place| state::find_task_ix(plan, place));
     let pending = PendingApproval { ask: ask.clone(), task };
-    state.asks.insert(ask.request, pending);
+    state.gates.asks.insert(ask.request, pending);
     let Some(task) = task else { return };
     if matches!(ask.point, Some(GatePoint::Enter | GatePoint::Again)) {
         let activity = TaskActivity { attempt: 0, since: at, doing: ActivityKind::Asking, room: false };

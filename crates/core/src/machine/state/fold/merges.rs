@@ -66,12 +66,12 @@ pub(in crate::machine) fn apply_merge(state: &mut MachineState, plan: &Plan, fac
 fn queue_merge(state: &mut MachineState, task: TaskIx) {
     state.set_activity(task, ActivityKind::Merging);
     state.set_step_state(task, StepState::Verifying);
-    state.merges.push(task);
+    state.agents.merges.push(task);
 }
 
 /// Removes a task from the queue of merges, if it is there.
 pub(in crate::machine) fn leave_merges(state: &mut MachineState, task: TaskIx) {
-    state.merges.retain(|other| *other != task);
+    state.agents.merges.retain(|other| *other != task);
 }
 
 /// Queues a merge again that was approved; any other stays out of the queue.

@@ -43,8 +43,8 @@ pub(in crate::machine) fn reopen(state: &mut MachineState, plan: &Plan, names: &
     }
     state.failed = None;
     state.stopping = None;
-    state.judged = None;
-    state.refuted.clear();
+    state.proof.judged = None;
+    state.proof.refuted.clear();
     state.phase = RunPhase::Steps;
     for step in again {
         if state.step_record(step).waiting == 0 {
@@ -68,16 +68,16 @@ fn keep_items(state: &mut MachineState, step: u32, same: bool) {
     };
     let Some(many) = state.step_record_mut(step).many.take() else {
         let task = TaskIx { step, item: None };
-        state.evidence.remove(&task);
-        state.stale.remove(&task);
+        state.proof.evidence.remove(&task);
+        state.proof.stale.remove(&task);
         return;
     };
-    for task in tasks(&state.evidence) {
+    for task in tasks(&state.proof.evidence) {
         let record = task.item.and_then(|item| many.records.get(item as usize));
         let kept = record.is_some_and(|record| record.ended() == Some(StepState::Succeeded));
         if !(same && kept) {
-            state.evidence.remove(&task);
-            state.stale.remove(&task);
+            state.proof.evidence.remove(&task);
+            state.proof.stale.remove(&task);
         }
     }
     for ((item, record), number) in many.items.into_iter().zip(many.records).zip(0_u32..) {

@@ -193,11 +193,11 @@ pub(in crate::machine) fn stop_children(run: &mut Run, task: TaskIx, attempt: &A
 }
 
 /// Keeps the end of an agent that could not go on after a crash until its child runs have ended.
-pub(in crate::machine) fn hold_for_children(run: &mut Run, task: TaskIx, ended: AttemptEnd) {
-    if stop_children(run, task, &ended.attempt) {
-        run.flight.held.insert(task, ended);
+pub(in crate::machine) fn hold_for_children(run: &mut Run, task: TaskIx, end: AttemptEnd) {
+    if stop_children(run, task, &end.attempt) {
+        run.flight.held.insert(task, end);
     } else {
-        run.then(FollowUp::EndAttempt(Box::new(ended)));
+        run.then(FollowUp::EndAttempt(Box::new(end)));
     }
 }
 

@@ -59,9 +59,9 @@ pub(in crate::machine) fn on_exchange_gates(
     run: &mut Run,
     point: GatePoint,
     gated: &GateOutcome,
-    answer: GatedExchange,
+    exchange: GatedExchange,
 ) {
-    let GatedExchange { part, start, mistake, revised, content, supplement } = answer;
+    let GatedExchange { part, start, mistake, revised, content, supplement } = exchange;
     let waits = |task: &TaskIx| run.flight.request(*task) == Some(TaskRequest::ToolGates);
     let Some(task) = run.working_agent(&part.attempt).filter(waits) else {
         return;
@@ -121,11 +121,11 @@ pub(in crate::machine) fn on_exchange_gates(
 fn exit_after(
     run: &Run,
     task: TaskIx,
-    decided: &ExchangeGated,
+    gated: &ExchangeGated,
     failure_class: FailureClass,
 ) -> Option<WorkExit> {
     let is_client = run.agent_record(task).is_some_and(|record| record.engine.is_client());
-    let reason = decided.blocked.clone().filter(|_| decided.point != GatePoint::Result || is_client)?;
+    let reason = gated.blocked.clone().filter(|_| gated.point != GatePoint::Result || is_client)?;
     Some(WorkExit::Error { reason, failure_class })
 }
 
@@ -144,22 +144,22 @@ fn obstacle(point: GatePoint, ruling: GateRuling, is_revised: bool, is_read: boo
 fn ask_for_exchange(
     run: &mut Run,
     task: TaskIx,
-    about: ExchangeSubject,
+    subject: ExchangeSubject,
     shown: &Value,
     gates: Vec<GateResult>,
 ) {
-    let ask = requests::draft_of_gates(run, Some(task), about.passed.point, gates);
-    let message = format!("{} · {}", about.question(), ask.message);
+    let ask = requests::draft_of_gates(run, Some(task), subject.passed.point, gates);
+    let message = format!("{} · {}", subject.question(), ask.message);
     let message = truncate_reason(message);
     let show = shown.as_object().cloned().unwrap_or_default();
-    requests::open(run, ApprovalRequest { exchange: Some(about), show, message, ..ask });
+    requests::open(run, ApprovalRequest { exchange: Some(subject), show, message, ..ask });
 }
 
 /// Lets an agent go on with a part that was approved, unless a further gate asks other approvers.
-pub(in crate::machine) fn on_exchange_approved(run: &mut Run, task: TaskIx, ask: ApprovalRequest) {
-    match ask.exchange {
-        Some(about) if !ask.deferred_results.is_empty() => {
-            ask_for_exchange(run, task, about, &Value::Object(ask.show), ask.deferred_results);
+pub(in crate::machine) fn on_exchange_approved(run: &mut Run, task: TaskIx, request: ApprovalRequest) {
+    match request.exchange {
+        Some(about) if !request.deferred_results.is_empty() => {
+            ask_for_exchange(run, task, about, &Value::Object(request.show), request.deferred_results);
         }
         Some(about) => {
             run.emit(EventKind::ExchangeGated(about.passed));
@@ -173,11 +173,11 @@ pub(in crate::machine) fn on_exchange_approved(run: &mut Run, task: TaskIx, ask:
 pub(in crate::machine) fn on_exchange_denied(
     run: &mut Run,
     task: TaskIx,
-    about: &ExchangeSubject,
+    exchange: &ExchangeSubject,
     reason: &str,
 ) {
-    let blocked = Some(format!("{} was not approved: {reason}", subject(about.passed.point)));
-    let decided = ExchangeGated { revised: None, blocked, ..about.passed.clone() };
+    let blocked = Some(format!("{} was not approved: {reason}", subject(exchange.passed.point)));
+    let decided = ExchangeGated { revised: None, blocked, ..exchange.passed.clone() };
     let (attempt, exit) =
         (decided.attempt.clone(), exit_after(run, task, &decided, wf_model::FailureClass::Logical));
     run.emit(EventKind::ExchangeGated(decided));

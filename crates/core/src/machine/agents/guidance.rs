@@ -75,7 +75,7 @@ pub(in crate::machine) fn on_guidance(run: &mut Run, reply: GuidanceReply) {
     run.emit(EventKind::GuidanceEnded(GuidanceEnd { attempt, outcome, calls, usage, asked }));
     if run.is_halting(task) {
         let end = TaskCompletion::cancelled(run.halting_reason());
-        return run.then(FollowUp::EndTask { task, end });
+        return run.then(FollowUp::EndTask { task, completion: end });
     }
     go_on_after_guidance(run, task, made);
 }
@@ -94,5 +94,5 @@ fn go_on_after_guidance(run: &mut Run, task: TaskIx, made: u32) {
         None => Standing::Unchecked,
     };
     let failure = TaskCompletion::failure(standing, failure_class, reason);
-    run.then(FollowUp::RetryOrFail { task, made, asked: None, failure });
+    run.then(FollowUp::RetryOrFail { task, made, asked: None, completion: failure });
 }

@@ -68,16 +68,16 @@ fn current_merge(run: &Run, attempt: &Attempt, begun: bool) -> Option<TaskIx> {
 }
 
 /// Applies a merge that was computed.
-pub(in crate::machine) fn on_merge_prepared(run: &mut Run, attempt: &Attempt, found: MergePreparation) {
+pub(in crate::machine) fn on_merge_prepared(run: &mut Run, attempt: &Attempt, preparation: MergePreparation) {
     let Some(task) = current_merge(run, attempt, false) else {
         return;
     };
     if run.is_halting(task) {
         let reason = run.halting_reason();
         let end = TaskCompletion { standing: Standing::Reported, ..TaskCompletion::cancelled(reason) };
-        return run.then(FollowUp::EndTask { task, end });
+        return run.then(FollowUp::EndTask { task, completion: end });
     }
-    match found {
+    match preparation {
         MergePreparation::Unchanged => end_merge(run, task, attempt, MergeOutcome::Unchanged),
         MergePreparation::Failed { reason } => {
             end_merge(run, task, attempt, MergeOutcome::Failed { reason });
@@ -140,7 +140,7 @@ fn end_merge(run: &mut Run, task: TaskIx, attempt: &Attempt, outcome: MergeOutco
     };
     let attempt = attempt.clone();
     run.emit(EventKind::MergeEnded(MergeEnd { attempt, outcome }));
-    run.then(FollowUp::EndTask { task, end });
+    run.then(FollowUp::EndTask { task, completion: end });
 }
 
 /// Asks approvers whether the changes of an agent may be merged.
@@ -182,15 +182,15 @@ pub(in crate::machine) fn on_merge_approved(run: &mut Run, task: TaskIx, subject
 }
 
 /// Ends a task whose changes no approver let be merged.
-pub(in crate::machine) fn on_merge_denied(run: &mut Run, task: TaskIx, ask: &ApprovalRequest, no: &str) {
+pub(in crate::machine) fn on_merge_denied(run: &mut Run, task: TaskIx, request: &ApprovalRequest, no: &str) {
     let number = run.state.activity(task).map_or(0, |live| live.attempt);
     let attempt = state::attempt(&run.plan, task, number);
-    let compare = ask.show.get("compare").and_then(Value::as_str).unwrap_or_default();
+    let compare = request.show.get("compare").and_then(Value::as_str).unwrap_or_default();
     let reason = format!("not merged: {no}; `{compare}` prints the changes");
     let end = TaskCompletion::failure(Standing::Reported, Some(FailureClass::Logical), reason.clone());
     let outcome = MergeOutcome::Failed { reason };
     run.emit(EventKind::MergeEnded(MergeEnd { attempt, outcome }));
-    run.then(FollowUp::EndTask { task, end });
+    run.then(FollowUp::EndTask { task, completion: end });
 }
 
 impl MergePlan {

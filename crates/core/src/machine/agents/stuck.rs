@@ -25,19 +25,24 @@ impl StuckAttempt {
 }
 
 /// Asks people about a task that is stuck after an attempt.
-pub(in crate::machine) fn ask_people_about(run: &mut Run, task: TaskIx, made: u32, failure: TaskCompletion) {
+pub(in crate::machine) fn ask_people_about(
+    run: &mut Run,
+    task: TaskIx,
+    made: u32,
+    completion: TaskCompletion,
+) {
     let record = run.state.task_record(task);
     let failed = record.and_then(|record| record.tries.as_ref()).map_or(&[][..], |tries| &tries.failed);
     let line = |unmet: &FailedCheck| (unmet.criterion.to_string(), Value::from(unmet.describe()));
     let show: JsonObject = failed.iter().map(line).collect();
-    let reason = truncate_reason(failure.reason);
+    let reason = truncate_reason(completion.reason);
     let message =
         format!("attempt {made} failed, and no other is granted: {reason}. How should the next one do it?");
     let stuck = StuckAttempt {
         attempt: made,
         reason,
-        failure_class: failure.failure_class,
-        is_refuted: failure.standing == Standing::Refuted,
+        failure_class: completion.failure_class,
+        is_refuted: completion.standing == Standing::Refuted,
     };
     let ask = requests::draft(run, Some(task), message, &ApprovalRequirement::default());
     // The answer is about no file: what was approved before stays approved or not.
@@ -49,10 +54,10 @@ pub(in crate::machine) fn ask_people_about(run: &mut Run, task: TaskIx, made: u3
 pub(in crate::machine) fn on_stuck_answered(run: &mut Run, task: TaskIx, stuck: &StuckAttempt) {
     let (made, reason) = (stuck.attempt, stuck.reason.clone());
     let failure = stuck.failure("a person answered, but the budget is spent");
-    run.then(FollowUp::RetryGuided { task, made, reason, failure });
+    run.then(FollowUp::RetryGuided { task, made, reason, completion: failure });
 }
 
 /// Ends a stuck step that nobody guides.
 pub(in crate::machine) fn on_stuck_denied(run: &mut Run, task: TaskIx, stuck: &StuckAttempt, reason: &str) {
-    run.then(FollowUp::EndTask { task, end: stuck.failure(reason) });
+    run.then(FollowUp::EndTask { task, completion: stuck.failure(reason) });
 }

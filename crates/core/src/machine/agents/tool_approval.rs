@@ -61,15 +61,15 @@ pub(in crate::machine) fn tool_entry(run: &Run, task: TaskIx, requested: &Reques
 /// Applies the results of the gates before a tool call: nothing but a plain pass, or an approval, lets it begin.
 pub(in crate::machine) fn on_tool_gates(
     run: &mut Run,
-    asked: &ToolCallId,
+    call_id: &ToolCallId,
     gated: GateOutcome,
     arguments: Option<Box<ShownContent>>,
 ) {
     let waits = |task: &TaskIx| run.flight.request(*task) == Some(TaskRequest::ToolGates);
-    let Some(task) = run.task_ix(&asked.attempt.place).filter(waits) else {
+    let Some(task) = run.task_ix(&call_id.attempt.place).filter(waits) else {
         return;
     };
-    let Some((id, tool)) = next_tool(run, task).filter(|(next, _)| next == asked) else {
+    let Some((id, tool)) = next_tool(run, task).filter(|(next, _)| next == call_id) else {
         return;
     };
     run.flight.set(task, None);
@@ -143,21 +143,26 @@ fn ask_for_tool(
 }
 
 /// Lets an agent go on with a tool call that was approved, unless a further gate asks other approvers.
-pub(in crate::machine) fn on_tool_approved(run: &mut Run, task: TaskIx, ask: ApprovalRequest) {
-    match ask.tool_call {
-        Some(subject) if !ask.deferred_results.is_empty() => {
-            ask_for_tool(run, task, subject, ask.show, ask.deferred_results);
+pub(in crate::machine) fn on_tool_approved(run: &mut Run, task: TaskIx, request: ApprovalRequest) {
+    match request.tool_call {
+        Some(subject) if !request.deferred_results.is_empty() => {
+            ask_for_tool(run, task, subject, request.show, request.deferred_results);
         }
         _ => brief_again(run, task),
     }
 }
 
 /// Lets an agent go on without a tool call that was not approved.
-pub(in crate::machine) fn on_tool_denied(run: &mut Run, task: TaskIx, call: &ToolCallSubject, reason: &str) {
-    let attempt = state::attempt(&run.plan, task, call.attempt);
-    let id = ToolCallId { attempt, call: call.call, position: call.position };
-    let outcome = if call.is_question { "nobody answered" } else { "the call was not approved" };
-    let (tool, reason) = (call.tool.clone(), format!("{outcome}: {reason}"));
+pub(in crate::machine) fn on_tool_denied(
+    run: &mut Run,
+    task: TaskIx,
+    subject: &ToolCallSubject,
+    reason: &str,
+) {
+    let attempt = state::attempt(&run.plan, task, subject.attempt);
+    let id = ToolCallId { attempt, call: subject.call, position: subject.position };
+    let outcome = if subject.is_question { "nobody answered" } else { "the call was not approved" };
+    let (tool, reason) = (subject.tool.clone(), format!("{outcome}: {reason}"));
     run.emit(EventKind::ToolCallRefused(ToolCallRefusal { id, tool, reason }));
     brief_again(run, task);
 }

@@ -79,16 +79,16 @@ pub(in crate::machine) fn on_request_expired(run: &mut Run, number: u32) {
     }
 }
 
-fn ask_further_approvers(run: &mut Run, ask: ApprovalRequest, approvers: Vec<String>) {
-    let time = ask.expires.since(ask.since);
+fn ask_further_approvers(run: &mut Run, request: ApprovalRequest, approvers: Vec<String>) {
+    let time = request.expires.since(request.since);
     requests::open(
         run,
         ApprovalRequest {
             request: run.state.gates.asked + 1,
             since: run.now,
             expires: run.now.after(time),
-            approvers: if approvers.is_empty() { ask.approvers.clone() } else { approvers },
-            ..ask
+            approvers: if approvers.is_empty() { request.approvers.clone() } else { approvers },
+            ..request
         },
     );
 }
@@ -124,10 +124,10 @@ pub(in crate::machine) fn on_decision_denied(run: &mut Run, pending: PendingAppr
 }
 
 /// Returns the reason why something refused does not go on.
-fn refusal(ask: &ApprovalRequest, outcome: &ApprovalOutcome) -> String {
+fn refusal(request: &ApprovalRequest, outcome: &ApprovalOutcome) -> String {
     let names: Vec<&str> = outcome.by.iter().map(|by| by.name.as_str()).collect();
     let who = if names.is_empty() { "denied".to_owned() } else { format!("denied by {}", names.join(", ")) };
-    let text = match ask.gates.first() {
+    let text = match request.gates.first() {
         Some(gate) => format!("gate `{gate}`: {who}"),
         None => who,
     };

@@ -38,7 +38,7 @@ pub(in crate::machine) fn ask_step(run: &mut Run, task: TaskIx) {
         Ok(question) => question,
         Err(error) => {
             let end = TaskCompletion::unstartable(error);
-            return run.then(FollowUp::EndTask { task, end });
+            return run.then(FollowUp::EndTask { task, completion: end });
         }
     };
     let ask = requests::draft(run, Some(task), message, &approve.needs);
@@ -67,11 +67,11 @@ pub(in crate::machine) fn ask_people(
     run: &mut Run,
     task: Option<TaskIx>,
     point: GatePoint,
-    plea: ApprovalDraft,
+    draft: ApprovalDraft,
 ) {
-    let GateBlock { gate, reason, tried_escalations, rest, rewritten, .. } = plea.block;
+    let GateBlock { gate, reason, tried_escalations, rest, rewritten, .. } = draft.block;
     let needs = requests::needs_of(run, task, point, &gate);
-    let ask = requests::draft(run, task, plea.message, &needs);
+    let ask = requests::draft(run, task, draft.message, &needs);
     let show = shown_values(run, task, point);
     requests::open(
         run,
@@ -81,8 +81,8 @@ pub(in crate::machine) fn ask_people(
             deferred_results: rest,
             show,
             rewritten,
-            queue: plea.queue,
-            fallback: plea.fallback,
+            queue: draft.queue,
+            fallback: draft.fallback,
             tried_escalations: tried_escalations.into_iter().collect(),
             reason: Some(reason),
             ..ask
@@ -123,7 +123,7 @@ pub(in crate::machine) fn decide(run: &mut Run, task: TaskIx, exit: WorkExit, ou
     if let WorkExit::Error { reason, failure_class } = &exit {
         let end = TaskCompletion::failure(Standing::Unchecked, Some(*failure_class), reason.clone());
         run.end_attempt(attempt, exit);
-        return run.then(FollowUp::EndTask { task, end });
+        return run.then(FollowUp::EndTask { task, completion: end });
     }
     run.then(FollowUp::EndAttempt(Box::new(AttemptEnd { outputs, ..AttemptEnd::new(attempt, exit) })));
 }

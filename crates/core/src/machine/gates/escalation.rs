@@ -90,47 +90,47 @@ fn escalate(
     task: Option<TaskIx>,
     point: GatePoint,
     block: &GateBlock,
-    by: &Escalation,
+    escalation: &Escalation,
 ) -> bool {
-    let message = by.message.as_deref();
-    match by.action {
+    let message = escalation.message.as_deref();
+    match escalation.action {
         EscalationAction::Respond | EscalationAction::Report => {
-            record_escalation(run, task, block, by);
+            record_escalation(run, task, block, escalation);
             give_up(run, task, point, block, &block.reason(message));
             true
         }
         EscalationAction::SuppressAndEscalate => {
-            record_escalation(run, task, block, by);
-            if by.fallback.is_none() {
+            record_escalation(run, task, block, escalation);
+            if escalation.fallback.is_none() {
                 give_up(run, task, point, block, &block.reason(message));
             }
-            by.fallback.is_none()
+            escalation.fallback.is_none()
         }
         EscalationAction::Retry | EscalationAction::SuppressAndRephrase => {
             let tried = match task.and_then(|task| run.state.task_record(task)) {
                 Some(record) => record.gate_tries,
                 None => run.state.gates.gate_tries,
             };
-            let left = tried < by.max_retries;
+            let left = tried < escalation.max_retries;
             if left {
-                record_escalation(run, task, block, by);
+                record_escalation(run, task, block, escalation);
                 try_again(run, task, point, &block.reason(message));
             }
             left
         }
-        EscalationAction::TransferToQueue if by.queue.is_none() => false,
+        EscalationAction::TransferToQueue if escalation.queue.is_none() => false,
         EscalationAction::EscalateHuman | EscalationAction::TransferToQueue => {
-            record_escalation(run, task, block, by);
+            record_escalation(run, task, block, escalation);
             let plea = ApprovalDraft {
                 message: block.reason(message),
                 block: block.clone(),
-                fallback: by.fallback.clone(),
-                queue: by.queue.clone(),
+                fallback: escalation.fallback.clone(),
+                queue: escalation.queue.clone(),
             };
             approvals::ask_people(run, task, point, plea);
             true
         }
-        EscalationAction::SpawnTask => spawn_task(run, task, point, block, by),
+        EscalationAction::SpawnTask => spawn_task(run, task, point, block, escalation),
     }
 }
 
@@ -141,26 +141,26 @@ fn spawn_task(
     task: Option<TaskIx>,
     point: GatePoint,
     block: &GateBlock,
-    by: &Escalation,
+    escalation: &Escalation,
 ) -> bool {
-    let step = run.plan.find(&by.name).filter(|ix| run.plan.step(*ix).on_escalation);
+    let step = run.plan.find(&escalation.name).filter(|ix| run.plan.step(*ix).on_escalation);
     if step.is_none() || point == GatePoint::Start {
         return false;
     }
-    let reason = block.reason(by.message.as_deref());
-    let asked = Escalation { rephrase: Some(reason.clone()), ..by.clone() };
+    let reason = block.reason(escalation.message.as_deref());
+    let asked = Escalation { rephrase: Some(reason.clone()), ..escalation.clone() };
     record_escalation(run, task, block, &asked);
-    give_up(run, task, point, block, &format!("{reason}; step `{}` follows at the end", by.name));
+    give_up(run, task, point, block, &format!("{reason}; step `{}` follows at the end", escalation.name));
     true
 }
 
-fn record_escalation(run: &mut Run, task: Option<TaskIx>, block: &GateBlock, by: &Escalation) {
-    let said = by.rephrase.as_ref().or(by.message.as_ref());
+fn record_escalation(run: &mut Run, task: Option<TaskIx>, block: &GateBlock, escalation: &Escalation) {
+    let said = escalation.rephrase.as_ref().or(escalation.message.as_ref());
     run.emit(EventKind::Escalated {
         place: task.map(|task| state::task_id(&run.plan, task)),
         gate: block.gate.clone(),
-        name: by.name.clone(),
-        action: by.action,
+        name: escalation.name.clone(),
+        action: escalation.action,
         message: said.cloned().unwrap_or_default(),
     });
 }
@@ -202,7 +202,7 @@ pub(in crate::machine) fn give_up(
     debug_assert!(live.is_none_or(|live| live.doing != ActivityKind::Working));
     let failure_class = if block.failed { EngineFailure::Sensor.class() } else { FailureClass::Logical };
     let end = TaskCompletion::failure(standing, Some(failure_class), reason.to_owned());
-    run.then(FollowUp::EndTask { task, end });
+    run.then(FollowUp::EndTask { task, completion: end });
 }
 
 /// True if the last attempt of a task failed verification.

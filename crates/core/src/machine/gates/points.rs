@@ -42,7 +42,7 @@ pub(in crate::machine) fn ask_gates(
             Ok(reads) => reads,
             Err(error) => {
                 let end = TaskCompletion::unstartable(error.to_string());
-                return run.then(FollowUp::EndTask { task, end });
+                return run.then(FollowUp::EndTask { task, completion: end });
             }
         },
     };
@@ -108,7 +108,7 @@ pub(in crate::machine) fn on_gates(
     if let Some(task) = task
         && let Some(end) = run.end_at_gates(task, point)
     {
-        return run.then(FollowUp::EndTask { task, end });
+        return run.then(FollowUp::EndTask { task, completion: end });
     }
     if task.is_none() && run.state.is_ending() {
         // A cancelled run publishes nothing, but still cleans up.
@@ -144,8 +144,8 @@ pub(in crate::machine) fn apply_gate_results(
 }
 
 /// True if exactly these gates are being asked.
-fn awaits_gates(run: &Run, place: Option<&TaskId>, task: Option<TaskIx>, point: GatePoint) -> bool {
-    let of_run = |phase| place.is_none() && run.state.phase == phase && awaits_no_approval(run);
+fn awaits_gates(run: &Run, task_id: Option<&TaskId>, task: Option<TaskIx>, point: GatePoint) -> bool {
+    let of_run = |phase| task_id.is_none() && run.state.phase == phase && awaits_no_approval(run);
     match point {
         GatePoint::Enter | GatePoint::Again => task.is_some_and(|task| {
             let is_asking = matches!(run.flight.request(task), Some(TaskRequest::Gates { .. }));

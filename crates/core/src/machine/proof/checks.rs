@@ -21,10 +21,10 @@ use wf_model::{ApprovalRequirement, CheckPhase, FailureClass, JsonObject, OnRewo
 /// that the plan's own checks read. `None` if a value is missing, or there is no such task.
 pub(in crate::machine) fn read_by_checks(
     run: &Run,
-    place: Option<&TaskId>,
+    task_id: Option<&TaskId>,
 ) -> Option<(Option<StepItem>, JsonObject)> {
-    let task = match place {
-        Some(place) => Some(run.task_ix(place)?),
+    let task = match task_id {
+        Some(task_id) => Some(run.task_ix(task_id)?),
         None => None,
     };
     let view = TaskScope { plan: &run.plan, state: &run.state, task };
@@ -57,7 +57,7 @@ fn ask_checks(run: &mut Run, task: TaskIx, attempt: Attempt) {
         Err(error) => {
             let class = Some(FailureClass::Logical);
             let end = TaskCompletion::failure(Standing::Reported, class, error.to_string());
-            run.then(FollowUp::EndTask { task, end });
+            run.then(FollowUp::EndTask { task, completion: end });
         }
     }
 }
@@ -84,18 +84,18 @@ pub(in crate::machine) fn on_verdicts(
         None => after_phase(run, task, attempt, phase),
         Some((reason, _)) if run.is_halting(task) => {
             let end = TaskCompletion { standing: Standing::Reported, ..TaskCompletion::cancelled(reason) };
-            run.then(FollowUp::EndTask { task, end });
+            run.then(FollowUp::EndTask { task, completion: end });
         }
         Some(_) if attempt.attempt == 0 && run.is_barred(task) => {
             let end = TaskCompletion::skipped(run.stopping_reason());
-            run.then(FollowUp::EndTask { task, end });
+            run.then(FollowUp::EndTask { task, completion: end });
         }
         // The checks did not confirm the cached result: the work runs after all.
         Some(_) if attempt.attempt == 0 => run.then(FollowUp::StartAttempt(task)),
         Some((reason, failure_class)) if phase == CheckPhase::Verify => {
             let (made, asked) = (attempt.attempt, None);
             let failure = TaskCompletion::failure(Standing::Refuted, failure_class, reason);
-            run.then(FollowUp::RetryOrFail { task, made, asked, failure });
+            run.then(FollowUp::RetryOrFail { task, made, asked, completion: failure });
         }
         Some((reason, failure_class)) => rework(run, task, attempt.attempt, phase, failure_class, reason),
     }
@@ -120,7 +120,7 @@ fn after_phase(run: &mut Run, task: TaskIx, attempt: &Attempt, phase: CheckPhase
     if run.is_halting(task) {
         // The other checks will not run: the success stays unverified.
         let end = TaskCompletion::success(Standing::Reported);
-        return run.then(FollowUp::EndTask { task, end });
+        return run.then(FollowUp::EndTask { task, completion: end });
     }
     ask_checks(run, task, attempt);
 }
@@ -135,14 +135,14 @@ fn complete_verified(run: &mut Run, task: TaskIx) {
     if let Some(file) = result.and_then(|result| result.swapped_file.as_ref()) {
         let reason = swapped_file_text(file);
         let end = TaskCompletion { reason, ..TaskCompletion::success(Standing::Reported) };
-        return run.then(FollowUp::EndTask { task, end });
+        return run.then(FollowUp::EndTask { task, completion: end });
     }
     let standing = match standing_of(&run.plan.step(task.ix()).verify) {
         _ if shows_little => Standing::Reported,
         _ if nested == Some(Standing::Plausible) => Standing::Plausible,
         own => own,
     };
-    run.then(FollowUp::EndTask { task, end: TaskCompletion::success(standing) });
+    run.then(FollowUp::EndTask { task, completion: TaskCompletion::success(standing) });
 }
 
 /// Sends the work back for rework, as long as the failed phase has loops.
@@ -164,7 +164,7 @@ pub(in crate::machine) fn rework(
         ask_to_ignore(run, task, phase, used);
     } else {
         let failure = TaskCompletion::failure(Standing::Refuted, failure_class, reason);
-        run.then(FollowUp::FailOrAsk { task, made, failure });
+        run.then(FollowUp::FailOrAsk { task, made, completion: failure });
     }
 }
 
@@ -206,7 +206,7 @@ pub(in crate::machine) fn on_phase_not_ignored(run: &mut Run, task: TaskIx, phas
     let found = found.unwrap_or_else(|| format!("`{}` failed", phase.as_str()));
     let reason = format!("{found}; {no}");
     let end = TaskCompletion::failure(Standing::Refuted, failure_class, reason);
-    run.then(FollowUp::EndTask { task, end });
+    run.then(FollowUp::EndTask { task, completion: end });
 }
 
 /// Applies the rulings of a phase of the plan's own checks.
@@ -246,10 +246,10 @@ pub(in crate::machine) fn confirm_work(
     if run.plan.step(task.ix()).verify.is_empty() {
         let cached = attempt.attempt == 0;
         let standing = standing.filter(|_| !cached).unwrap_or(Standing::Reported);
-        run.then(FollowUp::EndTask { task, end: TaskCompletion::success(standing) });
+        run.then(FollowUp::EndTask { task, completion: TaskCompletion::success(standing) });
     } else if run.is_halting(task) {
         // Its own checks will not run: even the result of a nested run is unverified.
-        run.then(FollowUp::EndTask { task, end: TaskCompletion::success(Standing::Reported) });
+        run.then(FollowUp::EndTask { task, completion: TaskCompletion::success(Standing::Reported) });
     } else {
         ask_checks(run, task, attempt);
     }

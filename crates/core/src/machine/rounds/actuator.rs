@@ -29,14 +29,14 @@ pub(in crate::machine) fn choose(
     now: u32,
     tried: &BTreeSet<u32>,
     ordered: Directive,
-    bounds: &ChoiceConstraints<'_>,
+    constraints: &ChoiceConstraints<'_>,
 ) -> Option<(u32, Directive)> {
     let all = (0_u32..).take(step.alternative_count());
     let open = all.filter(|way| *way != now && !tried.contains(way));
-    let allowed = open.filter(|way| is_allowed(step, *way, bounds));
+    let allowed = open.filter(|way| is_allowed(step, *way, constraints));
     let ranked = allowed.map(|way| {
-        let kind = kind(step, now, way, bounds.used);
-        let liked = is_preferred(bounds.advice, step, way);
+        let kind = kind(step, now, way, constraints.used);
+        let liked = is_preferred(constraints.advice, step, way);
         ((rank(ordered, kind), !liked, way), kind)
     });
     let ((_, _, way), kind) = ranked.min_by_key(|(rank, _)| *rank)?;
@@ -44,11 +44,11 @@ pub(in crate::machine) fn choose(
 }
 
 /// True if an alternative uses nothing that is blocked.
-fn is_allowed(step: &Step, way: u32, bounds: &ChoiceConstraints<'_>) -> bool {
+fn is_allowed(step: &Step, way: u32, constraints: &ChoiceConstraints<'_>) -> bool {
     let target = step.target(way as usize);
-    !is_avoided(bounds.advice, step, way)
-        && !bounds.blocked.tools.contains(&step.tool(way as usize))
-        && target.is_none_or(|target| !bounds.blocked.targets.contains(target))
+    !is_avoided(constraints.advice, step, way)
+        && !constraints.blocked.tools.contains(&step.tool(way as usize))
+        && target.is_none_or(|target| !constraints.blocked.targets.contains(target))
 }
 
 /// Returns the kind of the change from one alternative to another.

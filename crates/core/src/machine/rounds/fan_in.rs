@@ -176,7 +176,7 @@ fn redirect(run: &Run, measured: &RoundMeasurement, round: &mut Round) {
 pub(in crate::machine) fn rule_out(
     run: &Run,
     step: u32,
-    cause: RoundFailureClass,
+    class: RoundFailureClass,
     directive: Directive,
     blocked: &mut BlockedActuators,
 ) {
@@ -186,7 +186,7 @@ pub(in crate::machine) fn rule_out(
         return;
     }
     let approach = matches!(directive, Directive::ChangeApproach | Directive::BreakSymmetry);
-    match cause {
+    match class {
         RoundFailureClass::Environmental if directive != Directive::Refine => {
             blocked.targets.extend(written.target(way).map(str::to_owned));
         }

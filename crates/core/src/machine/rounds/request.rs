@@ -88,8 +88,8 @@ fn plan_failures(run: &Run, measured: &RoundMeasurement) -> Vec<PlanFailure> {
     gap
 }
 
-fn task_failures(run: &Run, task: TaskIx, place: &TaskRecord) -> Vec<PlanFailure> {
-    let Some(tries) = place.history_of_round() else {
+fn task_failures(run: &Run, task: TaskIx, record: &TaskRecord) -> Vec<PlanFailure> {
+    let Some(tries) = record.history_of_round() else {
         return Vec::new();
     };
     let blank = PlanFailure {

@@ -49,14 +49,14 @@ pub(in crate::machine) fn exhausted(run: &Run, keeping: bool) -> Option<BudgetUs
 /// Those of `finally` steps may use its reserve.
 pub(in crate::machine) fn shortage(
     run: &Run,
-    need: AttemptUsage,
+    usage: AttemptUsage,
     open: AttemptUsage,
     finally: bool,
 ) -> Option<String> {
     let budget = run.state.ledger.budget.as_ref()?;
     let resources = [
-        (BudgetResource::Tokens, need.tokens, open.tokens),
-        (BudgetResource::Cost, need.cost.micros(), open.cost.micros()),
+        (BudgetResource::Tokens, usage.tokens, open.tokens),
+        (BudgetResource::Cost, usage.cost.micros(), open.cost.micros()),
     ];
     resources.into_iter().find_map(|(resource, need, open)| {
         let limit = run.state.ledger.limit(resource)?;
@@ -97,9 +97,9 @@ pub(in crate::machine) fn unaffordable_reason(run: &Run) -> String {
 }
 
 /// Describes the reserve of a limit and its purpose.
-fn reserve_text(spent: BudgetUsage) -> &'static str {
-    match spent.resource {
-        _ if spent.used >= spent.limit => "",
+fn reserve_text(usage: BudgetUsage) -> &'static str {
+    match usage.resource {
+        _ if usage.used >= usage.limit => "",
         BudgetResource::Attempts => "; the rest is reserved for `finally` steps",
         _ => "; the rest is reserved for checks and `finally` steps",
     }

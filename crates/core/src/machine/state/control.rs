@@ -84,14 +84,14 @@ impl ControllerState {
     }
 
     /// Switches a step to another alternative.
-    fn change(&mut self, plan: &Plan, change: &AlternativeSwitch) {
-        let Some(ix) = plan.find(change.step.as_str()) else {
+    fn change(&mut self, plan: &Plan, switch: &AlternativeSwitch) {
+        let Some(ix) = plan.find(switch.step.as_str()) else {
             return;
         };
-        let to = plan.step(ix).way_of(change.to.as_ref());
+        let to = plan.step(ix).way_of(switch.to.as_ref());
         if let Some(to) = to.and_then(|to| u32::try_from(to).ok()) {
             self.ways.insert(ix.0, to);
-            self.kinds.insert(ix.0, change.kind);
+            self.kinds.insert(ix.0, switch.kind);
         }
     }
 

@@ -29,31 +29,31 @@ pub(in crate::machine) fn correction(run: &Run, task: TaskIx) -> Option<Box<Atte
 const MAX_NAMED_CRITERIA: usize = 5;
 
 /// Describes what was wrong with the last attempt.
-pub(in crate::machine) fn what_was_wrong(tries: &AttemptHistory) -> String {
-    if let Some((gate, _)) = &tries.gate {
+pub(in crate::machine) fn what_was_wrong(history: &AttemptHistory) -> String {
+    if let Some((gate, _)) = &history.gate {
         return truncate_reason(format!("gate `{gate}` blocked it"));
     }
-    if let Some(exit) = &tries.exit {
+    if let Some(exit) = &history.exit {
         return truncate_reason(exit.clone());
     }
-    let findings: Vec<String> = tries.failed.iter().map(FailedCheck::describe).collect();
+    let findings: Vec<String> = history.failed.iter().map(FailedCheck::describe).collect();
     let text = findings.join("; ");
-    truncate_reason(match tries.attempt {
+    truncate_reason(match history.attempt {
         0 => format!("the cached result failed its checks: {text}"),
         _ => text,
     })
 }
 
 /// Describes the remedy, as given by the first failed criterion.
-pub(in crate::machine) fn what_to_do(tries: &AttemptHistory) -> String {
-    if let Some((gate, todo)) = &tries.gate {
+pub(in crate::machine) fn what_to_do(history: &AttemptHistory) -> String {
+    if let Some((gate, todo)) = &history.gate {
         return truncate_reason(match todo.as_str() {
             "" => format!("change the work so that gate `{gate}` accepts it"),
             todo => todo.to_owned(),
         });
     }
-    let Some((first, rest)) = tries.failed.split_first() else {
-        return after_exit(tries);
+    let Some((first, rest)) = history.failed.split_first() else {
+        return after_exit(history);
     };
     let name = &first.criterion;
     let found = match first.mismatch() {
@@ -82,9 +82,9 @@ pub(in crate::machine) fn what_to_do(tries: &AttemptHistory) -> String {
 }
 
 /// Describes the remedy for work that did not exit successfully.
-fn after_exit(tries: &AttemptHistory) -> String {
-    let exit = tries.exit.as_deref().unwrap_or("unknown");
-    truncate_reason(match tries.failure_class {
+fn after_exit(history: &AttemptHistory) -> String {
+    let exit = history.exit.as_deref().unwrap_or("unknown");
+    truncate_reason(match history.failure_class {
         Some(FailureClass::Environmental) => {
             format!("keep the approach: make sure that everything it needs is available ({exit})")
         }

@@ -23,9 +23,9 @@ pub(in crate::machine) enum FollowUp {
     /// Applies the end of an attempt's work.
     EndAttempt(Box<AttemptEnd>),
     /// Lets the step's `retry` decide about another attempt after `made` of them.
-    RetryOrFail { task: TaskIx, made: u32, asked: Option<Duration>, failure: TaskCompletion },
+    RetryOrFail { task: TaskIx, made: u32, asked: Option<Duration>, completion: TaskCompletion },
     /// Ends a task after its last attempt, unless people may be asked.
-    FailOrAsk { task: TaskIx, made: u32, failure: TaskCompletion },
+    FailOrAsk { task: TaskIx, made: u32, completion: TaskCompletion },
     /// Begins another attempt since a phase of checks failed.
     BeginRework {
         task: TaskIx,
@@ -35,11 +35,11 @@ pub(in crate::machine) enum FollowUp {
         reason: String,
     },
     /// Begins another attempt since people guide it; without the budget for it, the task fails.
-    RetryGuided { task: TaskIx, made: u32, reason: String, failure: TaskCompletion },
+    RetryGuided { task: TaskIx, made: u32, reason: String, completion: TaskCompletion },
     /// Begins another attempt since a gate wants one.
     ScheduleAttempt { attempt: Attempt, reason: String },
     /// Ends a task.
-    EndTask { task: TaskIx, end: TaskCompletion },
+    EndTask { task: TaskIx, completion: TaskCompletion },
     /// Lets the recorded failure of a task stop the others.
     StopOthers(TaskIx),
     /// Ends a repeated step if its last item has ended.
@@ -62,11 +62,11 @@ pub(in crate::machine) enum FollowUp {
     /// Asks the planner about a failed attempt.
     AskPlanner { task: TaskIx, made: u32, reason: String },
     /// Asks people about a task that is stuck.
-    AskPeople { task: TaskIx, made: u32, failure: TaskCompletion },
+    AskPeople { task: TaskIx, made: u32, completion: TaskCompletion },
     /// Ends an agent that waits for child runs.
     EndAgent { attempt: Attempt, exit: WorkExit },
     /// Keeps the end of an agent until its child runs have ended.
-    HoldForChildren { task: TaskIx, ended: Box<AttemptEnd> },
+    HoldForChildren { task: TaskIx, end: Box<AttemptEnd> },
     // Of `gates`.
     /// Asks the gates at a point.
     AskGates { task: Option<TaskIx>, point: GatePoint, exchange: Option<Box<ExchangeQuestion>> },

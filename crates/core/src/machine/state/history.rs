@@ -46,7 +46,7 @@ pub(in crate::machine) fn record_attempt(
     attempt: &Attempt,
     how: &WorkExit,
     failure_class: Option<FailureClass>,
-    inside: Option<FailureTally>,
+    tally: Option<FailureTally>,
 ) {
     let Some(record) = state.named_record_mut(plan, &attempt.place) else { return };
     // Work that succeeded at once needs no correction.
@@ -60,7 +60,7 @@ pub(in crate::machine) fn record_attempt(
         attempt: attempt.attempt,
         failure_class,
         exit,
-        inside,
+        inside: tally,
         gaps,
         ..AttemptHistory::default()
     };

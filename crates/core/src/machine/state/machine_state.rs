@@ -216,9 +216,9 @@ impl MachineState {
     pub(in crate::machine) fn named_record_mut(
         &mut self,
         plan: &Plan,
-        place: &TaskId,
+        task_id: &TaskId,
     ) -> Option<&mut TaskRecord> {
-        self.task_record_mut(find_task_ix(plan, place)?)
+        self.task_record_mut(find_task_ix(plan, task_id)?)
     }
 
     /// Returns the item of a task, if its step is repeated.
@@ -250,10 +250,10 @@ impl MachineState {
 }
 
 /// Returns the number of a named task; `None` if the plan has no such step.
-pub(in crate::machine) fn find_task_ix(plan: &Plan, place: &TaskId) -> Option<TaskIx> {
-    let ix = plan.find(place.step.as_str())?;
+pub(in crate::machine) fn find_task_ix(plan: &Plan, task_id: &TaskId) -> Option<TaskIx> {
+    let ix = plan.find(task_id.step.as_str())?;
     let repeated = !matches!(plan.step(ix).fan, StepRepetition::Once);
-    (repeated || place.item.is_none()).then_some(TaskIx { step: ix.0, item: place.item })
+    (repeated || task_id.item.is_none()).then_some(TaskIx { step: ix.0, item: task_id.item })
 }
 
 /// Returns the name of a numbered task.
@@ -273,11 +273,11 @@ impl MachineState {
     }
 
     /// Notes that an attempt came closer to success than the one before it.
-    pub(in crate::machine) fn note_progress(&mut self, plan: &Plan, at: Moment, next: &Attempt) {
-        let record = state::find_task_ix(plan, &next.place).and_then(|task| self.task_record(task));
+    pub(in crate::machine) fn note_progress(&mut self, plan: &Plan, at: Moment, attempt: &Attempt) {
+        let record = state::find_task_ix(plan, &attempt.place).and_then(|task| self.task_record(task));
         let gaps = record.and_then(|record| record.tries.as_ref()).map(|tries| &tries.gaps);
         if let Some([.., before, last]) = gaps.map(Vec::as_slice)
-            && last.attempt.saturating_add(1) == next.attempt
+            && last.attempt.saturating_add(1) == attempt.attempt
             && u64::from(last.failed) * u64::from(before.of) < u64::from(before.failed) * u64::from(last.of)
         {
             self.ledger.progress = Some(at);

@@ -92,15 +92,15 @@ pub(in crate::machine) fn needs_of(
     gate.map(|gate| gate.approval.clone()).unwrap_or_default()
 }
 
-pub(in crate::machine) fn open(run: &mut Run, ask: ApprovalRequest) {
-    run.emit(EventKind::ApprovalRequested(Box::new(ask.clone())));
-    wait_for(run, ask);
+pub(in crate::machine) fn open(run: &mut Run, request: ApprovalRequest) {
+    run.emit(EventKind::ApprovalRequested(Box::new(request.clone())));
+    wait_for(run, request);
 }
 
 /// Waits for a decision or the deadline.
-pub(in crate::machine) fn wait_for(run: &mut Run, ask: ApprovalRequest) {
-    let (number, at) = (ask.request, ask.expires);
-    run.push_effect(Effect::Ask(Box::new(ask)));
+pub(in crate::machine) fn wait_for(run: &mut Run, request: ApprovalRequest) {
+    let (number, at) = (request.request, request.expires);
+    run.push_effect(Effect::Ask(Box::new(request)));
     run.set_timer(TimerKind::Ask { number }, at);
 }
 

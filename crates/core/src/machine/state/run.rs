@@ -84,17 +84,17 @@ impl Run {
     }
 
     /// Records a fact and applies it to the state.
-    pub(in crate::machine) fn emit(&mut self, fact: EventKind) {
-        for (task, phase) in self.fold(self.now, &fact) {
+    pub(in crate::machine) fn emit(&mut self, kind: EventKind) {
+        for (task, phase) in self.fold(self.now, &kind) {
             self.flight.follow(&self.plan, task, phase);
         }
-        self.turn.events.push(Event { at: self.now, fact });
+        self.turn.events.push(Event { at: self.now, fact: kind });
     }
 
     /// Applies a fact to the state, and with it to the alternatives in use. Returns the tasks that it moved.
-    fn fold(&mut self, at: Moment, fact: &EventKind) -> Vec<(TaskIx, TaskPhase)> {
-        let moved = self.state.apply(&self.plan, at, fact);
-        let changes = match fact {
+    fn fold(&mut self, at: Moment, kind: &EventKind) -> Vec<(TaskIx, TaskPhase)> {
+        let moved = self.state.apply(&self.plan, at, kind);
+        let changes = match kind {
             EventKind::PlannerAccepted { alternatives: ways, .. } => {
                 self.adopt(ways);
                 &[]
@@ -115,19 +115,19 @@ impl Run {
     }
 
     /// Returns the number of a named task.
-    pub(in crate::machine) fn task_ix(&self, place: &TaskId) -> Option<TaskIx> {
-        state::find_task_ix(&self.plan, place)
+    pub(in crate::machine) fn task_ix(&self, task_id: &TaskId) -> Option<TaskIx> {
+        state::find_task_ix(&self.plan, task_id)
     }
 
     /// Returns the task of an attempt, if exactly that activity is under way and was requested.
     pub(in crate::machine) fn current_activity(
         &self,
         attempt: &Attempt,
-        doing: ActivityKind,
+        kind: ActivityKind,
     ) -> Option<(TaskIx, TaskActivity)> {
         let task = self.task_ix(&attempt.place)?;
         let activity = self.state.activity(task)?;
-        let same = activity.attempt == attempt.attempt && activity.doing == doing;
+        let same = activity.attempt == attempt.attempt && activity.doing == kind;
         (same && !self.flight.is_returning(task)).then_some((task, activity))
     }
 
@@ -157,9 +157,9 @@ impl Run {
     }
 
     /// Records the end of an attempt without outputs.
-    pub(in crate::machine) fn end_attempt(&mut self, attempt: Attempt, how: WorkExit) {
-        let failure_class = how.failure_class();
-        self.emit(AttemptEnd { failure_class, ..AttemptEnd::new(attempt, how) }.into());
+    pub(in crate::machine) fn end_attempt(&mut self, attempt: Attempt, exit: WorkExit) {
+        let failure_class = exit.failure_class();
+        self.emit(AttemptEnd { failure_class, ..AttemptEnd::new(attempt, exit) }.into());
     }
 
     /// Records the files that a result was checked with, if there are any.

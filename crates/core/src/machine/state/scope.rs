@@ -46,10 +46,10 @@ impl TaskScope<'_> {
     }
 
     /// Returns the display name of a task: `fetch[eu]`.
-    fn display_name(&self, place: &TaskId) -> String {
-        let task = state::find_task_ix(self.plan, place);
+    fn display_name(&self, task_id: &TaskId) -> String {
+        let task = state::find_task_ix(self.plan, task_id);
         let item = task.and_then(|task| self.state.item(task));
-        place.display_name(item.map(|item| item.key.as_str()))
+        task_id.display_name(item.map(|item| item.key.as_str()))
     }
 
     fn item_value(&self) -> Option<&StepItem> {
@@ -106,48 +106,48 @@ impl ExprScope for TaskScope<'_> {
 
 /// Returns the values that the templates of a step's work read, by the canonical text of each
 /// reference. Values that the driver itself knows (parameters, the item, secrets) are left out.
-pub(in crate::machine) fn work_reads(view: &TaskScope<'_>, step: &Step) -> Result<JsonObject, EvalError> {
+pub(in crate::machine) fn work_reads(scope: &TaskScope<'_>, step: &Step) -> Result<JsonObject, EvalError> {
     let mut templates = step.work.templates();
     templates.extend(step.cache.iter().flat_map(|cache| cache.inputs.iter().chain(&cache.outputs)));
     templates.extend(step.artifacts.iter().chain(&step.cwd));
-    templates.extend(variables(&view.plan.parts().env));
+    templates.extend(variables(&scope.plan.parts().env));
     templates.extend(variables(&step.env));
-    reads(view, &templates)
+    reads(scope, &templates)
 }
 
 /// Returns the values that the templates of checks, and of the files that they look at, read.
 pub(in crate::machine) fn check_reads<'c>(
-    view: &TaskScope<'_>,
+    scope: &TaskScope<'_>,
     checks: impl IntoIterator<Item = &'c Check>,
 ) -> Result<JsonObject, EvalError> {
-    let step = view.task.map(|task| view.plan.step(task.ix()));
+    let step = scope.task.map(|task| scope.plan.step(task.ix()));
     let left = step.into_iter().flat_map(|step| &step.artifacts);
     let inputs = step.and_then(|step| step.cache.as_ref()).into_iter().flat_map(|cache| &cache.inputs);
     let mut templates: Vec<&Template> = left.chain(inputs).collect();
     // A product without a value here names no file.
     let products = step.into_iter().flat_map(|step| &step.writes);
-    templates.extend(products.filter(|product| reads(view, &[product]).is_ok()));
+    templates.extend(products.filter(|product| reads(scope, &[product]).is_ok()));
     for check in checks {
         templates.extend(variables(&check.env));
         if let Some(wf_model::CheckProbe::Exec(argv)) = &check.probe {
             templates.extend(argv);
         }
     }
-    reads(view, &templates)
+    reads(scope, &templates)
 }
 
 fn variables(env: &[EnvVar]) -> impl Iterator<Item = &Template> {
     env.iter().map(|variable| &variable.value)
 }
 
-fn reads(view: &TaskScope<'_>, templates: &[&Template]) -> Result<JsonObject, EvalError> {
+fn reads(scope: &TaskScope<'_>, templates: &[&Template]) -> Result<JsonObject, EvalError> {
     let mut found = JsonObject::new();
     for reference in templates.iter().flat_map(|template| template.refs()) {
         let value = match &reference.name {
             ExprReference::Output { .. } | ExprReference::StepStatus(_) | ExprReference::Block(_) => {
-                view.value(&reference.name)
+                scope.value(&reference.name)
             }
-            ExprReference::Test(test, step) => Some(Value::from(view.test(*test, step.as_deref()))),
+            ExprReference::Test(test, step) => Some(Value::from(scope.test(*test, step.as_deref()))),
             _ => continue,
         };
         let name = reference.name.to_string();
@@ -160,8 +160,8 @@ fn reads(view: &TaskScope<'_>, templates: &[&Template]) -> Result<JsonObject, Ev
 }
 
 /// Returns the truth of an expression at a task.
-pub(in crate::machine) fn evaluate_condition(view: &TaskScope<'_>, expr: &Expr) -> Result<bool, EvalError> {
-    expr.eval(view).map(|value| wf_model::expr::truthy(&value))
+pub(in crate::machine) fn evaluate_condition(scope: &TaskScope<'_>, expr: &Expr) -> Result<bool, EvalError> {
+    expr.eval(scope).map(|value| wf_model::expr::truthy(&value))
 }
 
 /// Returns the plan's outputs, and the problem with them, if any.

@@ -86,12 +86,12 @@ impl TaskActivity {
 
 impl TaskIndex {
     /// Notes that a task moves from one phase to another.
-    pub(in crate::machine) fn note(&mut self, task: TaskIx, from: TaskPhase, to: TaskPhase) {
-        if let Some(activity) = from.activity() {
+    pub(in crate::machine) fn note(&mut self, task: TaskIx, old_phase: TaskPhase, phase: TaskPhase) {
+        if let Some(activity) = old_phase.activity() {
             self.busy -= u32::from(activity.room);
             self.active.remove(&task);
         }
-        if let Some(activity) = to.activity() {
+        if let Some(activity) = phase.activity() {
             self.busy += u32::from(activity.room);
             self.active.insert(task);
         }
@@ -100,18 +100,18 @@ impl TaskIndex {
 
 impl MachineState {
     /// Moves a task to another phase. Nothing else changes a phase, or an index over them.
-    pub(in crate::machine) fn move_task(&mut self, task: TaskIx, to: TaskPhase) {
+    pub(in crate::machine) fn move_task(&mut self, task: TaskIx, phase: TaskPhase) {
         if let Some(record) = self.task_record_mut(task) {
-            let from = std::mem::replace(&mut record.phase, to);
-            self.index.note(task, from, to);
-            self.moved.push((task, to));
+            let from = std::mem::replace(&mut record.phase, phase);
+            self.index.note(task, from, phase);
+            self.moved.push((task, phase));
         }
     }
 
     /// Switches the activity for a task, in the room that it has.
-    pub(in crate::machine) fn set_activity(&mut self, task: TaskIx, doing: ActivityKind) {
+    pub(in crate::machine) fn set_activity(&mut self, task: TaskIx, kind: ActivityKind) {
         if let Some(activity) = self.activity(task) {
-            self.move_task(task, TaskPhase::Active(TaskActivity { doing, ..activity }));
+            self.move_task(task, TaskPhase::Active(TaskActivity { doing: kind, ..activity }));
         }
     }
 

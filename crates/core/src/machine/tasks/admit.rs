@@ -84,7 +84,7 @@ pub(in crate::machine) fn start(run: &mut Run, task: TaskIx) {
     }
     if let Some(failure) = help::escalated_failure(run, task) {
         let made = run.state.task_record(task).map_or(0, |record| record.attempts);
-        return run.then(FollowUp::AskPeople { task, made, failure });
+        return run.then(FollowUp::AskPeople { task, made, completion: failure });
     }
     let plan = Arc::clone(&run.plan);
     let step = plan.step(task.ix());
@@ -113,8 +113,8 @@ pub(in crate::machine) fn start(run: &mut Run, task: TaskIx) {
     }
 }
 
-pub(in crate::machine) fn on_lock_acquired(run: &mut Run, place: &TaskId) {
-    let Some(task) = run.task_ix(place) else {
+pub(in crate::machine) fn on_lock_acquired(run: &mut Run, task_id: &TaskId) {
+    let Some(task) = run.task_ix(task_id) else {
         return;
     };
     match run.flight.request(task) {
@@ -132,16 +132,21 @@ pub(in crate::machine) fn on_lock_acquired(run: &mut Run, place: &TaskId) {
 }
 
 /// Lets other tasks have the room that a task kept in case that its files are free.
-pub(in crate::machine) fn on_lock_held(run: &mut Run, place: &TaskId) {
-    let task = run.task_ix(place);
+pub(in crate::machine) fn on_lock_held(run: &mut Run, task_id: &TaskId) {
+    let task = run.task_ix(task_id);
     let task = task.filter(|task| run.flight.request(*task) == Some(TaskRequest::Lock { room: true }));
     if let Some(task) = task {
         run.flight.set(task, Some(TaskRequest::Lock { room: false }));
     }
 }
 
-pub(in crate::machine) fn on_lock_refused(run: &mut Run, place: &TaskId, reason: String, is_replaced: bool) {
-    let task = run.task_ix(place);
+pub(in crate::machine) fn on_lock_refused(
+    run: &mut Run,
+    task_id: &TaskId,
+    reason: String,
+    is_replaced: bool,
+) {
+    let task = run.task_ix(task_id);
     let waits = |task: &TaskIx| matches!(run.flight.request(*task), Some(TaskRequest::Lock { .. }));
     let Some(task) = task.filter(waits) else {
         return;
@@ -153,21 +158,21 @@ pub(in crate::machine) fn on_lock_refused(run: &mut Run, place: &TaskId, reason:
     finish::finish(run, task, TaskCompletion::failure(Standing::Unchecked, failure_class, reason));
 }
 
-pub(in crate::machine) fn on_cache_lookup(run: &mut Run, place: &TaskId, found: Option<CachedResult>) {
+pub(in crate::machine) fn on_cache_lookup(run: &mut Run, task_id: &TaskId, found: Option<CachedResult>) {
     let looks = |task: &TaskIx| run.flight.request(*task) == Some(TaskRequest::Lookup);
-    let Some(task) = run.task_ix(place).filter(looks) else {
+    let Some(task) = run.task_ix(task_id).filter(looks) else {
         return;
     };
     let Some(found) = found else {
         run.flight.set(task, None);
         return start(run, task);
     };
-    run.emit(EventKind::CacheHit { place: place.clone(), found });
+    run.emit(EventKind::CacheHit { place: task_id.clone(), found });
     if has_gates(&run.plan, Some(task), GatePoint::Leave) {
         let (task, point) = (Some(task), GatePoint::Leave);
         run.then(FollowUp::AskGates { task, point, exchange: None });
     } else {
-        let attempt = Attempt { place: place.clone(), attempt: 0 };
+        let attempt = Attempt { place: task_id.clone(), attempt: 0 };
         run.then(FollowUp::ConfirmWork { task, attempt, standing: None });
     }
 }

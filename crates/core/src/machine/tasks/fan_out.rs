@@ -84,21 +84,21 @@ fn reuse_items(run: &mut Run, step: u32) {
     }
 }
 
-fn reuse_item(run: &mut Run, task: TaskIx, earlier: ReusableResult) {
-    let reason = match &earlier.from {
+fn reuse_item(run: &mut Run, task: TaskIx, result: ReusableResult) {
+    let reason = match &result.from {
         Some(from) => format!("reused from run {}", from.short()),
         None => "reused from the previous round".to_owned(),
     };
     run.emit(EventKind::StepEnded {
         place: state::task_id(&run.plan, task),
         state: StepState::Succeeded,
-        standing: earlier.standing,
+        standing: result.standing,
         reason,
         failure_class: None,
         allowed_to_fail: false,
         cache_key: None,
-        outputs: earlier.outputs,
-        reused_from: earlier.from,
+        outputs: result.outputs,
+        reused_from: result.from,
     });
 }
 

@@ -27,7 +27,7 @@ pub(in crate::machine) fn on_attempt_end(run: &mut Run, mut ended: AttemptEnd) {
     };
     ended.exit = exit;
     if run.has_open_children(task) {
-        return run.then(FollowUp::HoldForChildren { task, ended: Box::new(ended) });
+        return run.then(FollowUp::HoldForChildren { task, end: Box::new(ended) });
     }
     if ended.exit.is_success()
         && let Some(reason) = bad_outputs(run.plan.step(task.ix()), &ended.outputs)
@@ -82,11 +82,11 @@ fn on_failed_attempt(run: &mut Run, task: TaskIx, ended: AttemptEnd) {
 
 /// Ends a task, and with its last task a repeated step.
 /// One that worked in a worktree ends well once its changes are merged.
-pub(in crate::machine) fn finish(run: &mut Run, task: TaskIx, end: TaskCompletion) {
-    if end.state == StepState::Succeeded && run.must_merge(task) {
-        return request_merge(run, task, end.standing);
+pub(in crate::machine) fn finish(run: &mut Run, task: TaskIx, completion: TaskCompletion) {
+    if completion.state == StepState::Succeeded && run.must_merge(task) {
+        return request_merge(run, task, completion.standing);
     }
-    let allowed_to_fail = end.state == StepState::Failed && run.tolerates(task.step);
+    let allowed_to_fail = completion.state == StepState::Failed && run.tolerates(task.step);
     let record = run.state.task_record(task);
     let result = record.and_then(|record| record.result.as_deref().cloned());
     let has_lock = run.flight.uses_lock(task);
@@ -95,20 +95,20 @@ pub(in crate::machine) fn finish(run: &mut Run, task: TaskIx, end: TaskCompletio
     if has_lock {
         run.turn.effects.push(Effect::Unlock { place: place.clone() });
     }
-    let good = end.state == StepState::Succeeded;
+    let good = completion.state == StepState::Succeeded;
     let result = result.filter(|_| good).unwrap_or_default();
     // What may have been made of other files than the key names is not reused.
     if good && step.cache.is_some() && result.cached.is_none() && result.swapped_file.is_none() {
         let (outputs, artifacts) = (result.outputs, result.artifacts);
         run.turn.effects.push(Effect::Remember { place: place.clone(), outputs, artifacts });
     }
-    let bad = end.state == StepState::Failed && !allowed_to_fail;
+    let bad = completion.state == StepState::Failed && !allowed_to_fail;
     run.emit(EventKind::StepEnded {
         place,
-        state: end.state,
-        standing: end.standing,
-        reason: truncate_reason(end.reason),
-        failure_class: end.failure_class,
+        state: completion.state,
+        standing: completion.standing,
+        reason: truncate_reason(completion.reason),
+        failure_class: completion.failure_class,
         allowed_to_fail,
         cache_key: result.cached,
         outputs: JsonObject::new(),

@@ -12,8 +12,8 @@ use crate::machine::words::{AttemptEnd, EventKind, PlanGeneration, WorkExit};
 use wf_model::{FailureClass, StepWork};
 
 /// Applies that a plan was read: one without problems begins.
-pub(in crate::machine) fn on_plan_generated(run: &mut Run, made: PlanGeneration) {
-    let Some((task, activity)) = run.current_activity(&made.attempt, ActivityKind::Working) else {
+pub(in crate::machine) fn on_plan_generated(run: &mut Run, generation: PlanGeneration) {
+    let Some((task, activity)) = run.current_activity(&generation.attempt, ActivityKind::Working) else {
         return;
     };
     let is_awaited = matches!(run.plan.step(task.ix()).work, StepWork::Generated(_))
@@ -21,12 +21,12 @@ pub(in crate::machine) fn on_plan_generated(run: &mut Run, made: PlanGeneration)
     if !is_awaited {
         return;
     }
-    let attempt = made.attempt.clone();
+    let attempt = generation.attempt.clone();
     if run.is_halting(task) {
         return finish::on_attempt_end(run, AttemptEnd::new(attempt, WorkExit::Cancelled));
     }
-    let problems = made.problems.join("; ");
-    run.emit(EventKind::PlanGenerated(made));
+    let problems = generation.problems.join("; ");
+    run.emit(EventKind::PlanGenerated(generation));
     if problems.is_empty() {
         return resume::watch(run, task, attempt, activity.since);
     }

@@ -19,10 +19,10 @@ pub(in crate::machine) fn retry_or_fail(
     task: TaskIx,
     made: u32,
     asked: Option<Duration>,
-    failure: TaskCompletion,
+    completion: TaskCompletion,
 ) {
-    if !schedule_retry(run, task, made, asked, &failure) {
-        fail_or_ask(run, task, made, failure);
+    if !schedule_retry(run, task, made, asked, &completion) {
+        fail_or_ask(run, task, made, completion);
     }
 }
 
@@ -33,9 +33,9 @@ fn schedule_retry(
     task: TaskIx,
     made: u32,
     asked: Option<Duration>,
-    failure: &TaskCompletion,
+    completion: &TaskCompletion,
 ) -> bool {
-    let TaskCompletion { failure_class, reason, .. } = failure;
+    let TaskCompletion { failure_class, reason, .. } = completion;
     let (failure_class, mut reason) = (*failure_class, reason.clone());
     let plan = Arc::clone(&run.plan);
     let step = plan.step(task.ix());
@@ -87,11 +87,11 @@ fn asks_planner(
 }
 
 /// Ends a task with a failure after which no attempt is granted, unless people are asked first.
-pub(in crate::machine) fn fail_or_ask(run: &mut Run, task: TaskIx, made: u32, failure: TaskCompletion) {
+pub(in crate::machine) fn fail_or_ask(run: &mut Run, task: TaskIx, made: u32, completion: TaskCompletion) {
     if help::may_ask_people(run, task, made) && budget::affords(run, task) {
-        run.then(FollowUp::AskPeople { task, made, failure });
+        run.then(FollowUp::AskPeople { task, made, completion });
     } else {
-        finish::finish(run, task, failure);
+        finish::finish(run, task, completion);
     }
 }
 
@@ -116,10 +116,10 @@ pub(in crate::machine) fn retry_guided(
     task: TaskIx,
     made: u32,
     reason: String,
-    failure: TaskCompletion,
+    completion: TaskCompletion,
 ) {
     let Some(next) = made.checked_add(1).filter(|_| budget::affords(run, task)) else {
-        return finish::finish(run, task, failure);
+        return finish::finish(run, task, completion);
     };
     let attempt = state::attempt(&run.plan, task, next);
     schedule_attempt(run, attempt, run.now, reason, None);

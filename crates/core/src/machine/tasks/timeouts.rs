@@ -22,8 +22,8 @@ pub(in crate::machine) fn end_wait(run: &mut Run, attempt: Attempt) {
 }
 
 /// Fails a task that has waited too long for its turn.
-pub(in crate::machine) fn on_queue_timeout(run: &mut Run, place: &TaskId) {
-    let Some(task) = run.task_ix(place) else {
+pub(in crate::machine) fn on_queue_timeout(run: &mut Run, task_id: &TaskId) {
+    let Some(task) = run.task_ix(task_id) else {
         return;
     };
     let untried = run.state.is_untried(task);

@@ -29,21 +29,21 @@ pub(in crate::machine) fn carry_out(run: &mut Run) {
 fn apply(run: &mut Run, follow_up: FollowUp) {
     match follow_up {
         FollowUp::StartAttempt(task) => admit::start(run, task),
-        FollowUp::EndAttempt(ended) => finish::on_attempt_end(run, *ended),
-        FollowUp::RetryOrFail { task, made, asked, failure } => {
-            retry::retry_or_fail(run, task, made, asked, failure);
+        FollowUp::EndAttempt(end) => finish::on_attempt_end(run, *end),
+        FollowUp::RetryOrFail { task, made, asked, completion } => {
+            retry::retry_or_fail(run, task, made, asked, completion);
         }
-        FollowUp::FailOrAsk { task, made, failure } => retry::fail_or_ask(run, task, made, failure),
+        FollowUp::FailOrAsk { task, made, completion } => retry::fail_or_ask(run, task, made, completion),
         FollowUp::BeginRework { task, made, looped, failure_class, reason } => {
             retry::begin_rework(run, task, made, looped, failure_class, reason);
         }
-        FollowUp::RetryGuided { task, made, reason, failure } => {
-            retry::retry_guided(run, task, made, reason, failure);
+        FollowUp::RetryGuided { task, made, reason, completion } => {
+            retry::retry_guided(run, task, made, reason, completion);
         }
         FollowUp::ScheduleAttempt { attempt, reason } => {
             retry::schedule_attempt(run, attempt, run.now, reason, None);
         }
-        FollowUp::EndTask { task, end } => finish::finish(run, task, end),
+        FollowUp::EndTask { task, completion } => finish::finish(run, task, completion),
         FollowUp::StopOthers(task) => cancel::stop_others(run, task),
         FollowUp::EndRepeatedStep(step) => finish::end_repeated_step(run, step),
         FollowUp::Sweep => cancel::sweep(run),
@@ -54,9 +54,11 @@ fn apply(run: &mut Run, follow_up: FollowUp) {
         FollowUp::BeginFinally => advance::begin_finally(run),
         FollowUp::EndRun => run_end::end_run(run),
         FollowUp::AskPlanner { task, made, reason } => guidance::ask_about_attempt(run, task, made, reason),
-        FollowUp::AskPeople { task, made, failure } => stuck::ask_people_about(run, task, made, failure),
+        FollowUp::AskPeople { task, made, completion } => {
+            stuck::ask_people_about(run, task, made, completion)
+        }
         FollowUp::EndAgent { attempt, exit } => agent::end_agent(run, &attempt, exit, None),
-        FollowUp::HoldForChildren { task, ended } => children::hold_for_children(run, task, *ended),
+        FollowUp::HoldForChildren { task, end } => children::hold_for_children(run, task, *end),
         FollowUp::AskGates { task, point, exchange } => points::ask_gates(run, task, point, exchange),
         FollowUp::AskStep(task) => approvals::ask_step(run, task),
         FollowUp::ConfirmWork { task, attempt, standing } => {

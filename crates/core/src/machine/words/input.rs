@@ -218,8 +218,8 @@ pub enum PlannerReply {
 }
 
 impl From<PlannerReply> for Result<String, String> {
-    fn from(said: PlannerReply) -> Self {
-        match said {
+    fn from(reply: PlannerReply) -> Self {
+        match reply {
             PlannerReply::Text(text) => Ok(text),
             PlannerReply::Nothing(reason) => Err(reason),
         }

@@ -127,8 +127,8 @@ impl BudgetLedger {
     }
 
     /// Applies one more fact of the run.
-    pub fn apply_fact(&mut self, at: Moment, fact: &EventKind) {
-        match fact {
+    pub fn apply_fact(&mut self, at: Moment, kind: &EventKind) {
+        match kind {
             EventKind::RunStarted { .. } => self.since = Some(at),
             EventKind::BudgetSet(budget) => self.budget = Some((**budget).clone()),
             EventKind::AttemptStarted(_) => self.attempts = self.attempts.saturating_add(1),

@@ -32,9 +32,9 @@ pub(in crate::machine) fn apply_to_agent(
     state: &mut MachineState,
     plan: &Plan,
     at: Moment,
-    fact: &EventKind,
+    kind: &EventKind,
 ) {
-    match fact {
+    match kind {
         EventKind::AgentBriefed(briefing) => {
             if let Some(record) = state.named_record_mut(plan, &briefing.attempt.place) {
                 record.agent = Some(Box::new(AgentRecord::new(briefing)));
@@ -84,9 +84,9 @@ pub(in crate::machine) fn apply_to_agent(
         }
         EventKind::ClientRepairStarted(repair) => begin_client_repair(state, plan, repair),
         EventKind::CompactionStarted(_) | EventKind::CompactionEnded(_) => {
-            compaction::apply_compaction(state, plan, at, fact);
+            compaction::apply_compaction(state, plan, at, kind);
         }
-        _ => apply_to_children(state, plan, fact),
+        _ => apply_to_children(state, plan, kind),
     }
 }
 
@@ -132,8 +132,8 @@ fn agent_turn_mut<'a>(
 }
 
 /// Applies a fact about a child run.
-fn apply_to_children(state: &mut MachineState, plan: &Plan, fact: &EventKind) {
-    match fact {
+fn apply_to_children(state: &mut MachineState, plan: &Plan, kind: &EventKind) {
+    match kind {
         EventKind::ChildDispatched(dispatch) => {
             if let Some(record) = agent_record_mut(state, plan, &dispatch.id.attempt)
                 && let Some(ChildRequest::Dispatch(start)) = record.child_request(dispatch.id.position)
@@ -205,13 +205,13 @@ pub(in crate::machine) fn note_question(
 pub(in crate::machine) fn note_person_answer(
     state: &mut MachineState,
     task: TaskIx,
-    ask: &ApprovalRequest,
-    given: &ApprovalOutcome,
+    request: &ApprovalRequest,
+    outcome: &ApprovalOutcome,
 ) {
-    let is_answer = ask.is_question() && ask.is_granted_by(given.decision);
+    let is_answer = request.is_question() && request.is_granted_by(outcome.decision);
     if let Some(agent) = agent_of(state, task).filter(|_| is_answer) {
-        let by = given.by.iter().map(|by| by.name.clone()).collect();
-        agent.person_answer = Some(PersonAnswer { by, text: given.reason.clone() });
+        let by = outcome.by.iter().map(|by| by.name.clone()).collect();
+        agent.person_answer = Some(PersonAnswer { by, text: outcome.reason.clone() });
     }
 }
 

@@ -47,9 +47,9 @@ pub(in crate::machine) fn apply_compaction(
     state: &mut MachineState,
     plan: &Plan,
     at: Moment,
-    fact: &EventKind,
+    kind: &EventKind,
 ) {
-    match fact {
+    match kind {
         EventKind::CompactionStarted(CompactionStart { attempt, call, groups }) => {
             if let Some(record) = agents::agent_record_mut(state, plan, attempt) {
                 let groups = groups.clone();

@@ -22,16 +22,16 @@ impl MachineState {
         &mut self,
         plan: &Plan,
         at: Moment,
-        fact: &EventKind,
+        kind: &EventKind,
     ) -> Vec<(TaskIx, TaskPhase)> {
         self.last = self.last.max(at);
-        self.ledger.apply_fact(at, fact);
-        match fact {
+        self.ledger.apply_fact(at, kind);
+        match kind {
             EventKind::RunStarted { dispatch, .. } => {
                 self.dispatch.clone_from(dispatch);
                 self.begin(plan, at);
             }
-            EventKind::StepReused { .. } => self.reuse_step(plan, at, fact),
+            EventKind::StepReused { .. } => self.reuse_step(plan, at, kind),
             EventKind::ItemReused(item) => reused::offer_item(self, plan, item),
             EventKind::StepDeselected(DeselectedStep { step, except_items }) => {
                 if let Some(ix) = plan.find(step.as_str()) {
@@ -79,8 +79,8 @@ impl MachineState {
         std::mem::take(&mut self.moved)
     }
 
-    fn apply_to_task(&mut self, plan: &Plan, at: Moment, fact: &EventKind) {
-        match fact {
+    fn apply_to_task(&mut self, plan: &Plan, at: Moment, kind: &EventKind) {
+        match kind {
             EventKind::LockRequested { place, .. } => {
                 if let Some(task) = state::find_task_ix(plan, place) {
                     self.move_task(task, TaskPhase::Locking);
@@ -96,7 +96,7 @@ impl MachineState {
             EventKind::AttemptEnded { attempt, how, failure_class, findings, .. } => {
                 history::record_findings(self, plan, attempt, findings);
                 history::record_attempt(self, plan, attempt, how, *failure_class, findings.inside);
-                self.apply_work_end(plan, attempt, how, AttemptResult::of_work(fact));
+                self.apply_work_end(plan, attempt, how, AttemptResult::of_work(kind));
             }
             EventKind::RetryScheduled { attempt, due, looped, .. } => {
                 self.note_progress(plan, at, attempt);
@@ -107,28 +107,28 @@ impl MachineState {
                 }
             }
             EventKind::GuidanceRequested(_) | EventKind::GuidanceEnded(_) => {
-                guidance::apply_guidance(self, plan, at, fact);
+                guidance::apply_guidance(self, plan, at, kind);
             }
             EventKind::EvidenceTaken { attempt, .. } => {
                 self.proof.evidence.extend(state::find_task_ix(plan, &attempt.place));
             }
             EventKind::EvidenceStale(stale) => checks::mark_stale(self, plan, stale),
-            EventKind::StepEnded { place, .. } => self.apply_task_end(plan, at, place, fact),
+            EventKind::StepEnded { place, .. } => self.apply_task_end(plan, at, place, kind),
             EventKind::MergeRequested(_) | EventKind::MergeStarted(_) | EventKind::MergeEnded(_) => {
-                merges::apply_merge(self, plan, fact);
+                merges::apply_merge(self, plan, kind);
             }
             EventKind::PlanGenerated(made) => self.apply_generation(plan, made),
-            _ => agents::apply_to_agent(self, plan, at, fact),
+            _ => agents::apply_to_agent(self, plan, at, kind),
         }
     }
 
-    fn apply_task_end(&mut self, plan: &Plan, at: Moment, place: &TaskId, fact: &EventKind) {
+    fn apply_task_end(&mut self, plan: &Plan, at: Moment, task_id: &TaskId, kind: &EventKind) {
         let EventKind::StepEnded { state, standing, failure_class, allowed_to_fail, outputs, reason, .. } =
-            fact
+            kind
         else {
             return;
         };
-        let Some(task) = state::find_task_ix(plan, place) else {
+        let Some(task) = state::find_task_ix(plan, task_id) else {
             return;
         };
         if let Some(record) = self.task_record_mut(task) {
@@ -166,8 +166,8 @@ impl MachineState {
         }
     }
 
-    fn reuse_step(&mut self, plan: &Plan, at: Moment, fact: &EventKind) {
-        let EventKind::StepReused { step, outputs, standing, evidence, .. } = fact else {
+    fn reuse_step(&mut self, plan: &Plan, at: Moment, kind: &EventKind) {
+        let EventKind::StepReused { step, outputs, standing, evidence, .. } = kind else {
             return;
         };
         let Some(ix) = plan.find(step.as_str()) else {
@@ -233,11 +233,11 @@ impl MachineState {
         self.set_step_state(task, StepState::Running);
     }
 
-    fn apply_work_end(&mut self, plan: &Plan, attempt: &Attempt, how: &WorkExit, result: AttemptResult) {
+    fn apply_work_end(&mut self, plan: &Plan, attempt: &Attempt, exit: &WorkExit, result: AttemptResult) {
         let Some(task) = state::find_task_ix(plan, &attempt.place) else {
             return;
         };
-        if how.is_success() {
+        if exit.is_success() {
             self.store_result(plan, &attempt.place, result);
             self.set_activity(task, after_work(plan, attempt));
             self.set_step_state(task, StepState::Verifying);
@@ -246,8 +246,8 @@ impl MachineState {
         }
     }
 
-    fn store_result(&mut self, plan: &Plan, place: &TaskId, result: AttemptResult) {
-        if let Some(record) = self.named_record_mut(plan, place) {
+    fn store_result(&mut self, plan: &Plan, task_id: &TaskId, result: AttemptResult) {
+        if let Some(record) = self.named_record_mut(plan, task_id) {
             record.result = Some(Box::new(result));
         }
     }
@@ -295,11 +295,11 @@ impl AttemptResult {
         }
     }
 
-    fn from_cache(found: &CachedResult) -> Self {
+    fn from_cache(cached: &CachedResult) -> Self {
         Self {
-            outputs: found.outputs.clone(),
-            artifacts: found.artifacts.clone(),
-            cached: Some(found.cache_key),
+            outputs: cached.outputs.clone(),
+            artifacts: cached.artifacts.clone(),
+            cached: Some(cached.cache_key),
             standing: None,
             swapped_file: None,
         }
@@ -317,9 +317,9 @@ fn after_work(plan: &Plan, attempt: &Attempt) -> ActivityKind {
 }
 
 impl MachineState {
-    fn apply_generation(&mut self, plan: &Plan, made: &PlanGeneration) {
-        if let Some(record) = self.named_record_mut(plan, &made.attempt.place) {
-            record.generated = Some(made.text_digest);
+    fn apply_generation(&mut self, plan: &Plan, generation: &PlanGeneration) {
+        if let Some(record) = self.named_record_mut(plan, &generation.attempt.place) {
+            record.generated = Some(generation.text_digest);
         }
     }
 }

@@ -46,10 +46,10 @@ pub(in crate::machine) struct PendingApproval {
 }
 
 /// Applies a fact about gates or about a decision.
-pub(in crate::machine) fn apply_held(state: &mut MachineState, plan: &Plan, at: Moment, fact: &EventKind) {
-    match fact {
+pub(in crate::machine) fn apply_held(state: &mut MachineState, plan: &Plan, at: Moment, kind: &EventKind) {
+    match kind {
         EventKind::GatesPassed { .. } => {
-            apply_gates_passed(state, plan, at, fact);
+            apply_gates_passed(state, plan, at, kind);
         }
         EventKind::Escalated {
             place,
@@ -91,8 +91,8 @@ pub(in crate::machine) fn begin_attempt(
     }
 }
 
-fn apply_gates_passed(state: &mut MachineState, plan: &Plan, at: Moment, fact: &EventKind) {
-    let EventKind::GatesPassed { place, point, rewritten: new } = fact else {
+fn apply_gates_passed(state: &mut MachineState, plan: &Plan, at: Moment, kind: &EventKind) {
+    let EventKind::GatesPassed { place, point, rewritten: new } = kind else {
         return;
     };
     let Some(place) = place else {
@@ -158,8 +158,8 @@ fn apply_gate_retry(
 }
 
 /// Restores the state that the task or the run had before the approval was requested.
-fn apply_answer(state: &mut MachineState, at: Moment, number: u32, given: &ApprovalOutcome) {
-    let decision = given.decision;
+fn apply_answer(state: &mut MachineState, at: Moment, number: u32, outcome: &ApprovalOutcome) {
+    let decision = outcome.decision;
     let Some(PendingApproval { ask, task }) = state.gates.asks.remove(&number) else {
         return;
     };
@@ -175,14 +175,14 @@ fn apply_answer(state: &mut MachineState, at: Moment, number: u32, given: &Appro
         let waited = at.since(ask.since);
         let granted = ask.is_granted_by(decision) && ask.deferred_results.is_empty();
         let approved = granted && ask.tool_call.is_some();
-        agents::note_person_answer(state, task, &ask, given);
+        agents::note_person_answer(state, task, &ask, outcome);
         return agents::return_to_agent(state, task, waited, approved);
     }
     if let Some(merge) = &ask.merge {
         return merges::apply_merge_answer(state, task, merge, decision);
     }
     if ask.stuck.is_some() {
-        return guidance::apply_stuck_answer(state, at, task, &ask, given);
+        return guidance::apply_stuck_answer(state, at, task, &ask, outcome);
     }
     match ask.point {
         Some(GatePoint::Enter | GatePoint::Again) => state.move_task(task, TaskPhase::Queued),
@@ -191,21 +191,21 @@ fn apply_answer(state: &mut MachineState, at: Moment, number: u32, given: &Appro
     }
 }
 
-fn open_request(state: &mut MachineState, plan: &Plan, at: Moment, ask: &ApprovalRequest) {
-    state.gates.asked = ask.request;
-    let task = ask.place.as_ref().and_then(|place| state::find_task_ix(plan, place));
-    let pending = PendingApproval { ask: ask.clone(), task };
-    state.gates.asks.insert(ask.request, pending);
+fn open_request(state: &mut MachineState, plan: &Plan, at: Moment, request: &ApprovalRequest) {
+    state.gates.asked = request.request;
+    let task = request.place.as_ref().and_then(|place| state::find_task_ix(plan, place));
+    let pending = PendingApproval { ask: request.clone(), task };
+    state.gates.asks.insert(request.request, pending);
     let Some(task) = task else { return };
-    if matches!(ask.point, Some(GatePoint::Enter | GatePoint::Again)) {
+    if matches!(request.point, Some(GatePoint::Enter | GatePoint::Again)) {
         let activity = TaskActivity { attempt: 0, since: at, doing: ActivityKind::Asking, room: false };
         state.move_task(task, TaskPhase::Active(activity));
-    } else if let Some(stuck) = &ask.stuck {
+    } else if let Some(stuck) = &request.stuck {
         guidance::ask_about_stuck(state, task, stuck, at);
     } else {
         merges::leave_merges(state, task);
         state.set_activity(task, ActivityKind::Asking);
-        agents::note_question(state, task, ask.tool_call.as_ref());
+        agents::note_question(state, task, request.tool_call.as_ref());
     }
     state.set_step_state(task, StepState::Waiting);
 }

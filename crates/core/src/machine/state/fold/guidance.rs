@@ -26,9 +26,9 @@ pub(in crate::machine) fn apply_guidance(
     state: &mut MachineState,
     plan: &Plan,
     at: Moment,
-    fact: &EventKind,
+    kind: &EventKind,
 ) {
-    match fact {
+    match kind {
         EventKind::GuidanceRequested(GuidanceStart { attempt, reason }) => {
             let Some(task) = state::find_task_ix(plan, &attempt.place) else { return };
             if let Some(record) = state.task_record_mut(task) {
@@ -70,14 +70,14 @@ pub(in crate::machine) fn apply_stuck_answer(
     state: &mut MachineState,
     at: Moment,
     task: TaskIx,
-    ask: &ApprovalRequest,
-    given: &ApprovalOutcome,
+    request: &ApprovalRequest,
+    outcome: &ApprovalOutcome,
 ) {
-    if let Some(record) = state.task_record_mut(task).filter(|_| ask.is_granted_by(given.decision)) {
+    if let Some(record) = state.task_record_mut(task).filter(|_| request.is_granted_by(outcome.decision)) {
         record.let_in = Some(at);
-        let by: Vec<&str> = given.by.iter().map(|by| by.name.as_str()).collect();
+        let by: Vec<&str> = outcome.by.iter().map(|by| by.name.as_str()).collect();
         let who = if by.is_empty() { String::new() } else { format!("{}: ", by.join(", ")) };
-        record.person_guidance = Some(format!("{who}{}", given.reason));
+        record.person_guidance = Some(format!("{who}{}", outcome.reason));
     }
     state.move_task(task, TaskPhase::Undecided);
 }

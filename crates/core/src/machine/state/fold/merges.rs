@@ -23,8 +23,8 @@ pub(in crate::machine) struct TaskMerge {
 }
 
 /// Applies a fact about a merge.
-pub(in crate::machine) fn apply_merge(state: &mut MachineState, plan: &Plan, fact: &EventKind) {
-    match fact {
+pub(in crate::machine) fn apply_merge(state: &mut MachineState, plan: &Plan, kind: &EventKind) {
+    match kind {
         EventKind::MergeRequested(request) => {
             let Some(task) = state::find_task_ix(plan, &request.attempt.place) else {
                 return;

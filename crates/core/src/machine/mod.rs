@@ -14,11 +14,11 @@
 //!
 //! # The way through it
 //!
-//! An input enters at `turn`, which hands it to the room that it answers. A room decides over a [`Run`](state::Run): it reads
-//! the state, and each decision is an event, recorded by `Run::emit`, and an effect. The fold (`state::fold`) applies the event to
-//! [`MachineState`], and [`InFlight`] follows the tasks that it moved. The work that follows in another room is left as a
-//! [`FollowUp`](state::follow_up::FollowUp), and `turn` carries it out as soon as the room is done. Then `turn` asks `tasks`
-//! what may begin now, until nothing more follows without an input.
+//! An input enters at `turn`, which hands it to the room that it answers. A room decides over a `Run`: it reads the
+//! state, and each decision is an event, recorded by `Run::emit`, and an effect. The fold (`state::fold`) applies the
+//! event to [`MachineState`], and [`InFlight`] follows the tasks that it moved. The work that follows in another room is
+//! left as a `FollowUp`, and `turn` carries it out as soon as the room is done. Then `turn` asks `tasks` what may begin
+//! now, until nothing more follows without an input.
 //!
 //! ```text
 //! room    what it is                                                     what it names
@@ -32,8 +32,8 @@
 //! words   events, inputs, effects, ids, requests, verdicts               nothing
 //! ```
 //!
-//! **Invariant:** a room names no other, and only `turn` has methods of [`Machine`]. **Invariant:** a follow-up is the last thing that
-//! a room does, so events come in the order in which the rooms would call each other.
+//! **Invariant:** a room names no other, and only `turn` has methods of [`Machine`]. **Invariant:** a follow-up is the
+//! last thing that a room does, so events come in the order in which the rooms would call each other.
 //!
 //! Start at `words`, then `turn` and `tasks`; the documentation of each room says where to start in it.
 

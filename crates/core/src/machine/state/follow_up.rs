@@ -1,6 +1,6 @@
 //! The follow-ups of a room's decision that are the work of another room.
 //!
-//! A room leaves them with [`Run::then`] as the last of what it does; the turn carries them out, in order, and those of each
+//! A room leaves them with `Run::then` as the last of what it does; the turn carries them out, in order, and those of each
 //! before the next, as if the room had called.
 
 use std::time::Duration;

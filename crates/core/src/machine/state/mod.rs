@@ -1,12 +1,13 @@
 //! The state of a run: its record, the fold of the facts, and what can be read from it.
 //!
-//! `Run` is what every room is given: `emit` records a fact, `push_effect` orders an effect, `then` leaves what follows to another
-//! room, and the others only read. **Invariant:** the state is the fold of the facts, and `InFlight` is derived from it.
-//! **Invariant:** this room calls no other, and names `words` alone.
+//! `Run` is what every room is given: `emit` records a fact, `push_effect` orders an effect, `then` leaves what follows
+//! to another room, and the others only read. **Invariant:** the state is the fold of the facts, and `InFlight` is
+//! derived from it. **Invariant:** this room calls no other, and names `words` alone.
 //!
-//! Start at `machine_state`, `task_record` and `task_phase`, then `run` and `follow_up`. `fold` has the change that each fact makes; `control` and
-//! `history` are what rounds and corrections need. `requests` and `timers` record and set; `plan_rules`, `halting`,
-//! `budget_limits`, `agents`, `help`, `tool_choice`, `feedback` and `scope` answer questions about the plan and the state.
+//! Start at `machine_state`, `task_record` and `task_phase`, then `run` and `follow_up`. `fold` has the change that each
+//! fact makes; `control` and `history` are what rounds and corrections need. `requests` and `timers` record and set;
+//! `plan_rules`, `halting`, `budget_limits`, `agents`, `help`, `tool_choice`, `feedback` and `scope` answer questions
+//! about the plan and the state.
 
 pub(super) mod budget_limits;
 pub(super) mod control;

@@ -1,6 +1,6 @@
 //! One run of one plan: its plan, its state, and the turn in progress.
 //!
-//! **Invariant:** once a run has begun, its state changes through [`Run::emit`] and [`Run::replay`] alone.
+//! **Invariant:** once a run has begun, its state changes through `Run::emit` and `Run::replay` alone.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -3,9 +3,10 @@
 //! **Invariant:** a task begins only with room, its locks, its gates' consent and budget. **Invariant:** each attempt that
 //! began has one end.
 //!
-//! Start at `advance`, which begins whatever may begin now; then `admit` and `finish`, the two ends of an attempt, and `retry`, the next one. `fan_out`
-//! expands repeated steps, `budget` and `timeouts` limit, `cancel` stops, `opening` and `run_end` are the ends of the run, with
-//! `omission` for its standing. `resume`, `restore` and `terminate` matter after a crash only.
+//! Start at `advance`: the steps that are due, and the phases of the run; then `admit` and `finish`, the two ends of an
+//! attempt, and `retry`, the next one. `fan_out` expands repeated steps, `budget` and `timeouts` limit, `cancel` stops, `opening` and
+//! `run_end` are the ends of the run, with `omission` for its standing. `resume`, `restore` and `terminate` matter after
+//! a crash only.
 
 pub(super) mod admit;
 pub(super) mod advance;

@@ -2,8 +2,8 @@
 //!
 //! **Invariant:** no other room calls across rooms.
 //!
-//! Start at `machine`, the interface of the engine, which also asks the rooms what may begin now. `inputs` hands each input to its
-//! room, and `follow_ups` what the room leaves to others.
+//! Start at `machine`, the interface of the engine, which also asks the rooms what may begin now. `inputs` hands each
+//! input to its room, and `follow_ups` what the room leaves to others.
 
 pub(super) mod machine;
 

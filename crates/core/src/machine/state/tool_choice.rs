@@ -1,4 +1,4 @@
-//! What a planner is told about the choice of tools: what it must not use, what memory prefers, and the purpose.
+//! The choice of tools, as a planner is told of it: what it must not use, what memory prefers, and the purpose.
 
 use std::collections::BTreeSet;
 

@@ -156,7 +156,7 @@ pub fn finish(
     if is_traced(&ui.host) {
         let record = record_of_run(&loaded.workspace, &finished.run)?;
         if let Err(error) = send_trace(&ui.host, &record) {
-            ui.print_message(&format!("{} {}\n", paint(WARN, "warning:"), error.render()));
+            ui.print_message(&format!("{} {}\n", paint(WARN, "warning:"), ui.failure_text(&error)));
         }
     }
     output.print.print(ui, &finished.outputs)?;

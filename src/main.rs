@@ -5,6 +5,7 @@
 //!
 //! Start at [`start`]; the commands are in `commands`, one file each.
 
+mod actions;
 mod approve;
 mod args;
 mod cassette;

@@ -6,7 +6,8 @@ use std::process::ExitCode;
 use super::args::{CliCommand, parse};
 use super::ui::without_commands;
 use super::{Ui, commands};
-use wf_app::{CliExitCode, CommandError, Host, REPORT, keep, require_utf8};
+use crate::actions::command_text;
+use wf_app::{Caller as _, CliExitCode, CommandError, Host, bug_report, keep, require_utf8};
 use wf_base::program;
 use wf_base::untrusted::{plain, rendered, styled, untrusted};
 use wf_exec::{agent_tool, sandbox};
@@ -39,7 +40,7 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     match run(&ui, &cli.command) {
         Ok(exit) => exit.into(),
         Err(failure) => {
-            ui.print_message(&failure.render());
+            ui.print_message(&ui.failure_text(&failure));
             failure.exit.into()
         }
     }
@@ -136,7 +137,7 @@ fn one_line(mistake: String) -> String {
 }
 
 fn report_error(failure: &CommandError) -> ExitCode {
-    anstream::eprint!("{}", sanitized(&failure.render()));
+    anstream::eprint!("{}", sanitized(&failure.render(&command_text)));
     failure.exit.into()
 }
 
@@ -159,8 +160,9 @@ fn install_panic_hook() {
             trace if trace.status() == BacktraceStatus::Captured => format!("{trace}\n"),
             _ => String::new(),
         };
+        let advice = bug_report().render(&command_text);
         let text =
-            format!("bug in wf at {place}: {message}; the record of your run is intact\n{trace}{REPORT}\n");
+            format!("bug in wf at {place}: {message}; the record of your run is intact\n{trace}{advice}\n");
         anstream::eprint!("{}", sanitized(&text));
         std::process::exit(i32::from(CliExitCode::Bug.code()));
     }));

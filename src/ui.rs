@@ -6,12 +6,14 @@ use std::os::fd::AsFd;
 use anstream::{AutoStream, ColorChoice};
 
 use super::Terminal;
+use super::actions::command_text;
 use super::args::{ColorMode, GlobalArgs};
 use super::log_prefix::LogPrefix;
 use crate::terminal::{read_hidden, read_line};
 use wf_app::git::place_in_repository;
 use wf_app::{Caller, CommandError, Host, LineReader};
 use wf_base::diag::{CheckedFile, Severity};
+use wf_base::remedy::UserAction;
 use wf_base::untrusted::{self, styled, styled_line};
 use wf_report::follow::Verbosity;
 use wf_report::mistakes::{annotations, summary, text};
@@ -142,6 +144,10 @@ impl Ui {
 impl Caller for Ui {
     fn host(&self) -> &Host {
         &self.host
+    }
+
+    fn action_words(&self, action: &UserAction) -> String {
+        command_text(action)
     }
 
     fn message(&self, text: &str) {

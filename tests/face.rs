@@ -1,5 +1,6 @@
 //! Rules about what stands between the face and the state: the use cases, whose results every face shows in its own words.
 
+use std::collections::BTreeMap;
 use std::fs;
 
 use crate::tidy::production;
@@ -15,4 +16,49 @@ fn the_face_does_not_know_the_state() {
     let (_, rest) = manifest.split_once("\n[dependencies]\n").expect("the face has dependencies");
     let own = rest.split("\n[").next().unwrap_or_default();
     assert!(!own.contains("wf-store"), "the face depends on wf-store");
+}
+
+/// What names commands besides the command line: a crate or a file, how often, and why. A number may only fall.
+const NAMES_COMMANDS: [(&str, usize, &str); 19] = [
+    // Faces.
+    ("crates/temporal/", 10, "a program of its own, whose messages name the commands that start it"),
+    ("crates/web/", 6, "the pages for whoever has no login say how to get one, and what shows a broken file"),
+    ("crates/mcp/", 4, "an agent is told which command a person can be asked to give"),
+    ("crates/report/", 25, "the reports of a run, as the command line prints them"),
+    // Texts that are recorded, or written into a file: another text would be another format.
+    ("crates/app/src/approve/accepted.rs", 1, "a reason in the ledger of a goal"),
+    ("crates/app/src/daemon/report.rs", 1, "a reason in the health of the daemon"),
+    ("crates/app/src/goals/", 8, "reasons in the ledger of a goal, and in its listing"),
+    ("crates/app/src/views/goals.rs", 1, "a reason in the listing of a goal"),
+    ("crates/app/src/connections/goal.rs", 1, "a plan that is generated"),
+    ("crates/app/src/skills/put.rs", 1, "the command that another process executes"),
+    ("crates/app/src/git/trouble.rs", 1, "the program itself, which runs git"),
+    ("crates/core/", 18, "refusals, and reasons in the ledger of a goal"),
+    ("crates/engine/", 4, "reasons in events"),
+    ("crates/lang/", 4, "the help of diagnostics, which is about files and the command for them"),
+    ("crates/model/src/expr/foreign.rs", 1, "the help of a diagnostic"),
+    ("crates/skill/src/inspect/issue.rs", 1, "the advice of an inspection"),
+    ("crates/exec/", 10, "refusals of keys and secrets, and reasons in events"),
+    ("crates/sign/", 15, "refusals of approvals"),
+    ("crates/store/", 17, "refusals of the state"),
+];
+
+/// A use case names what a person can do as a `UserAction`; `src/actions.rs` has the command for it.
+#[test]
+fn only_the_face_names_commands() {
+    let args = fs::read_to_string("src/args.rs").expect("the command line has arguments");
+    let variant = regex::Regex::new(r"(?m)^    ([A-Z]\w+)\(LazyArgs<").unwrap();
+    let names: Vec<String> = variant.captures_iter(&args).map(|found| found[1].to_lowercase()).collect();
+    let command = regex::Regex::new(&format!(r"\bwf (?:{})\b", names.join("|"))).unwrap();
+    let mut found: BTreeMap<String, usize> = BTreeMap::new();
+    for (path, text) in production().into_iter().filter(|(path, _)| path.starts_with("crates/")) {
+        let lines = text.lines().filter(|line| !line.trim_start().starts_with("//"));
+        let count = lines.map(|line| command.find_iter(line).count()).sum::<usize>();
+        if count > 0 {
+            let known = NAMES_COMMANDS.iter().find(|(start, ..)| path.starts_with(start));
+            *found.entry(known.map_or(path, |(start, ..)| (*start).to_owned())).or_default() += count;
+        }
+    }
+    let known = NAMES_COMMANDS.iter().map(|(start, count, _)| ((*start).to_owned(), *count)).collect();
+    assert_eq!(found, known, "found, and listed: a number may only fall");
 }

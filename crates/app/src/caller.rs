@@ -1,6 +1,7 @@
 use crate::state::reader::ViewResources;
 use crate::{CommandError, Host};
 use wf_base::diag::CheckedFile;
+use wf_base::remedy::UserAction;
 use wf_base::untrusted::styled_line;
 
 /// A wait for a line of a person.
@@ -42,6 +43,14 @@ pub trait Caller: Sync {
     /// Returns what it keeps for its views. A command, which shows one view, keeps nothing.
     fn view_resources(&self) -> ViewResources {
         ViewResources::default()
+    }
+
+    /// Returns the words for an act of a person: those that make one do it here.
+    fn action_words(&self, action: &UserAction) -> String;
+
+    /// Returns the text of a failure, with these words in its remedies.
+    fn failure_text(&self, failure: &CommandError) -> String {
+        failure.render(&|action| self.action_words(action))
     }
 
     /// Shows one line, whatever characters are in it.

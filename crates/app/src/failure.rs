@@ -3,13 +3,18 @@ use std::io;
 
 use crate::CliExitCode;
 use wf_base::name::RunId;
+use wf_base::remedy::{Remedy, UserAction};
 use wf_base::untrusted::{BAD, NAME, paint, styled_line};
 use wf_engine::EngineError;
 use wf_model::ParamErrors;
 use wf_store::{FindError, StoreError};
 
-/// The advice after a bug in `wf`.
-pub const REPORT: &str = "please report this, with the steps to reproduce it and the output of `wf doctor`";
+/// Returns the advice after a bug in `wf`.
+pub fn bug_report() -> Remedy {
+    Remedy::from("please report this, with the steps to reproduce it and the output of `")
+        .action(UserAction::Examine)
+        .text("`")
+}
 
 /// The reason why a command failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,7 +25,7 @@ pub struct CommandError {
     /// Further errors, one line each.
     pub details: Vec<String>,
     /// The remedies, one line each.
-    pub hints: Vec<String>,
+    pub hints: Vec<Remedy>,
 }
 
 impl CommandError {
@@ -36,13 +41,19 @@ impl CommandError {
 
     /// Adds a remedy.
     #[must_use]
-    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+    pub fn hint(mut self, hint: impl Into<Remedy>) -> Self {
         self.hints.push(hint.into());
         self
     }
 
-    /// Returns the text of the error for the user; empty if it has been reported.
-    pub fn render(&self) -> String {
+    /// Adds an act as a remedy, after the text that introduces it.
+    #[must_use]
+    pub fn remedy(self, text: &str, action: UserAction) -> Self {
+        self.hint(Remedy::from(text).action(action))
+    }
+
+    /// Returns the text of the error for the user, with the words of a face for acts; empty if it has been reported.
+    pub fn render(&self, words: &dyn Fn(&UserAction) -> String) -> String {
         if self.message.is_empty() {
             return String::new();
         }
@@ -51,7 +62,7 @@ impl CommandError {
             let _ = writeln!(text, "       {}", styled_line(more));
         }
         for hint in &self.hints {
-            let _ = writeln!(text, "{} {}", paint(NAME, "hint:"), styled_line(hint));
+            let _ = writeln!(text, "{} {}", paint(NAME, "hint:"), styled_line(&hint.render(words)));
         }
         text
     }
@@ -100,9 +111,12 @@ impl From<FindError> for CommandError {
         let failure = Self::new(CliExitCode::Usage, error.to_string());
         match error {
             FindError::Store(error) => error.into(),
-            FindError::Pruned { .. } => failure
-                .hint("`wf runs --pruned` lists such runs; `retention` in wf.yaml says how long others stay"),
-            FindError::NoRuns => failure.hint("run a plan first: wf run PLAN"),
+            FindError::Pruned { .. } => failure.hint(
+                Remedy::from("`")
+                    .action(UserAction::ListPrunedRuns)
+                    .text("` lists such runs; `retention` in wf.yaml says how long others stay"),
+            ),
+            FindError::NoRuns => failure.remedy("run a plan first: ", UserAction::StartRun),
             FindError::Unknown { latest, .. } if latest.is_empty() => failure,
             FindError::Unknown { latest, .. } => {
                 let latest: Vec<&str> = latest.iter().map(RunId::short).collect();
@@ -120,28 +134,35 @@ impl From<EngineError> for CommandError {
     fn from(error: EngineError) -> Self {
         match error {
             EngineError::Store(error) => error.into(),
-            EngineError::Stuck => Self::new(CliExitCode::Bug, error.to_string()).hint(REPORT),
+            EngineError::Stuck => Self::new(CliExitCode::Bug, error.to_string()).hint(bug_report()),
             EngineError::Logic(_) => Self::new(CliExitCode::State, error.to_string())
-                .hint("resume it with the version of wf that started it, or start a new run: wf run PLAN"),
+                .remedy("resume it with the version of wf that started it, or start a new run: ", UserAction::StartRun),
             EngineError::NoSecret(_) => Self::new(CliExitCode::Usage, error.to_string()).hint(
                 "the run used this secret, and wf needs its value to mask it in recorded output; pass the same value, or any other value if the secret is no longer valid",
             ),
             EngineError::Unapproved(_) => Self::new(CliExitCode::Approval, error.to_string()),
             EngineError::Parked { .. } => Self::new(CliExitCode::Waiting, error.to_string()),
             EngineError::SessionSuspended { ref run, ref session, .. } => {
-                let hint = format!("resume the session first: wf session resume {session}, then wf resume {}", run.short());
-                Self::new(CliExitCode::Interrupted, error.to_string()).hint(hint)
+                let remedy = Remedy::from("resume the session first: ")
+                    .action(UserAction::ResumeSession(session.clone()))
+                    .text(", then ")
+                    .action(UserAction::ResumeRun(run.clone()));
+                Self::new(CliExitCode::Interrupted, error.to_string()).hint(remedy)
             }
             EngineError::Backend { .. } => Self::new(CliExitCode::State, error.to_string())
-                .hint("the run continues without this command; follow it with `wf resume --last`"),
+                .hint(follow_latest("the run continues without this command; follow it with `")),
             EngineError::Unstarted { .. } => Self::new(CliExitCode::State, error.to_string())
                 .hint("nothing was started, and no approval was used"),
             EngineError::Cancelled => Self::new(CliExitCode::Interrupted, error.to_string()),
             EngineError::System { .. } => Self::new(CliExitCode::State, error.to_string()),
             EngineError::Lost(_) => Self::new(CliExitCode::State, error.to_string())
-                .hint("the record is intact; resume with `wf resume --last`"),
+                .hint(follow_latest("the record is intact; resume with `")),
         }
     }
+}
+
+fn follow_latest(text: &str) -> Remedy {
+    Remedy::from(text).action(UserAction::ResumeLatestRun).text("`")
 }
 
 impl From<ParamErrors> for CommandError {
@@ -165,7 +186,7 @@ mod tests {
 
     fn check(failure: &CommandError, exit: CliExitCode, expected: &str) {
         assert_eq!(failure.exit, exit);
-        assert_eq!(plain(&failure.render()), expected);
+        assert_eq!(plain(&failure.render(&|action| format!("{action:?}"))), expected);
     }
 
     #[test]

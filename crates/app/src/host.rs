@@ -244,7 +244,9 @@ mod tests {
         for name in FOR_TESTS {
             let vars = BTreeMap::from([(name.to_owned(), "1".to_owned())]);
             assert!(refuse_test_variables(&vars, true).is_ok());
-            let refusal = refuse_test_variables(&vars, false).unwrap_err().hints.concat();
+            let refusal = refuse_test_variables(&vars, false).unwrap_err().hints;
+            let refusal: String =
+                refusal.iter().map(|hint| hint.render(&|action| format!("{action:?}"))).collect();
             assert!(refusal.contains(&format!("unset {name}")), "{refusal}");
         }
         assert!(refuse_test_variables(&BTreeMap::new(), false).is_ok());

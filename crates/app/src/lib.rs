@@ -74,7 +74,7 @@ mod workspace_files;
 pub use act_origin::ActOrigin;
 pub use caller::{Caller, LineReader};
 pub use exit::CliExitCode;
-pub use failure::{CommandError, REPORT, usage_error};
+pub use failure::{CommandError, bug_report, usage_error};
 pub use host::{FOR_TESTS, Host};
 pub use revision::GitRevision;
 pub use run_options::RunOptions;

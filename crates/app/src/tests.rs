@@ -9,6 +9,7 @@ use crate::approve::{ApprovalDemand, authorize, confirm};
 use crate::specs::load::load_named;
 use crate::{Caller, CliExitCode, CommandError, Host, LineReader, RunOptions};
 use wf_base::diag::CheckedFile;
+use wf_base::remedy::UserAction;
 use wf_model::JsonObject;
 
 const PLAN: &str = "---\nkind: plan\nid: hello\nsteps:\n  - {id: a, run: 'true'}\n---\n";
@@ -38,6 +39,10 @@ impl Listener {
 impl Caller for Listener {
     fn host(&self) -> &Host {
         &self.host
+    }
+
+    fn action_words(&self, action: &UserAction) -> String {
+        format!("{action:?}")
     }
 
     fn message(&self, text: &str) {

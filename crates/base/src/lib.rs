@@ -12,6 +12,7 @@ pub mod keyword;
 pub mod name;
 pub mod program;
 pub mod redact;
+pub mod remedy;
 pub mod source;
 mod text_form;
 pub mod time;

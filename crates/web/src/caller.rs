@@ -1,17 +1,22 @@
 use wf_app::views::ViewResources;
 use wf_app::{Caller, CliExitCode, CommandError, Host, LineReader};
 use wf_base::diag::CheckedFile;
+use wf_base::remedy::UserAction;
 
 /// The caller of a page: nobody hears what is said on the way, and nobody can be asked.
 pub(crate) struct PageCaller {
     host: Host,
     views: ViewResources,
+    action_words: ActionWords,
 }
+
+/// Returns the words of a page for an act of a person.
+pub type ActionWords = fn(&UserAction) -> String;
 
 impl PageCaller {
     /// Creates the caller of all pages of a workspace.
-    pub fn new(host: Host) -> Self {
-        Self { host, views: ViewResources::default() }
+    pub fn new(host: Host, action_words: ActionWords) -> Self {
+        Self { host, views: ViewResources::default(), action_words }
     }
 }
 
@@ -22,6 +27,10 @@ impl Caller for PageCaller {
 
     fn view_resources(&self) -> ViewResources {
         self.views.clone()
+    }
+
+    fn action_words(&self, action: &UserAction) -> String {
+        (self.action_words)(action)
     }
 
     fn message(&self, _: &str) {}

@@ -49,12 +49,12 @@ pub(crate) fn failure(site: &Site, error: &CommandError) -> Response {
         CliExitCode::State => StatusCode::SERVICE_UNAVAILABLE,
         _ => StatusCode::INTERNAL_SERVER_ERROR,
     };
-    site.templates.refusal(status, "The page cannot be shown", &untrusted::plain(&error.render()))
+    site.templates.refusal(status, "The page cannot be shown", &untrusted::plain(&site.failure_text(error)))
 }
 
 /// Says why a signature does not count, and what to do.
-pub(crate) fn uncounted(error: &CommandError) -> Response {
-    plain(StatusCode::CONFLICT, &untrusted::plain(&error.render()))
+pub(crate) fn uncounted(site: &Site, error: &CommandError) -> Response {
+    plain(StatusCode::CONFLICT, &untrusted::plain(&site.failure_text(error)))
 }
 
 /// Leads to the page that shows what was done, or says why nothing was done.
@@ -62,7 +62,7 @@ pub(crate) fn done(site: &Site, page: Result<String, CommandError>) -> Response 
     match page {
         Ok(page) => (StatusCode::SEE_OTHER, [(LOCATION, page)]).into_response(),
         Err(error) => {
-            let told = untrusted::plain(&error.render());
+            let told = untrusted::plain(&site.failure_text(&error));
             // The problems of a file are not part of the error: a command prints them.
             let reason = if told.is_empty() {
                 "Its file has problems. To see them: wf check".to_owned()

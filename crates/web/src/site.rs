@@ -8,7 +8,7 @@ use axum::routing::{get, post};
 use tokio::sync::{Semaphore, watch};
 
 use crate::address::SiteAddress;
-use crate::caller::PageCaller;
+use crate::caller::{ActionWords, PageCaller};
 use crate::limits::RequestLimits;
 use crate::logins::{LinkError, LoginAccess, Logins};
 use crate::own_name::cookie_name;
@@ -32,6 +32,8 @@ pub struct SiteOptions {
     pub metrics_token: Option<String>,
     /// The time without an operation after which a browser that may operate may only look; `None`: as long as its login.
     pub operate_for: Option<Duration>,
+    /// The words of its pages for what a person can do.
+    pub action_words: ActionWords,
 }
 
 /// Everything that requests share.
@@ -59,7 +61,7 @@ impl Site {
     /// Opens the site of a workspace.
     pub fn new(host: Host, options: SiteOptions) -> Self {
         let cookie = cookie_name(&options.address, &host.workspace().root).into();
-        let caller = Arc::new(PageCaller::new(host));
+        let caller = Arc::new(PageCaller::new(host, options.action_words));
         Self {
             cookie,
             address: Arc::new(options.address),
@@ -73,6 +75,11 @@ impl Site {
             stream_readers: Arc::new(Semaphore::new(MAX_READERS)),
             writers: Arc::new(Semaphore::new(MAX_READERS)),
         }
+    }
+
+    /// Returns the text of a failure.
+    pub fn failure_text(&self, failure: &CommandError) -> String {
+        self.caller.failure_text(failure)
     }
 
     /// Returns the environment.

@@ -23,7 +23,8 @@ fn serve() -> Served {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
             let address = SiteAddress::parse("127.0.0.1:0", None).unwrap();
-            let options = SiteOptions { address, metrics_token: Some("t0ken".into()), operate_for: None };
+            let (metrics_token, action_words) = (Some("t0ken".into()), |action: &_| format!("{action:?}"));
+            let options = SiteOptions { address, metrics_token, operate_for: None, action_words };
             let server = WebServer::bind(host, options).await.unwrap();
             let origin = server.origin();
             let link = server.add_link().unwrap();

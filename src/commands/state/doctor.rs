@@ -65,7 +65,7 @@ pub fn run(ui: &Ui, args: &DoctorArgs) -> Result<CliExitCode, CommandError> {
     findings.extend(repository(&ui.host));
     findings.extend(worktrees(&ui.host));
     findings.extend(misnamed(&ui.host));
-    findings.extend(doctor::check_state(&ui.host, args.full));
+    findings.extend(doctor::check_state(ui, args.full));
     findings.extend(check_goals_scheduled(ui));
     findings.extend(check_standing_approvals(ui));
     for (name, need) in [("sh", DoctorStatus::Bad), ("bash", DoctorStatus::Weak), ("git", DoctorStatus::Weak)]

@@ -14,6 +14,7 @@ use super::{ParamBoundsRequest, PlanApprovalRequest, PlanReview, SigningOptions,
 use crate::goals::{AutonomyStatus, load_by_id, verified_reader, wake_daemon};
 use crate::specs::load;
 use crate::{Caller, CliExitCode, CommandError};
+use wf_base::remedy::UserAction;
 use wf_base::untrusted::plain;
 use wf_core::risk::{ActionRisk, RiskLevel, risk_of_plan};
 use wf_model::{JsonObject, PlanParam, resolve_params};
@@ -102,8 +103,9 @@ pub fn submit_goal_signature(caller: &dyn Caller, goal: &str, token: &str) -> Re
     let is_irreversible = risk_of_plan(&loaded.plan).level == RiskLevel::Irreversible;
     if is_irreversible && !is_by_passkey(caller, &token)? {
         let message = "what cannot be taken back is approved with a passkey, not with the key of a browser";
-        let hint = format!("make one on /keys, or in the workspace: wf approve {}", loaded.path);
-        return Err(CommandError::new(CliExitCode::Approval, message).hint(hint));
+        let action = UserAction::ApprovePlan(loaded.path.clone());
+        return Err(CommandError::new(CliExitCode::Approval, message)
+            .remedy("make one on /keys, or in the workspace: ", action));
     }
     let files = reviewed_files(caller.host(), loaded)?;
     accepts(&token, &goal_content(loaded, &files)?, &review.token.rules.approvers).map_err(rejected)?;
@@ -114,8 +116,9 @@ pub fn submit_goal_signature(caller: &dyn Caller, goal: &str, token: &str) -> Re
 
 /// Prepares the statement about a goal as it is now.
 fn review(caller: &dyn Caller, id: &str, what: GoalSignature) -> Result<PlanReview, CommandError> {
-    let refused =
-        |message: String, hint: String| Err(CommandError::new(CliExitCode::Usage, message).hint(hint));
+    let refused = |message: String, text: &str, action| {
+        Err(CommandError::new(CliExitCode::Usage, message).remedy(text, action))
+    };
     let (loaded, goal) = load_by_id(caller, id)?;
     let path = loaded.workspace.root.join(&loaded.path);
     let values = |params: &[PlanParam]| Ok(resolve_params(params, &JsonObject::new())?);
@@ -131,7 +134,8 @@ fn review(caller: &dyn Caller, id: &str, what: GoalSignature) -> Result<PlanRevi
             let Some(advice) = &status.advice else {
                 return refused(
                     format!("nothing is advised for {id}"),
-                    format!("see: wf goal autonomy {id}"),
+                    "see: ",
+                    UserAction::ShowAutonomy(id.to_owned()),
                 );
             };
             let signing = SigningOptions { validity: Some(advice.to.validity), ..SigningOptions::default() };
@@ -143,7 +147,8 @@ fn review(caller: &dyn Caller, id: &str, what: GoalSignature) -> Result<PlanRevi
     let required = review.token.rules.approvers.quorum();
     if required > 1 {
         let message = format!("{required} approvers must sign for {id}, one after another");
-        return refused(message, format!("sign in the workspace: wf approve {}", review.loaded.path));
+        let action = UserAction::ApprovePlan(review.loaded.path.clone());
+        return refused(message, "sign in the workspace: ", action);
     }
     Ok(review)
 }

@@ -1,6 +1,7 @@
 use crate::skills::{ApprovedSkill, check_all_usable};
 use crate::specs::load::LoadedPlan;
 use crate::{Caller, CliExitCode, CommandError};
+use wf_base::remedy::{Remedy, UserAction};
 use wf_core::machine::PinnedFile;
 use wf_exec::pinned;
 
@@ -29,9 +30,9 @@ pub fn check_skills(
                 .hint("use a script that is part of the skill"));
         }
         let (since, hint) = if began {
-            ("since the run started", "start a new run: wf run")
+            ("since the run started", Remedy::from("start a new run: ").action(UserAction::StartRunAgain))
         } else {
-            ("while it was being read", "try again")
+            ("while it was being read", "try again".into())
         };
         let message = format!("{path} was changed {since}");
         return Err(CommandError::new(CliExitCode::Approval, message).hint(hint));
@@ -43,7 +44,7 @@ pub fn check_skills(
     // Of two folders of the same name, the other one was approved.
     let message = format!("the plan uses the skill in {other}, but another directory is locked");
     Err(CommandError::new(CliExitCode::Approval, message)
-        .hint("remove one of them, or lock the one in use: wf skill lock"))
+        .remedy("remove one of them, or lock the one in use: ", UserAction::ChooseLock))
 }
 
 /// Returns a file of a skill that was not pinned as it was locked, and true if it is part of the skill.

@@ -7,6 +7,7 @@ use crate::config::WorkspaceConfig;
 use crate::specs::load;
 use crate::{Caller, CliExitCode, CommandError, Workspace, normalize_path, relative_path, require_utf8};
 use wf_base::name::PlanId;
+use wf_base::remedy::UserAction;
 use wf_core::agent::ModelRequest;
 use wf_core::agent::authoring::{
     AuthoringUsage, CalibrationTask, MemoryCalibration, PlanRepairs, PlanRevision, PlanningBudget,
@@ -169,7 +170,7 @@ impl<'a> PlanAuthor<'a> {
 pub(super) fn require_wish(wish: &str) -> Result<(), CommandError> {
     if wish.trim().is_empty() {
         let failure = CommandError::new(CliExitCode::Usage, "the wish is empty");
-        return Err(failure.hint("say what is to be done: wf plan \"sort the invoices by month\""));
+        return Err(failure.remedy("say what is to be done: ", UserAction::DraftPlan));
     }
     Ok(())
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::specs::plans;
 use crate::{CliExitCode, CommandError, Host, normalize_path, relative_path, require_utf8};
-use wf_base::untrusted::shell_word;
+use wf_base::remedy::{Remedy, UserAction};
 
 /// A plan on the disk.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -67,8 +67,8 @@ pub fn require_new(host: &Host, path: &Path) -> Result<(), CommandError> {
 pub(super) fn exists(host: &Host, path: &Path) -> CommandError {
     let shown = relative_path(path, host.cwd());
     let failure = CommandError::new(CliExitCode::Usage, format!("{shown} exists already"));
-    let word = shell_word(&shown);
-    failure.hint(format!("--force replaces it; `wf plan --revise {word} WISH` changes it"))
+    let remedy = Remedy::from("--force replaces it; `").action(UserAction::RevisePlan(shown));
+    failure.hint(remedy.text("` changes it"))
 }
 
 /// Replaces a plan by another version. Fails if it was changed since it was read.

@@ -15,6 +15,7 @@ use crate::keys::author;
 use crate::{Caller, CliExitCode, CommandError, watch};
 use wf_base::digest::Sha256Digest;
 use wf_base::name::PlanId;
+use wf_base::remedy::UserAction;
 use wf_core::connection::request::{ConnectionRequest, DiscoveryReply, ProbeReply};
 use wf_core::connection::{ConnectionState, SetupCompletion, SetupTerms};
 use wf_exec::connection_secrets::ConnectionSecrets;
@@ -68,7 +69,7 @@ impl<'a> ConnectionOffer<'a> {
         // A script that only discovers gets none of the secrets of another setup.
         let (discovery, _) = runner
             .send_request_with::<DiscoveryReply>(&request, &Vec::new())
-            .map_err(|trouble| trouble.failure(new.name.as_str(), &new.skill))?;
+            .map_err(|trouble| trouble.failure(&new.name, &new.skill))?;
         let permissions = requested_permissions(&runner, &new, &discovery)?;
         let scope = ConnectionScope::new(&new.name, &runner.adapter, &permissions);
         let approval = check_allowed(caller, &workspace, &scope)?;
@@ -143,8 +144,8 @@ fn refuse_other_skill(before: Option<&ConnectionRow>, new: &NewConnection) -> Re
         return Ok(());
     };
     let message = format!("`{}` is already a connection of the skill `{}`", row.name, row.skill);
-    let hint = format!("remove it first: wf connection remove {}", row.name);
-    Err(CommandError::new(CliExitCode::Usage, message).hint(hint))
+    let action = UserAction::RemoveConnection(row.name.clone());
+    Err(CommandError::new(CliExitCode::Usage, message).remedy("remove it first: ", action))
 }
 
 /// The requested permissions: those that the script wants, or those that the user named.
@@ -283,7 +284,7 @@ fn run_setup(
 }
 
 fn failure_of(runner: &AdapterRunner<'_>, trouble: &AdapterFailure) -> CommandError {
-    trouble.failure(runner.name.as_str(), &runner.adapter.skill)
+    trouble.failure(&runner.name, &runner.adapter.skill)
 }
 
 /// Keeps the secrets of a setup if the connection works with them, and else the earlier ones.

@@ -15,6 +15,7 @@ use crate::skills::{consent, locks};
 use crate::{CliExitCode, CommandError, Workspace};
 use wf_base::digest::Sha256Digest;
 use wf_base::name::PlanId;
+use wf_base::remedy::UserAction;
 use wf_core::machine::PinnedFile;
 use wf_model::JsonObject;
 use wf_sign::approval::{ApprovalContext, ApprovalScope, ParamBound, ReviewPolicy, ValidApproval, verify};
@@ -38,11 +39,13 @@ impl<'a> ConnectionScope<'a> {
         Self { name, skill: &adapter.skill, folder: &adapter.folder, permissions }
     }
 
-    /// Returns the command that signs for it.
-    pub fn command(&self) -> String {
-        let named = self.permissions.iter();
-        let named: String = named.map(|permission| format!(" --permission {permission}")).collect();
-        format!("wf connection approve {} --skill {}{named}", self.name, self.skill)
+    /// Returns the act that signs for it.
+    fn approval(&self) -> UserAction {
+        UserAction::ApproveConnection {
+            name: self.name.clone(),
+            skill: self.skill.to_owned(),
+            permissions: self.permissions.to_vec(),
+        }
     }
 }
 
@@ -65,8 +68,8 @@ pub(super) fn skill_pins(workspace: &Workspace, skill: &str) -> Result<Vec<Pinne
     let lock = locks::read_lock(workspace)?;
     let locked = lock.skills.get(skill).ok_or_else(|| {
         let message = format!("the skill `{skill}` is not locked");
-        let hint = format!("review it, then lock it: wf skill lock {skill}");
-        CommandError::new(CliExitCode::Approval, message).hint(hint)
+        CommandError::new(CliExitCode::Approval, message)
+            .remedy("review it, then lock it: ", UserAction::LockSkill(skill.to_owned()))
     })?;
     Ok(consent::pins(locked))
 }
@@ -84,8 +87,8 @@ pub fn check_allowed(
     }
     let refused = |refusal: &wf_sign::approval::ApprovalRefusal| {
         let message = format!("the connection `{}` is not approved: {refusal}", wanted.name);
-        let hint = format!("another approver must review and sign it: {}", wanted.command());
-        CommandError::new(CliExitCode::Approval, message).hint(hint)
+        CommandError::new(CliExitCode::Approval, message)
+            .remedy("another approver must review and sign it: ", wanted.approval())
     };
     let token = read_token(workspace, &approval_path(workspace, wanted.name)).map_err(|bad| refused(&bad))?;
     let signers: Vec<Sha256Digest> = token.signers().flatten().collect();

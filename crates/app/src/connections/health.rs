@@ -6,6 +6,7 @@ use super::ledger::{connection_rows, find_connection, open_connection_store};
 use super::{AdapterFailure, AdapterFailureKind, AdapterRunner, ConnectionAdapter, ConnectionRecord};
 use crate::{Caller, CliExitCode, CommandError, Host, Workspace, watch};
 use wf_base::name::PlanId;
+use wf_base::remedy::UserAction;
 use wf_core::connection::request::{ConnectionRequest, HealthCheckReply, RecoverReply, RefreshReply};
 use wf_core::connection::{ConnectionState, FailureKind, RefreshPlan, RefreshReason, TokenExpiry, plan};
 use wf_core::health::{BreakerNote, CallEnd, CallTarget};
@@ -58,7 +59,8 @@ pub(super) fn require_set_up(row: ConnectionRow) -> Result<ConnectionRow, Comman
     }
     let (name, skill) = (&row.name, &row.skill);
     let failure = CommandError::new(CliExitCode::Usage, format!("`{name}` has not been set up"));
-    Err(failure.hint(format!("set it up: wf connection add {name} --skill {skill}")))
+    let action = UserAction::AddConnection { name: name.clone(), skill: Some(skill.clone()) };
+    Err(failure.remedy("set it up: ", action))
 }
 
 /// Returns the skill of a connection, if it is the one that it was set up with.
@@ -74,7 +76,8 @@ pub(super) fn require_same_skill(
     let (name, skill) = (&row.name, &row.skill);
     let message = format!("the skill `{skill}` has changed since it set up `{name}`");
     let failure = CommandError::new(CliExitCode::Approval, message);
-    Err(failure.hint(format!("review the changes, then reconnect: wf connection add {name} --skill {skill}")))
+    let action = UserAction::AddConnection { name: name.clone(), skill: Some(skill.clone()) };
+    Err(failure.remedy("review the changes, then reconnect: ", action))
 }
 
 /// Checks a connection: recovers it if it does not work, once; refreshes its token if that is due.

@@ -3,6 +3,7 @@ use std::io;
 use crate::Host;
 use crate::{CliExitCode, CommandError};
 use wf_base::name::PlanId;
+use wf_base::remedy::UserAction;
 use wf_core::connection::ConnectionState;
 use wf_store::{ConnectionRow, Store, StoreDurability, StoreReader, allow_no_state};
 
@@ -28,7 +29,7 @@ pub(super) fn find_connection(host: &Host, name: &PlanId) -> Result<ConnectionRo
         let failure = CommandError::new(CliExitCode::Usage, format!("unknown connection `{name}`"));
         let names: Vec<&str> = rows.iter().map(|row| row.name.as_str()).collect();
         match names.as_slice() {
-            [] => failure.hint(format!("add it: wf connection add {name} --skill SKILL")),
+            [] => failure.remedy("add it: ", UserAction::AddConnection { name: name.clone(), skill: None }),
             names => failure.hint(format!("the connections are {}", names.join(", "))),
         }
     })

@@ -10,6 +10,7 @@ use super::{AdapterRunner, SetupSecretSources, ledger};
 use crate::connections::{AdapterFailure, AdapterFailureKind};
 use crate::{CliExitCode, CommandError};
 use wf_base::name::RefId;
+use wf_base::remedy::{Remedy, UserAction};
 use wf_base::untrusted::{BOLD, NAME, paint};
 use wf_core::connection::{
     SetupAnswer, SetupCompletion, SetupConversation, SetupFault, SetupHostMessage, SetupInput, SetupLogLevel,
@@ -236,8 +237,9 @@ impl SetupRelay<'_, '_> {
             Ok(open) => {
                 let label = prompt.label.replace('\n', " ");
                 caller.message(&format!(
-                    "  open   {} on the pages of `wf serve`\n  enter  {label} ({})\n  within {}\n",
+                    "  open   {} on the pages of `{}`\n  enter  {label} ({})\n  within {}\n",
                     paint(NAME, "/secrets"),
+                    caller.action_words(&UserAction::ServePages),
                     prompt.ref_id,
                     span(time.as_secs())
                 ));
@@ -267,8 +269,10 @@ impl SetupRelay<'_, '_> {
             Ok(None) if self.prompt_end.is_some_and(|end| end <= Instant::now()) => {
                 let time = span(self.prompt_time().as_secs());
                 let message = format!("the secret `{name}` was not entered within {time}");
-                let hint = "start it again, and enter the secret at /secrets on the pages of `wf serve`";
-                self.stop(CommandError::new(CliExitCode::RunFailed, message).hint(hint))
+                let remedy =
+                    Remedy::from("start it again, and enter the secret at /secrets on the pages of `");
+                let remedy = remedy.action(UserAction::ServePages).text("`");
+                self.stop(CommandError::new(CliExitCode::RunFailed, message).hint(remedy))
             }
             Ok(None) => Vec::new(),
             Err(fault) => self.refuse_secrets(fault),

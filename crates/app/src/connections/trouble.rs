@@ -1,4 +1,6 @@
 use crate::{CliExitCode, CommandError};
+use wf_base::name::PlanId;
+use wf_base::remedy::{Remedy, UserAction};
 use wf_core::connection::{ConnectionFailure, SetupFault, remedies};
 use wf_core::health::{CallEnd, OpenBreaker};
 use wf_exec::connection_secrets::ConnectionSecretError;
@@ -99,7 +101,7 @@ impl AdapterFailure {
     }
 
     /// The failure for the user, with a remedy.
-    pub fn failure(&self, name: &str, skill: &str) -> CommandError {
+    pub fn failure(&self, name: &PlanId, skill: &str) -> CommandError {
         if self.is_cancelled() {
             let message = format!("the setup of `{name}` was cancelled; nothing was stored");
             return CommandError::new(CliExitCode::Interrupted, message);
@@ -110,13 +112,14 @@ impl AdapterFailure {
         }
         if let AdapterFailureKind::LeftAlone(open) = &self.kind {
             let failure = CommandError::new(CliExitCode::RunFailed, format!("connection `{name}`: {open}"));
-            return failure.hint(format!("outside of runs it is called at once: wf connection check {name}"));
+            let remedy = Remedy::from("outside of runs it is called at once: ");
+            return failure.hint(remedy.action(UserAction::CheckConnection(name.clone())));
         }
         let mut failure = if let Some(said) = self.service_failure() {
             let meaning = said.failure_type.meaning();
             let message = format!("connection `{name}`: {meaning}: {}", said.message);
             let failure = CommandError::new(CliExitCode::RunFailed, message);
-            let remedies = remedies(said, name, skill).into_iter();
+            let remedies = remedies(said, name.as_str(), skill).into_iter();
             remedies.fold(failure, |failure, remedy| match remedy.command {
                 Some(command) => failure.hint(format!("{}: {command}", remedy.text)),
                 None => failure.hint(remedy.text),
@@ -125,9 +128,11 @@ impl AdapterFailure {
             let message = format!("connection `{name}`: {}", self.describe());
             let hint = match &self.kind {
                 AdapterFailureKind::ReportedFailure(_) => {
-                    format!("reconnect: wf connection add {name} --skill {skill}")
+                    let skill = Some(skill.to_owned());
+                    Remedy::from("reconnect: ")
+                        .action(UserAction::AddConnection { name: name.clone(), skill })
                 }
-                _ => format!("fix the scripts of the skill `{skill}`"),
+                _ => format!("fix the scripts of the skill `{skill}`").into(),
             };
             CommandError::new(CliExitCode::RunFailed, message).hint(hint)
         };

@@ -74,7 +74,7 @@ impl Daemon<'_> {
 
     /// Reports a failure, of a goal if it concerns one.
     pub(super) fn report_failure(&self, goal: Option<&str>, failure: &CommandError) {
-        let text = failure.render();
+        let text = self.caller.failure_text(failure);
         self.caller.message(&goal.map_or(text.clone(), |goal| prefix_with_goal(goal, &text)));
     }
 

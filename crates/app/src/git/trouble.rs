@@ -28,16 +28,19 @@ pub enum GitError {
 
 impl GitError {
     /// Returns what to do.
-    pub fn remedy(&self) -> &'static str {
+    pub fn remedy(&self) -> Remedy {
         match self {
-            Self::Unreadable { .. } => "repair the repository, or move the workspace out of it",
+            Self::Unreadable { .. } => "repair the repository, or move the workspace out of it".into(),
             Self::Foreign(_) => {
                 "change the owner of its files, or make the workspace a repository of its own: git init"
+                    .into()
             }
-            Self::Unable(_) => {
-                "wf runs git only in a sandbox, also with `sandbox: off`; `wf doctor` says what is missing"
+            Self::Unable(_) => Remedy::from("wf runs git only in a sandbox, also with `sandbox: off`; `")
+                .action(UserAction::Examine)
+                .text("` says what is missing"),
+            Self::Failed { .. } => {
+                "run the same git command there to see why, and repair the repository".into()
             }
-            Self::Failed { .. } => "run the same git command there to see why, and repair the repository",
         }
     }
 }
@@ -47,3 +50,4 @@ impl From<GitError> for CommandError {
         Self::new(CliExitCode::State, error.to_string()).hint(error.remedy())
     }
 }
+use wf_base::remedy::{Remedy, UserAction};

@@ -7,6 +7,7 @@ use crate::specs::load;
 use crate::state::doctor::{DoctorFinding, DoctorStatus};
 use crate::{Caller, CliExitCode};
 use wf_base::name::{PlanId, RunId};
+use wf_base::remedy::UserAction;
 use wf_base::units::plural;
 use wf_core::goal::ReconciliationPart;
 use wf_model::{Goal, GoalApproval};
@@ -41,7 +42,8 @@ pub fn check_goals_scheduled(caller: &dyn Caller) -> Vec<DoctorFinding> {
             DoctorFinding::new("daemon", DoctorStatus::Good, told)
         }
         _ => {
-            let told = "not running: goals are scheduled only by `wf daemon`".to_owned();
+            let start = caller.action_words(&UserAction::StartDaemon);
+            let told = format!("not running: goals are scheduled only by `{start}`");
             DoctorFinding::new("daemon", DoctorStatus::Weak, told)
         }
     });
@@ -85,7 +87,8 @@ pub fn check_standing_approvals(caller: &dyn Caller) -> Vec<DoctorFinding> {
         }
     }
     let finding = |EndingApproval { goal, path, reason }| {
-        DoctorFinding::new("approval", DoctorStatus::Weak, format!("{goal}: {reason}; wf approve {path}"))
+        let approve = caller.action_words(&UserAction::ApprovePlan(path));
+        DoctorFinding::new("approval", DoctorStatus::Weak, format!("{goal}: {reason}; {approve}"))
     };
     lacking.into_iter().map(finding).collect()
 }

@@ -6,7 +6,8 @@ use crate::approve::{SigningRules, StandingApproval, standing_approval};
 use crate::specs::load::LoadedPlan;
 use crate::{Caller, CommandError, Workspace, relative_path};
 use wf_base::name::RunId;
-use wf_base::time::{Moment, format_duration};
+use wf_base::remedy::UserAction;
+use wf_base::time::format_duration;
 use wf_core::goal::{
     AutonomyProposal, OpinionCounts, RepairSample, StandingApprovalLimits, advise, count_samples,
     most_samples, narrow,
@@ -39,8 +40,13 @@ pub fn grant_of(statement: &ApprovalStatement) -> StandingApprovalLimits {
 }
 
 impl AutonomyStatus {
-    /// Reads the autonomy of a goal. Nothing is recorded.
-    pub fn of(
+    /// Reads the autonomy of a goal, with the state as the log tells it. Nothing is recorded.
+    pub fn read(caller: &dyn Caller, loaded: &LoadedPlan, goal: &Arc<Goal>) -> Result<Self, CommandError> {
+        Self::of(caller, loaded, goal, verified_reader(&caller.host().workspace())?.as_ref())
+    }
+
+    /// Does the same with an open state.
+    pub(crate) fn of(
         caller: &dyn Caller,
         loaded: &LoadedPlan,
         goal: &Arc<Goal>,
@@ -75,15 +81,15 @@ impl AutonomyStatus {
         self.approval.as_ref().and_then(|found| found.as_ref().ok())
     }
 
-    /// The command that signs an approval for another grant.
-    pub fn approve_command(&self, to: StandingApprovalLimits) -> String {
+    /// Returns the act that signs an approval for another grant.
+    pub fn approval_of(&self, to: StandingApprovalLimits) -> UserAction {
         let (file, executions) = (quoted_word(&self.shown_path), to.executions);
-        let expires = format_duration(to.validity);
-        format!("wf approve {file} --executions {executions} --expires {expires}")
+        UserAction::ApproveRepairs { file, executions, validity: format_duration(to.validity) }
     }
 
     /// Returns it as a document.
-    pub fn json(&self, now: Moment) -> Value {
+    pub fn json(&self, caller: &dyn Caller) -> Value {
+        let now = caller.host().now();
         let counts = &self.counts;
         let approval = self.approval.as_ref().map(|found| match found {
             Err(refusal) => json!({"state": "none", "reason": refusal.to_string()}),
@@ -108,11 +114,11 @@ impl AutonomyStatus {
             "rate": counts.rate(),
             "from": counts.period.map(|(first, _)| first),
             "to": counts.period.map(|(_, last)| last),
-            "proposal": self.advice.as_ref().map(|advice| self.advice_json(advice)),
+            "proposal": self.advice.as_ref().map(|advice| self.advice_json(caller, advice)),
         })
     }
 
-    fn advice_json(&self, advice: &AutonomyProposal) -> Value {
+    fn advice_json(&self, caller: &dyn Caller, advice: &AutonomyProposal) -> Value {
         let grant = |grant: StandingApprovalLimits| {
             let validity = format_duration(grant.validity);
             json!({"executions": grant.executions, "validity": validity})
@@ -122,19 +128,19 @@ impl AutonomyStatus {
             "from": grant(advice.from),
             "to": grant(advice.to),
             "reason": advice.reason,
-            "command": self.approve_command(advice.to),
+            "command": caller.action_words(&self.approval_of(advice.to)),
         })
     }
 
-    /// The command that signs an approval for a narrower grant.
-    pub fn narrower_command(&self) -> Option<String> {
+    /// Returns the act that signs an approval for a narrower grant.
+    pub fn narrower_approval(&self) -> Option<UserAction> {
         let held = grant_of(&self.standing()?.statement);
-        Some(self.approve_command(narrow(held, &self.limits)))
+        Some(self.approval_of(narrow(held, &self.limits)))
     }
 }
 
 /// Opens the state of a workspace for a decision: what is read of runs is built from the log. `None` if there is none.
-pub fn verified_reader(workspace: &Workspace) -> Result<Option<StoreReader>, CommandError> {
+pub(crate) fn verified_reader(workspace: &Workspace) -> Result<Option<StoreReader>, CommandError> {
     Ok(allow_no_state(StoreReader::from_log(&workspace.state))?)
 }
 

@@ -2,6 +2,7 @@ use super::{ledger_of, load_by_name};
 use crate::keys::author;
 use crate::{Caller, CliExitCode, CommandError, StateReader, watch};
 use wf_base::name::RunId;
+use wf_base::remedy::UserAction;
 use wf_core::goal::RepairOpinion;
 use wf_model::Goal;
 use wf_store::feed::WorkspaceAction;
@@ -87,6 +88,6 @@ fn no_repair(goal: &Goal) -> String {
 }
 
 fn usage_error(request: &RepairOpinionRequest<'_>, message: String) -> CommandError {
-    let hint = format!("for its runs: wf goal history {}", request.goal);
-    CommandError::new(CliExitCode::Usage, message).hint(hint)
+    let action = UserAction::ShowGoalHistory(request.goal.to_owned());
+    CommandError::new(CliExitCode::Usage, message).remedy("for its runs: ", action)
 }

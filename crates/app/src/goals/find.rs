@@ -7,6 +7,7 @@ use crate::specs::load::{self, LoadedPlan};
 use crate::{Caller, CliExitCode, CommandError, GitRevision, Host, Workspace, normalize_path, relative_path};
 use wf_base::diag::nearest;
 use wf_base::name::PlanId;
+use wf_base::remedy::{Remedy, UserAction};
 use wf_base::units::plural;
 use wf_core::goal::ReconciliationPart;
 use wf_lang::{DiskFiles, SpecFileSource};
@@ -161,9 +162,8 @@ pub fn find_path(
         return Err(failure.hint(format!("did you mean `{near}`?")));
     }
     let root = relative_path(&workspace.root, host.cwd());
-    Err(failure.hint(format!(
-        "goals are searched in {root}/goals and {root}/workflows; list them with `wf goal list`"
-    )))
+    let places = format!("goals are searched in {root}/goals and {root}/workflows; list them with `");
+    Err(failure.hint(Remedy::from(places).action(UserAction::ListGoals).text("`")))
 }
 
 /// The goal that the user names, as it is on disk, and the plan of its check run.
@@ -180,7 +180,9 @@ pub fn load_by_id(caller: &dyn Caller, id: &str) -> Result<(LoadedPlan, Arc<Goal
     let found = list_goals_on_disk(&workspace).into_iter().find(|found| found.id.as_deref() == Some(id));
     let Some(found) = found else {
         let failure = CommandError::new(CliExitCode::Usage, format!("unknown goal `{id}`"));
-        return Err(failure.hint("list the goals with `wf goal list`"));
+        return Err(
+            failure.hint(Remedy::from("list the goals with `").action(UserAction::ListGoals).text("`"))
+        );
     };
     let files = GoalSource::Disk.files(&workspace);
     load::load_goal(caller, &*files, workspace.clone(), &found.path, ReconciliationPart::Look)

@@ -38,7 +38,8 @@ pub use apart::{goal_lines, read_in_child, read_in_child_async};
 pub use attended::{
     approval_gap, check_goals_scheduled, check_standing_approvals, ending_approvals, job_block,
 };
-pub use autonomy::{AutonomyStatus, grant_of, verified_reader};
+pub(crate) use autonomy::verified_reader;
+pub use autonomy::{AutonomyStatus, grant_of};
 pub use backfill::GoalBackfill;
 pub use cycle::{
     ObserverFactory, ReconciliationRequest, ReconciliationResult, adopt_reconciliation, start_reconciliation,
@@ -49,7 +50,7 @@ pub use find::{
     FOLDERS, GoalFile, GoalSource, find_path, find_paths, list_goals, list_goals_on_disk,
     list_goals_with_acceptance, load_by_id, load_by_name,
 };
-pub use ledger::{StoreLedger, ledger_of, with_recorded_schedule};
+pub(crate) use ledger::{StoreLedger, ledger_of, with_recorded_schedule};
 pub use left::resumable_reconciliations;
 pub use notify::{send_goal_notification, send_notifications};
 pub use operate::{GoalPauseOutcome, GoalResumeOutcome, pause_goal, request_reconciliation, resume_goal};
@@ -57,7 +58,8 @@ pub use outcome::{check_result, own_checks, repair_result};
 pub use params::reconciliation_params;
 pub use poke::{WAKE_FILE, handle_start_failure, wake_daemon};
 pub use remote::deploy::{GoalDeployOutcome, deploy_goal};
-pub use remote::deployed::{check_not_deployed, deployed_goals, read_deployment};
+pub(crate) use remote::deployed::check_not_deployed;
+pub use remote::deployed::{deployed_goals, read_deployment};
 pub use remote::deployment::{
     DeployedGoal, DeployedPart, DeployedRecord, GoalAct, GoalAnswer, GoalDeployment, GoalRequest, StartedRun,
 };

@@ -11,6 +11,7 @@ use crate::approve::awaited_acceptance;
 use crate::specs::load::LoadedPlan;
 use crate::{ActOrigin, Caller, CliExitCode, CommandError, watch};
 use wf_base::name::PlanId;
+use wf_base::remedy::{Remedy, UserAction};
 use wf_base::time::Moment;
 use wf_core::goal::{GoalLedger as _, ReconciliationCause, paused_until, turn};
 use wf_model::Goal;
@@ -160,7 +161,7 @@ fn resume_here(
 /// daemon, in a pause, and while the goal waits for acceptance. That of a deployed goal starts on its backend.
 pub fn request_reconciliation(caller: &dyn Caller, id: &str) -> Result<PlanId, CommandError> {
     let refused =
-        |message: String, hint: String| Err(CommandError::new(CliExitCode::Usage, message).hint(hint));
+        |message: String, hint: Remedy| Err(CommandError::new(CliExitCode::Usage, message).hint(hint));
     let state = caller.host().workspace().state;
     if let Some(deployed) = OperatedDeployment::find_any(caller, id)? {
         let deployed = deployed.refreshed()?;
@@ -174,17 +175,22 @@ pub fn request_reconciliation(caller: &dyn Caller, id: &str) -> Result<PlanId, C
         let message = format!("no daemon runs here that would reconcile {id}");
         return refused(
             message,
-            format!("start one with `wf daemon`, or run it in a terminal: wf goal run {id}"),
+            Remedy::from("start one with `")
+                .action(UserAction::StartDaemon)
+                .text("`, or run it in a terminal: ")
+                .action(UserAction::RunGoal(id.to_owned())),
         );
     }
     let open = OperatedLedger::of(caller, id, ActOrigin::Browser)?;
     let (goal, now) = (open.goal.id.clone(), caller.host().now());
     if let Some(awaited) = awaited_acceptance(caller, &open.loaded)? {
-        return refused(format!("{} {awaited}", open.goal.path), format!("accept it: wf goal accept {goal}"));
+        let remedy = Remedy::from("accept it: ").action(UserAction::AcceptGoal(goal));
+        return refused(format!("{} {awaited}", open.goal.path), remedy);
     }
     turn(&open.goal, &mut open.ledger(), now)?;
     if open.reader.known(&goal)?.is_some_and(|known| known.paused.is_some()) {
-        return refused(format!("{goal} is paused"), format!("resume it first: wf goal resume {goal}"));
+        let message = format!("{goal} is paused");
+        return refused(message, Remedy::from("resume it first: ").action(UserAction::ResumeGoal(goal)));
     }
     let due = open.store.backfill(&goal, vec![now], ReconciliationCause::Person, now).wait()?;
     if due > 0 {

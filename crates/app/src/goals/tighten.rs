@@ -3,6 +3,7 @@ use super::{AutonomyStatus, GoalAct, ledger_of, load_by_id, load_by_name, verifi
 use crate::keys::author;
 use crate::{ActOrigin, Caller, CliExitCode, CommandError, watch};
 use wf_base::name::{PlanId, RunId};
+use wf_base::remedy::{Remedy, UserAction};
 use wf_store::feed::{LogAnchor, WorkspaceAction};
 use wf_store::{RunState, StoreReader, WithdrawnApproval};
 
@@ -31,9 +32,11 @@ pub fn tighten_goal(
     if status.approval.is_none() {
         let message =
             format!("the {}s of {id} need no approval: {} sets `approval: none`", goal.noun(), loaded.path);
-        return Err(CommandError::new(CliExitCode::Usage, message).hint(format!(
-            "stop them with `wf goal pause {id}`, or require an approval: remove `approval: none`"
-        )));
+        return Err(CommandError::new(CliExitCode::Usage, message).hint(
+            Remedy::from("stop them with `")
+                .action(UserAction::PauseGoal(id.clone()))
+                .text("`, or require an approval: remove `approval: none`"),
+        ));
     }
     let (store, reader) = ledger_of(caller.host(), &loaded)?;
     let Some(standing) = status.standing() else {
@@ -64,7 +67,7 @@ pub fn tighten_goal(
                 "the approval is withdrawn here, and {id} goes on under it on {backend}, which was not told: {}",
                 failure.message
             ),
-            ..failure.hint(format!("do it again once the backend answers: wf goal tighten {id}"))
+            ..failure.remedy("do it again once the backend answers: ", UserAction::TightenGoal(id.clone()))
         })?;
     }
     let continuing_repairs = continuing_repairs(&reader, id)?;

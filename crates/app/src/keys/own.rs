@@ -4,6 +4,7 @@ use super::{KeyProtection, keyring_passphrase, store_in_keyring, stored_passphra
 use crate::Caller;
 use crate::Host;
 use crate::{CliExitCode, CommandError, watch};
+use wf_base::remedy::{Remedy, UserAction};
 use wf_exec::keyfile::{DEFAULT_KEY_NAME, KeyFolder, KeyFolderError, named_after};
 use wf_sign::{BadKey, KeyEncryptionSalt, PrivateKeyText, PublicKey, Signer};
 use wf_store::feed::WorkspaceAction;
@@ -90,7 +91,8 @@ pub fn require_signing_key(
     name: Option<&str>,
 ) -> Result<OwnKey, CommandError> {
     choose_signing_key(host, keys, name)?.ok_or_else(|| {
-        CommandError::new(CliExitCode::Usage, "no signing key found").hint("create one with `wf key init`")
+        CommandError::new(CliExitCode::Usage, "no signing key found")
+            .hint(Remedy::from("create one with `").action(UserAction::CreateKey).text("`"))
     })
 }
 

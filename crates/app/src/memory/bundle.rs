@@ -4,6 +4,7 @@ use super::{MemoryCounts, open_store};
 use crate::approve::SigningRules;
 use crate::{Caller, CliExitCode, CommandError, watch};
 use wf_base::digest::Sha256Digest;
+use wf_base::remedy::{Remedy, UserAction};
 use wf_core::memory::MemoryBundle;
 use wf_sign::DsseEnvelope;
 use wf_sign::approval::{ApprovalRefusal, envelope_signers};
@@ -28,8 +29,11 @@ pub fn open_bundle(caller: &dyn Caller, text: String) -> Result<OpenedBundle, Co
         return Ok(OpenedBundle { text, signers: Vec::new(), keys: Vec::new() });
     };
     let refused = |message: String| {
-        CommandError::new(CliExitCode::Approval, message)
-            .hint("nothing was imported; sign it with `wf memory sign`, or import it without a signature")
+        CommandError::new(CliExitCode::Approval, message).hint(
+            Remedy::from("nothing was imported; sign it with `")
+                .action(UserAction::SignMemory)
+                .text("`, or import it without a signature"),
+        )
     };
     if envelope.payload_type != BUNDLE_PAYLOAD {
         return Err(refused("the file is signed, and no bundle of memory".into()));

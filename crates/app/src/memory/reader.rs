@@ -1,6 +1,7 @@
 use crate::{CliExitCode, CommandError, Host};
 use wf_base::digest::Sha256Digest;
 use wf_base::name::SessionName;
+use wf_base::remedy::{Remedy, UserAction};
 use wf_base::time::Moment;
 use wf_core::memory::{
     Megram, MegramLevel, MegramTags, MemoryBundle, MemoryNote, NoteQuery, NoteScope, RankedNote, rank,
@@ -87,13 +88,14 @@ impl MemoryReader {
     /// Returns the megram whose id begins with this.
     pub fn find_megram(&self, start: &str) -> Result<Megram, CommandError> {
         let all = self.megrams_from(start)?;
-        only_one(all, |megram| megram.id).map_err(|ids| not_one("megram", "wf memory list", start, &ids))
+        only_one(all, |megram| megram.id)
+            .map_err(|ids| not_one("megram", &[UserAction::ListMegrams], start, &ids))
     }
 
     /// Returns the note whose id begins with this.
     pub fn find_note(&self, start: &str) -> Result<MemoryNote, CommandError> {
         let all = self.notes_from(start)?;
-        only_one(all, |note| note.id).map_err(|ids| not_one("note", "wf memory search", start, &ids))
+        only_one(all, |note| note.id).map_err(|ids| not_one("note", &[UserAction::SearchNotes], start, &ids))
     }
 
     /// Returns the megram or the note whose id begins with this.
@@ -101,8 +103,8 @@ impl MemoryReader {
         let found = MemoryBundle { megrams: self.megrams_from(start)?, notes: self.notes_from(start)? };
         let ids = found.megrams.iter().map(|megram| megram.id).chain(found.notes.iter().map(|note| note.id));
         let ids: Vec<String> = ids.map(|id| id.short()).collect();
-        let listing = "wf memory list, wf memory search";
-        if ids.len() == 1 { Ok(found) } else { Err(not_one("memory record", listing, start, &ids)) }
+        let listing = [UserAction::ListMegrams, UserAction::SearchNotes];
+        if ids.len() == 1 { Ok(found) } else { Err(not_one("memory record", &listing, start, &ids)) }
     }
 
     fn megrams_from(&self, start: &str) -> Result<Vec<Megram>, CommandError> {
@@ -123,10 +125,15 @@ fn only_one<T>(mut all: Vec<T>, id: fn(&T) -> Sha256Digest) -> Result<T, Vec<Str
     if all.is_empty() { last.ok_or(ids) } else { Err(ids) }
 }
 
-fn not_one(kind: &str, listing: &str, start: &str, ids: &[String]) -> CommandError {
+fn not_one(kind: &str, listings: &[UserAction], start: &str, ids: &[String]) -> CommandError {
     if ids.is_empty() {
         let message = format!("no {kind} has the id `{start}`");
-        return CommandError::new(CliExitCode::Usage, message).hint(format!("for their ids: {listing}"));
+        let remedy =
+            listings.iter().enumerate().fold(Remedy::from("for their ids: "), |remedy, (index, action)| {
+                let remedy = if index > 0 { remedy.text(", ") } else { remedy };
+                remedy.action(action.clone())
+            });
+        return CommandError::new(CliExitCode::Usage, message).hint(remedy);
     }
     let message = format!("`{start}` is ambiguous: it matches {} {kind}s", ids.len());
     let hint = format!("use more digits; it matches {}", ids.join(", "));

@@ -8,6 +8,7 @@ use crate::state::record::load_record;
 use crate::{Caller, CliExitCode, CommandError, StateReader};
 use wf_base::digest::Sha256Digest;
 use wf_base::name::RunId;
+use wf_base::remedy::{Remedy, UserAction};
 use wf_core::machine::{Event, StaleFile};
 use wf_engine::stale_now;
 use wf_model::Plan;
@@ -24,7 +25,9 @@ pub fn attest_run(
     let workspace = caller.host().workspace();
     if let Err(broken) = verify_chain(StateReader::open(&workspace)?.store())? {
         let failure = CommandError::new(CliExitCode::State, format!("the event log was altered: {broken}"));
-        return Err(failure.hint("restore a backup with `wf restore`"));
+        return Err(
+            failure.hint(Remedy::from("restore a backup with `").action(UserAction::RestoreBackup).text("`"))
+        );
     }
     let state = StateReader::from_log(&workspace)?;
     let (reader, run) = (state.store(), state.find_run(prefix)?);
@@ -45,11 +48,13 @@ fn require_attestable(reader: &StoreReader, record: &RunRecord) -> Result<(), Co
         let failure = CommandError::new(CliExitCode::Usage, message);
         // Only the run at the top is attested, with all that is nested in it.
         let top = record.top.as_ref().unwrap_or(above);
-        return Err(failure.hint(format!("wf attest {} covers it, too", top.short())));
+        return Err(failure.hint(Remedy::from(UserAction::AttestRun(top.clone())).text(" covers it, too")));
     }
     if row.state == RunState::Running {
         let failure = CommandError::new(CliExitCode::Usage, format!("run {short} has not finished"));
-        return Err(failure.hint(format!("wait until it finishes, or resume it: wf resume {short}")));
+        return Err(
+            failure.remedy("wait until it finishes, or resume it: ", UserAction::ResumeRun(row.id.clone()))
+        );
     }
     Ok(())
 }

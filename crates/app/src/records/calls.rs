@@ -6,6 +6,7 @@ use super::tasks::{ResolvedTask, find_step};
 use crate::{CliExitCode, CommandError, StateReader};
 use wf_base::digest::Sha256Digest;
 use wf_base::name::{CallAddress, CallAsker, RunId};
+use wf_base::remedy::UserAction;
 use wf_core::machine::TaskId;
 use wf_report::record::{AgentCalls, AskedCall, ShownAskedCall, ShownModelCall, exchange_text};
 use wf_store::{CallBodyStore, StoreDurability};
@@ -94,9 +95,8 @@ fn view_asked_call(
 }
 
 fn no_call(run: &RunId, address: &CallAddress) -> CommandError {
-    let run = run.short();
-    CommandError::new(CliExitCode::Usage, format!("run {run} has no call `{address}`"))
-        .hint(format!("for its calls: wf logs {run} --calls"))
+    CommandError::new(CliExitCode::Usage, format!("run {} has no call `{address}`", run.short()))
+        .remedy("for its calls: ", UserAction::ShowCalls(run.clone()))
 }
 
 fn body_store(state: &StateReader, run: &RunId) -> CallBodyStore {

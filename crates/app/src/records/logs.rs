@@ -9,6 +9,7 @@ use crate::specs::load::recorded_plan;
 use crate::state::logs::{DamagedLog, damaged_logs};
 use crate::{Caller, CliExitCode, CommandError, StateReader};
 use wf_base::name::{RunId, TaskPath};
+use wf_base::remedy::UserAction;
 use wf_core::machine::{Attempt, ChildId, TaskId};
 use wf_exec::log::RunLogs;
 use wf_store::{AttemptRow, RunState, StoreReader};
@@ -165,7 +166,8 @@ impl LogSelection {
                     Some(number) => format!("`{place}` of run {run} has no attempt {number}"),
                     None => format!("`{place}` of run {run} has no output: it did not start, or was reused"),
                 };
-                CommandError::new(CliExitCode::Usage, message).hint(format!("for its state: wf show {run}"))
+                CommandError::new(CliExitCode::Usage, message)
+                    .remedy("for its state: ", UserAction::ShowRun(self.run.clone()))
             }
         }
     }

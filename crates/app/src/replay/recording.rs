@@ -9,6 +9,7 @@ use serde_json::Value;
 use super::events::events_of;
 use crate::{CliExitCode, CommandError, RunOptions, StateReader, Workspace};
 use wf_base::name::RunId;
+use wf_base::remedy::UserAction;
 use wf_store::open_regular;
 
 /// The file of a recording with the run.
@@ -83,7 +84,7 @@ fn parse<T>(
 
 fn unusable(path: &Path, reason: &str) -> CommandError {
     let failure = CommandError::new(CliExitCode::Usage, format!("cannot read {}: {reason}", path.display()));
-    failure.hint("make a recording: wf run PLAN --record DIR")
+    failure.remedy("make a recording: ", UserAction::RecordRun)
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use super::recording::read_recording;
 use crate::specs::load::{self, LoadedPlan};
 use crate::{Caller, CliExitCode, CommandError, RunOptions, StateReader, normalize_path};
 use wf_base::name::RunId;
+use wf_base::remedy::{Remedy, UserAction};
 use wf_engine::Cassette;
 use wf_model::JsonObject;
 use wf_report::record::RunLifecycle;
@@ -49,21 +50,21 @@ impl ReplaySource {
         let state = StateReader::from_whole_log(&workspace)?;
         let (reader, run) = (state.store(), state.find_run(name)?);
         let row = reader.run(&run)?;
-        let refused = |reason: &str, hint: String| {
+        let refused = |reason: &str, hint: Remedy| {
             let message = format!("run {} cannot be replayed: {reason}", run.short());
             Err(CommandError::new(CliExitCode::Usage, message).hint(hint))
         };
         if let Some((above, _)) = &row.parent {
-            return refused("it is nested in another run", format!("wf replay {}", above.short()));
+            return refused("it is nested in another run", UserAction::ReplayRun(above.clone()).into());
         }
         // One that waits is replayed up to where it waits: the replay gets no approval there, either.
         let life = RunLifecycle::of(&row, reader.owner(&run)?);
         if !matches!(row.state, RunState::Ended(_)) && life != RunLifecycle::Waiting {
-            return refused("it has not ended", format!("wf resume {}", run.short()));
+            return refused("it has not ended", UserAction::ResumeRun(run.clone()).into());
         }
         if let Some(first) = &row.retry_of {
             let reason = "it reuses results of another run, which a replay does not have";
-            return refused(reason, format!("wf replay {}", first.short()));
+            return refused(reason, UserAction::ReplayRun(first.clone()).into());
         }
         if row.goal.is_some() {
             return refused("it is a reconciliation of a goal", "replay a run of a plan".into());

@@ -27,9 +27,9 @@ pub fn answer_and_resume(
     }
     // The answer is recorded, whatever becomes of the run now.
     let continuation = resume_in_background(caller, &outermost)
-        .unwrap_or_else(|error| Continuation::Refused(error.render()));
+        .unwrap_or_else(|error| Continuation::Refused(caller.failure_text(&error)));
     Ok(AnswerRecord {
-        text: plain(&format!("recorded: {}", continuation.text(&outermost))),
+        text: plain(&format!("recorded: {}", continuation.text(caller, &outermost))),
         run_continues: matches!(continuation, Continuation::Resumed | Continuation::Daemon),
     })
 }

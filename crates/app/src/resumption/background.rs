@@ -5,6 +5,7 @@ use crate::goals::{FileLock, LEADER_LOCK};
 use crate::runs::background::{BackgroundStart, start_process};
 use crate::{Caller, CommandError};
 use wf_base::name::RunId;
+use wf_base::remedy::UserAction;
 use wf_base::untrusted::plain;
 use wf_store::{RunState, StoreReader};
 
@@ -26,13 +27,14 @@ pub enum Continuation {
 
 impl Continuation {
     /// Returns a sentence about it.
-    pub fn text(&self, run: &RunId) -> String {
+    pub fn text(&self, caller: &dyn Caller, run: &RunId) -> String {
         let short = run.short();
         match self {
             Self::Resumed => format!("run {short} continues"),
             Self::Daemon => format!("run {short} is resumed by the daemon"),
             Self::Manual => {
-                format!("run {short} waits for `wf resume {short}`: its plan says `resume: manual`")
+                let resume = caller.action_words(&UserAction::ResumeRun(run.clone()));
+                format!("run {short} waits for `{resume}`: its plan says `resume: manual`")
             }
             Self::Refused(reason) => format!("run {short} is not resumed: {reason}"),
         }

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use crate::{CliExitCode, CommandError, Host, keep};
 use wf_base::name::RunId;
+use wf_base::remedy::Remedy;
 use wf_base::untrusted::plain;
 
 /// The longest wait for a run to be recorded, and the pause between two looks.
@@ -95,7 +96,10 @@ fn refusal(printed: &str) -> CommandError {
     };
     let message = part("error: ").next().unwrap_or_else(|| printed.trim().to_owned());
     let message = if message.is_empty() { "the command ended without a run".to_owned() } else { message };
-    CommandError { hints: part("hint: ").collect(), ..CommandError::new(CliExitCode::Usage, message) }
+    CommandError {
+        hints: part("hint: ").map(Remedy::from).collect(),
+        ..CommandError::new(CliExitCode::Usage, message)
+    }
 }
 
 #[cfg(test)]

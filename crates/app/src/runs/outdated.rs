@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crate::specs::load::LoadedPlan;
 use crate::{Caller, CommandError};
 use wf_base::name::RunId;
+use wf_base::remedy::UserAction;
 use wf_engine::reuse::{RepeatChoice, RepeatRequest, RepeatedRun};
 use wf_store::StoreReader;
 
@@ -34,8 +35,9 @@ pub fn warn_of_changed_results(
         ));
     }
     if !outdated.is_empty() {
-        let run = run.short();
-        caller.message_line(&format!("to run it again instead: wf cancel {run}; wf retry {run}"));
+        let actions = [UserAction::CancelRun(run.clone()), UserAction::RetryRun(run.clone())];
+        let [cancel, retry] = actions.map(|action| caller.action_words(&action));
+        caller.message_line(&format!("to run it again instead: {cancel}; {retry}"));
     }
     Ok(())
 }

@@ -10,6 +10,7 @@ use crate::specs::load::{LoadedPlan, load_recorded};
 use crate::{Caller, CliExitCode, CommandError, StateReader, Workspace};
 use std::time::Duration;
 use wf_base::name::RunId;
+use wf_base::remedy::UserAction;
 use wf_core::machine::{RunApproval, RunOutcome};
 use wf_engine::reuse::RepeatedRun;
 use wf_engine::{EngineError, GivenSecrets};
@@ -58,7 +59,7 @@ impl ResumableRun {
         let message = format!("run {} is nested in another run: {attempt}", self.run.short());
         let failure = CommandError::new(CliExitCode::Usage, message);
         let top = outermost_run(reader, &self.run)?;
-        Err(failure.hint(format!("resume that one: wf resume {}", top.short())))
+        Err(failure.remedy("resume that one: ", UserAction::ResumeRun(top)))
     }
 
     /// Returns its outcome; `None`: it has not ended.
@@ -75,10 +76,14 @@ impl ResumableRun {
         let message = format!("run {} has already finished: {}", run.short(), outcome.as_str());
         let failure = CommandError::new(CliExitCode::Usage, message);
         match (&row.goal, outcome) {
-            (Some(_), _) => failure
-                .hint(format!("for another reconciliation: wf goal run {}", goal_name(&row.plan, &row.path))),
+            (Some(_), _) => {
+                let action = UserAction::RunGoal(goal_name(&row.plan, &row.path));
+                failure.remedy("for another reconciliation: ", action)
+            }
             (None, RunOutcome::Succeeded) => failure,
-            (None, _) => failure.hint(format!("to run again what did not succeed: wf retry {}", run.short())),
+            (None, _) => {
+                failure.remedy("to run again what did not succeed: ", UserAction::RetryRun(run.clone()))
+            }
         }
     }
 

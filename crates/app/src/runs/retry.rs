@@ -12,6 +12,7 @@ use crate::names::attempt_name_from_text;
 use crate::specs::load::{LoadedPlan, load_plan, recorded_plan_or_current};
 use crate::{Caller, CliExitCode, CommandError, RunOptions, StateReader};
 use wf_base::name::{RunId, SessionName};
+use wf_base::remedy::{Remedy, RequestAnswerForm, UserAction};
 use wf_engine::reuse::{RepeatRequest, RepeatedRun};
 use wf_engine::{self as engine, GivenSecrets};
 use wf_lang::DiskFiles;
@@ -98,32 +99,41 @@ fn require_repeatable(reader: &StoreReader, row: &RunRow) -> Result<(), CommandE
         let attempt = attempt_name_from_text(reader, above, attempt)?;
         let message = format!("run {short} is nested in another run: {attempt}");
         let top = outermost_run(reader, &row.id)?;
-        return Err(CommandError::new(CliExitCode::Usage, message).hint(format!(
-            "retry that one: wf retry {}; select inner steps with --from STEP/INNER",
-            top.short()
-        )));
+        return Err(CommandError::new(CliExitCode::Usage, message).hint(
+            Remedy::from("retry that one: ")
+                .action(UserAction::RetryRun(top))
+                .text("; select inner steps with --from STEP/INNER"),
+        ));
     }
     let failure = |what: &str| CommandError::new(CliExitCode::Usage, format!("run {short} {what}"));
     // A retry would be no undo, so that the other run could be undone again.
     if let Some(undone) = &row.undo_of {
-        let undone = undone.short();
-        let hint = format!("start another one while there is time: wf undo {undone}");
-        return Err(failure(&format!("undoes run {undone}")).hint(hint));
+        let failure = failure(&format!("undoes run {}", undone.short()));
+        let action = UserAction::UndoRun(undone.clone());
+        return Err(failure.remedy("start another one while there is time: ", action));
     }
     match RunLifecycle::of(row, reader.owner(&row.id)?) {
         RunLifecycle::Running => Err(failure("has not finished")
-            .hint(format!("wait until it finishes, or cancel it: wf cancel {short}"))),
-        RunLifecycle::Waiting => Err(failure("waits for approval")
-            .hint(format!("wf approve {short} or wf deny {short}, then wf resume {short}"))),
+            .remedy("wait until it finishes, or cancel it: ", UserAction::CancelRun(row.id.clone()))),
+        RunLifecycle::Waiting => Err(failure("waits for approval").hint(decide_and_resume(&row.id))),
         RunLifecycle::Interrupted => {
-            Err(failure("has not finished").hint(format!("resume it: wf resume {short}")))
+            Err(failure("has not finished").remedy("resume it: ", UserAction::ResumeRun(row.id.clone())))
         }
         // A reconciliation starts with a check run, and is not repeated in part.
         RunLifecycle::Ended(_) if row.goal.is_some() => {
             let message = format!("run {short} belongs to a reconciliation of the goal `{}`", row.plan);
             let failure = CommandError::new(CliExitCode::Usage, message);
-            Err(failure.hint(format!("start another one: wf goal run {}", goal_name(&row.plan, &row.path))))
+            Err(failure.remedy("start another one: ", UserAction::RunGoal(goal_name(&row.plan, &row.path))))
         }
         RunLifecycle::Ended(_) => Ok(()),
     }
+}
+
+fn decide_and_resume(run: &RunId) -> Remedy {
+    let form = RequestAnswerForm::Approval;
+    Remedy::from(UserAction::AnswerRequest { run: run.clone(), step: None, form })
+        .text(" or ")
+        .action(UserAction::DenyRequest { run: run.clone(), with_reason: false })
+        .text(", then ")
+        .action(UserAction::ResumeRun(run.clone()))
 }

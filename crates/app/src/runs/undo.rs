@@ -7,6 +7,7 @@ use crate::specs::load::load_recorded_plan_at;
 use crate::{Caller, CliExitCode, CommandError, watch};
 use serde_json::json;
 use wf_base::name::RunId;
+use wf_base::remedy::{Remedy, UserAction};
 use wf_core::machine::RunOutcome;
 use wf_core::undo::UndoOffer;
 use wf_store::feed::WorkspaceAction;
@@ -55,21 +56,22 @@ fn offer(row: &RunRow) -> Result<&UndoOffer, CommandError> {
     if let Some(offer) = &row.undo {
         return Ok(offer);
     }
-    let refuse = |what: &str, help: String| {
+    let refuse = |what: &str, help: Remedy| {
         Err(CommandError::new(CliExitCode::Usage, format!("run {short} {what}")).hint(help))
     };
     match row.state {
         RunState::Running => {
-            refuse("has not finished", format!("wait until it finishes, or cancel it: wf cancel {short}"))
+            let remedy = Remedy::from("wait until it finishes, or cancel it: ");
+            refuse("has not finished", remedy.action(UserAction::CancelRun(row.id.clone())))
         }
         RunState::Ended(RunOutcome::Succeeded) => refuse(
             "cannot be undone: its plan has no `undo`",
             "write a plan that restores what the run changed; `undo: {uses: PLAN.md}` offers it after the next run"
-                .to_owned(),
+                .into(),
         ),
         RunState::Ended(outcome) => refuse(
             &format!("did not succeed ({}), and only a successful run can be undone", outcome.as_str()),
-            "write a plan that restores what the run changed, and run it".to_owned(),
+            "write a plan that restores what the run changed, and run it".into(),
         ),
     }
 }

@@ -2,6 +2,7 @@ use std::path::Path;
 
 use crate::{CliExitCode, CommandError};
 use wf_base::name::SessionName;
+use wf_base::remedy::{Remedy, UserAction};
 use wf_core::session::{SessionRecord, SessionRefusal};
 use wf_store::{StoreError, StoreReader};
 
@@ -40,6 +41,6 @@ pub fn named_or_current(
     }
     reader.current_session()?.ok_or_else(|| {
         CommandError::new(CliExitCode::Usage, "no session is current")
-            .hint("name one; `wf session list` lists them")
+            .hint(Remedy::from("name one; `").action(UserAction::ListSessions).text("` lists them"))
     })
 }

@@ -2,6 +2,7 @@ use super::named_or_current;
 use crate::memory::MemoryReader;
 use crate::{CliExitCode, CommandError, Host};
 use wf_base::name::{RunId, SessionName};
+use wf_base::remedy::UserAction;
 use wf_core::memory::MemoryNote;
 use wf_core::session::SessionRefusal;
 use wf_report::record::RunLifecycle;
@@ -72,22 +73,30 @@ impl OpenedSession {
     /// Refuses to end the session as completed while runs of it have not ended.
     pub fn require_ended_runs(&self) -> Result<(), CommandError> {
         let runs: Vec<RunId> = self.open_runs()?.into_iter().map(|(run, _)| run).collect();
-        self.require_none(&runs, "have not ended", "resume or cancel them first: wf runs --session")
+        let action = UserAction::ListSessionRuns(self.name.clone());
+        self.require_none(&runs, "have not ended", "resume or cancel them first: ", action)
     }
 
     /// Refuses to end the session as failed while a process works on runs of it.
     pub fn require_no_live_runs(&self) -> Result<(), CommandError> {
-        self.require_none(&self.live_runs()?, "are under way", "suspend it first: wf session suspend")
+        let action = UserAction::SuspendSession(self.name.clone());
+        self.require_none(&self.live_runs()?, "are under way", "suspend it first: ", action)
     }
 
-    fn require_none(&self, runs: &[RunId], what: &str, remedy: &str) -> Result<(), CommandError> {
+    fn require_none(
+        &self,
+        runs: &[RunId],
+        what: &str,
+        text: &str,
+        action: UserAction,
+    ) -> Result<(), CommandError> {
         if runs.is_empty() {
             return Ok(());
         }
         let name = &self.name;
         let short: Vec<&str> = runs.iter().map(RunId::short).collect();
         let message = format!("runs of session `{name}` {what}: {}", short.join(", "));
-        Err(CommandError::new(CliExitCode::Usage, message).hint(format!("{remedy} {name}")))
+        Err(CommandError::new(CliExitCode::Usage, message).remedy(text, action))
     }
 
     /// Returns a note that was written in it, by its id.
@@ -99,7 +108,7 @@ impl OpenedSession {
         }
         let message = format!("note {} was not written in session `{name}`", note.id.short());
         Err(CommandError::new(CliExitCode::Usage, message)
-            .hint(format!("its notes: wf memory search --session {name}")))
+            .remedy("its notes: ", UserAction::SearchSessionNotes(name.clone())))
     }
 
     /// Returns the number of its notes that no other session finds.

@@ -6,6 +6,7 @@ use super::fetch::FetchedSkill;
 use super::put::SKILLS;
 use super::tell;
 use crate::skills::InspectedSkill;
+use wf_base::remedy::UserAction;
 use wf_base::untrusted::untrusted;
 use wf_base::untrusted::{BOLD, DIM, GOOD, WARN, paint};
 use wf_skill::import::{FieldOutcome, SkillConversion};
@@ -16,6 +17,7 @@ pub fn adaptation_text(
     done: &SkillConversion,
     inspected: &InspectedSkill,
     is_dry: bool,
+    words: &dyn Fn(&UserAction) -> String,
 ) -> String {
     let mut text = format!(
         "{}\n  from {}\n",
@@ -38,7 +40,7 @@ pub fn adaptation_text(
         let _ = write!(text, "\n{}\n{found}", paint(BOLD, "inspection"));
     }
     text.push('\n');
-    text + &next(done, inspected, is_dry)
+    text + &next(done, inspected, is_dry, words)
 }
 
 fn fields(done: &SkillConversion) -> String {
@@ -82,7 +84,12 @@ fn list(title: &str, all: impl Iterator<Item = String>) -> String {
     format!("\n{}\n{lines}", paint(BOLD, title))
 }
 
-fn next(done: &SkillConversion, inspected: &InspectedSkill, is_dry: bool) -> String {
+fn next(
+    done: &SkillConversion,
+    inspected: &InspectedSkill,
+    is_dry: bool,
+    words: &dyn Fn(&UserAction) -> String,
+) -> String {
     let name = &done.name;
     let mut text = if is_dry {
         return format!("dry run, nothing was written to {SKILLS}/{name}\n");
@@ -92,5 +99,5 @@ fn next(done: &SkillConversion, inspected: &InspectedSkill, is_dry: bool) -> Str
     if inspected.is_dangerous() {
         text += "it cannot be locked while it contains a danger: change the skill first\n";
     }
-    text + &format!("review it, then lock it: wf skill lock {name}\n")
+    text + &format!("review it, then lock it: {}\n", words(&UserAction::LockSkill(name.clone())))
 }

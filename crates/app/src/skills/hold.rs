@@ -8,6 +8,7 @@ use crate::Host;
 use crate::approve::SigningRules;
 use crate::{CliExitCode, CommandError, Workspace};
 use wf_base::digest::Sha256Digest;
+use wf_base::remedy::{Remedy, UserAction};
 use wf_core::machine::ApprovalSigner;
 use wf_sign::approval::{ApprovalRefusal, ReviewPolicy};
 use wf_skill::lock::{LockedFile, LockedSkill, SkillFileChange, SkillLock, changes, locked_files};
@@ -145,16 +146,18 @@ impl SkillUseError {
         }
     }
 
-    pub fn remedy(&self, name: &str) -> String {
+    pub fn remedy(&self, name: &str) -> Remedy {
+        let lock = || UserAction::LockSkill(name.to_owned());
         match self {
-            Self::Missing => {
-                "list the existing skills with `wf skill list`, or install one with `wf skill install`"
-                    .to_owned()
-            }
-            Self::Unlocked => format!("review it, then lock it: wf skill lock {name}"),
+            Self::Missing => Remedy::from("list the existing skills with `")
+                .action(UserAction::ListSkills)
+                .text("`, or install one with `")
+                .action(UserAction::InstallSkill)
+                .text("`"),
+            Self::Unlocked => Remedy::from("review it, then lock it: ").action(lock()),
             Self::Unreadable(failure) => failure.hints.first().cloned().unwrap_or_default(),
             Self::Changed(_) => {
-                format!("revert the change, or review it and lock the skill again: wf skill lock {name}")
+                Remedy::from("revert the change, or review it and lock the skill again: ").action(lock())
             }
             Self::Refused(
                 ApprovalRefusal::Revoked { .. }
@@ -163,12 +166,12 @@ impl SkillUseError {
                 | ApprovalRefusal::TooFew { .. }
                 | ApprovalRefusal::SelfApproval(_)
                 | ApprovalRefusal::Unlisted(_),
-            ) => {
-                format!("an approver must review and sign it: wf skill approve {name}")
-            }
-            Self::Refused(_) => format!(
-                "skills.lock was changed: restore it from git, or review the skill and lock it again: wf skill lock {name}"
-            ),
+            ) => Remedy::from("an approver must review and sign it: ")
+                .action(UserAction::ApproveSkill(name.to_owned())),
+            Self::Refused(_) => Remedy::from(
+                "skills.lock was changed: restore it from git, or review the skill and lock it again: ",
+            )
+            .action(lock()),
         }
     }
 

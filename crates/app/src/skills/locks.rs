@@ -4,6 +4,7 @@ use std::io;
 
 use super::put::replace_file;
 use crate::{CliExitCode, CommandError, Workspace};
+use wf_base::remedy::{Remedy, UserAction};
 use wf_skill::lock::{LOCK, SkillLock};
 
 /// The largest lock file, in bytes.
@@ -13,10 +14,10 @@ const MAX_LOCK_SIZE: u64 = 64 << 20;
 pub fn read_lock(workspace: &Workspace) -> Result<SkillLock, CommandError> {
     let path = workspace.root.join(LOCK);
     let wrong = |reason: String| {
-        let hint = format!(
-            "restore it from git, or remove it and lock every skill again: wf skill lock NAME (only wf writes {LOCK})"
-        );
-        CommandError::new(CliExitCode::Approval, reason).hint(hint)
+        let remedy = Remedy::from("restore it from git, or remove it and lock every skill again: ")
+            .action(UserAction::LockSomeSkill)
+            .text(format!(" (only wf writes {LOCK})"));
+        CommandError::new(CliExitCode::Approval, reason).hint(remedy)
     };
     match std::fs::symlink_metadata(&path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(SkillLock::default()),
@@ -40,5 +41,5 @@ pub fn write_lock(workspace: &Workspace, lock: &SkillLock) -> Result<(), Command
 /// The failure for a skill without a lock.
 pub fn not_locked(name: &str) -> CommandError {
     let message = format!("the skill `{}` is not locked", name.escape_debug());
-    CommandError::new(CliExitCode::Usage, message).hint("for the locked skills: wf skill lock --check")
+    CommandError::new(CliExitCode::Usage, message).remedy("for the locked skills: ", UserAction::ListLocks)
 }

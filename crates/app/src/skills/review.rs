@@ -8,6 +8,7 @@ use crate::approve::{SigningOptions, SigningRules, agree, approver_key};
 use crate::keys::OwnKey;
 use crate::{Caller, CliExitCode, CommandError, GitRevision, Host, Workspace};
 use wf_base::digest::Sha256Digest;
+use wf_base::remedy::UserAction;
 use wf_lang::SpecFileSource as _;
 use wf_sign::approval::{ApprovalRefusal, ApprovalToken, ReviewPolicy};
 use wf_skill::lock::{LOCK, LockedSkill, SkillLock, changes};
@@ -29,8 +30,10 @@ pub fn approve_skill(
     if terms.has_unaccepted_danger(&studied) {
         show(&tell::findings(&studied))?;
         let message = format!("the skill `{name}` is rejected: its dangers were not accepted");
-        let hint = format!("accept them when installing: wf skill lock {name} --accept RULE:FILE");
-        return Err(CommandError::new(CliExitCode::Invalid, message).hint(hint));
+        let action = UserAction::AcceptDanger(name.to_owned());
+        return Err(
+            CommandError::new(CliExitCode::Invalid, message).remedy("accept them when installing: ", action)
+        );
     }
     let mut text = tell::summary(&studied) + &tell::full_text(&studied) + "\n" + &tell::findings(&studied);
     if let Some(before) = committed_version(host, &workspace, name) {
@@ -65,10 +68,10 @@ fn inspect_locked(
         return Ok(studied);
     }
     let message = format!("the install report of `{name}` differs from the locked one");
-    let hint = format!(
-        "this version of wf has other rules, or skills.lock was changed; review the skill and lock it again: wf skill lock {name}"
-    );
-    Err(CommandError::new(CliExitCode::Approval, message).hint(hint))
+    Err(CommandError::new(CliExitCode::Approval, message).remedy(
+        "this version of wf has other rules, or skills.lock was changed; review the skill and lock it again: ",
+        UserAction::LockSkill(name.to_owned()),
+    ))
 }
 
 /// A skill as the last commit locks it: the version that was approved last.
@@ -91,7 +94,7 @@ fn refuse_installer(
     let refusal = ApprovalRefusal::SelfApproval(key.name.clone());
     let message = format!("you installed the skill `{name}`: {refusal}");
     Err(CommandError::new(CliExitCode::Approval, message)
-        .hint(format!("another approver must sign: wf skill approve {name}")))
+        .remedy("another approver must sign: ", UserAction::ApproveSkill(name.to_owned())))
 }
 
 /// True if an envelope may stay beside a new one of this key: under policy `owner` those of other keys may.

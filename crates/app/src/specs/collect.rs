@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use walkdir::WalkDir;
 
 use crate::{APPROVERS, CONFIG, CliExitCode, CommandError, Host, normalize_path, relative_path};
+use wf_base::remedy::{Remedy, UserAction};
 use wf_lang::GATES;
 use wf_skill::SHELVES;
 
@@ -35,7 +36,11 @@ pub fn collect(host: &Host, paths: &[&Path]) -> Result<SpecFileSet, CommandError
             let root = relative_path(&root, host.cwd());
             let message = format!("neither workflows/ nor {CONFIG} found in {root}");
             let failure = CommandError::new(CliExitCode::Usage, message);
-            return Err(failure.hint("name the files to check, or create a workspace with `wf init`"));
+            return Err(failure.hint(
+                Remedy::from("name the files to check, or create a workspace with `")
+                    .action(UserAction::InitWorkspace)
+                    .text("`"),
+            ));
         }
         for folder in SPECS {
             found.add_folder(&root.join(folder));

@@ -17,9 +17,9 @@ use other::NonPlanFile;
 use recorded::{RecordedFiles, memory_files};
 use wf_base::diag::Severity;
 use wf_base::name::{GateId, RunId};
+use wf_base::remedy::{Remedy, UserAction};
 use wf_base::source::DeclarationSites;
 use wf_base::source::{SourceText, Span, Spanned};
-use wf_base::untrusted::shell_word;
 use wf_core::goal::ReconciliationPart;
 use wf_lang::{self as lang, DiskFiles, InMemoryFiles, LoadedSpec, LoweringError, SpecFileSource};
 use wf_model::{Goal, Plan};
@@ -84,7 +84,8 @@ pub fn load_named(caller: &dyn Caller, name: &Path, begun: RunOptions) -> Result
     }
     if path.is_dir() {
         let failure = CommandError::new(CliExitCode::Usage, format!("{shown} is a directory, not a plan"));
-        return Err(failure.hint(format!("`wf check {}` checks the plans in it", shell_word(&shown))));
+        let remedy = Remedy::from("`").action(UserAction::CheckFile(shown));
+        return Err(failure.hint(remedy.text("` checks the plans in it")));
     }
     let dir = path.parent().unwrap_or(&path);
     let workspace = caller.host().workspace_of(dir);
@@ -113,7 +114,7 @@ pub fn load_goal(
     }
     let shown = relative_path(&ready.workspace.root.join(path), caller.host().cwd());
     let failure = CommandError::new(CliExitCode::Usage, format!("{shown} is a plan, not a goal"));
-    Err(failure.hint(format!("`wf run {}` runs it", shell_word(&shown))))
+    Err(failure.hint(Remedy::from("`").action(UserAction::RunFile(shown)).text("` runs it")))
 }
 
 /// The goal at a path, without printing its diagnostics again.
@@ -185,13 +186,13 @@ pub fn load_plan(
     }
     let kind = || NonPlanFile::new(caller.host(), &workspace, &path);
     if loaded.gates.contains_key(&0) {
-        return Err(kind().refuse("gate", "wf gate test", "evaluates it"));
+        return Err(kind().refuse("gate", UserAction::TestGate, "evaluates it"));
     }
     if loaded.personas.contains_key(&0) {
-        return Err(kind().refuse("persona", "wf check", "checks it"));
+        return Err(kind().refuse("persona", UserAction::CheckFile, "checks it"));
     }
     if loaded.goal().is_some() && begun.part.is_none() {
-        return Err(kind().refuse("goal", "wf goal run", "runs it"));
+        return Err(kind().refuse("goal", UserAction::RunGoalFile, "runs it"));
     }
     limit_concurrency(&mut loaded, begun.jobs);
     let sites = declaration_sites(&loaded);

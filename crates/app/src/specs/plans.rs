@@ -8,6 +8,7 @@ use super::load::{load_with_gates, system_gates};
 use crate::{CONFIG, CliExitCode, CommandError, Host, Workspace};
 use wf_base::diag::{Severity, nearest};
 use wf_base::name::PlanId;
+use wf_base::remedy::{Remedy, UserAction};
 use wf_lang::{self as lang, DiskFiles, LoadedSpec};
 
 /// The folders of a workspace in which plans and goals are searched, besides its root.
@@ -69,7 +70,13 @@ pub fn find_by_id(host: &Host, name: &OsStr) -> Result<Option<PathBuf>, CommandE
 pub fn unknown_plan(host: &Host, name: &str) -> CommandError {
     let failure = CommandError::new(CliExitCode::Usage, format!("file not found: {name}"));
     if PlanId::parse(name).is_err() {
-        return failure.hint("list plans with `wf list`, or create one with `wf init`");
+        return failure.hint(
+            Remedy::from("list plans with `")
+                .action(UserAction::ListPlans)
+                .text("`, or create one with `")
+                .action(UserAction::InitWorkspace)
+                .text("`"),
+        );
     }
     let all = list_specs(&host.workspace());
     let ids = all.iter().filter_map(|one| one.id.as_deref());
@@ -77,8 +84,10 @@ pub fn unknown_plan(host: &Host, name: &str) -> CommandError {
         CommandError::new(CliExitCode::Usage, format!("plan not found: no file or plan id `{name}`"));
     match nearest(name, ids) {
         Some(near) => failure.hint(format!("did you mean `{near}`?")),
-        None if all.is_empty() => failure.hint("create a first plan with `wf init`"),
-        None => failure.hint("list plans and their ids with `wf list`"),
+        None if all.is_empty() => failure
+            .hint(Remedy::from("create a first plan with `").action(UserAction::InitWorkspace).text("`")),
+        None => failure
+            .hint(Remedy::from("list plans and their ids with `").action(UserAction::ListPlans).text("`")),
     }
 }
 

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use super::logs::damaged_logs_of_newest;
 use crate::{Caller, CliExitCode, CommandError, relative_path, watch};
+use wf_base::remedy::{Remedy, UserAction};
 use wf_base::time::Moment;
 use wf_base::units::plural;
 use wf_base::untrusted::{WARN, paint};
@@ -63,6 +64,9 @@ fn keep_intact_logs(caller: &dyn Caller, state: &Path, file: &Path) -> Result<()
     }
     let shown = relative_path(file, caller.host().cwd());
     let message = format!("{first}{more}; {shown} may have what is missing, and is not replaced");
-    Err(CommandError::new(CliExitCode::State, message)
-        .hint("`wf doctor --full` names all; back up to another file, or restore this one"))
+    Err(CommandError::new(CliExitCode::State, message).hint(
+        Remedy::from("`")
+            .action(UserAction::ExamineEverything)
+            .text("` names all; back up to another file, or restore this one"),
+    ))
 }

@@ -12,8 +12,9 @@ use super::logs::damaged_logs_of_newest;
 use super::queue::{count_dead, queue_entries};
 use crate::names::{attempt_name_from_text, task_name_from_text};
 use crate::specs::load::read_config;
-use crate::{CONFIG, Host, relative_path};
+use crate::{CONFIG, Caller, Host, relative_path};
 use wf_base::name::RunId;
+use wf_base::remedy::UserAction;
 use wf_base::units::{plural, size};
 use wf_base::untrusted::untrusted;
 use wf_core::machine::LockHolder;
@@ -63,7 +64,8 @@ pub enum DoctorStatus {
 }
 
 /// Checks the state: the history since the kept checkpoint, or all of it.
-pub fn check_state(host: &Host, is_full: bool) -> Vec<DoctorFinding> {
+pub fn check_state(caller: &dyn Caller, is_full: bool) -> Vec<DoctorFinding> {
+    let host = caller.host();
     let dir = host.workspace().state;
     let mut findings = vec![check_integrity(host, &dir, is_full)];
     findings.extend(check_disk_space(&dir));
@@ -71,12 +73,12 @@ pub fn check_state(host: &Host, is_full: bool) -> Vec<DoctorFinding> {
     findings.extend(find_killed_restores(&dir));
     if let Ok(reader) = StoreReader::open(&dir) {
         findings.extend(check_leases(&reader));
-        findings.extend(check_interrupted_runs(&reader));
-        findings.extend(check_logs(&reader, is_full));
-        findings.extend(find_orphaned_processes(&reader, &StateFolder::new(&dir)));
+        findings.extend(check_interrupted_runs(caller, &reader));
+        findings.extend(check_logs(caller, &reader, is_full));
+        findings.extend(find_orphaned_processes(caller, &reader));
         findings.extend(find_detached_processes(&reader));
         findings.extend(find_stale_locks(&reader));
-        findings.extend(find_dead_letters(&reader));
+        findings.extend(find_dead_letters(caller, &reader));
     }
     findings
 }
@@ -193,10 +195,12 @@ fn check_leases(reader: &StoreReader) -> Vec<DoctorFinding> {
 }
 
 /// Reports the runs that no engine works on any more.
-fn check_interrupted_runs(reader: &StoreReader) -> Option<DoctorFinding> {
+fn check_interrupted_runs(caller: &dyn Caller, reader: &StoreReader) -> Option<DoctorFinding> {
     let runs = find_interrupted_runs(reader);
     let runs: Vec<&str> = runs.iter().map(RunId::short).collect();
-    let found = format!("{} · for each: `wf resume RUN` or `wf cancel RUN`", runs.join(", "));
+    let actions = [UserAction::ResumeSomeRun, UserAction::CancelSomeRun];
+    let [resume, cancel] = actions.map(|action| caller.action_words(&action));
+    let found = format!("{} · for each: `{resume}` or `{cancel}`", runs.join(", "));
     (!runs.is_empty()).then(|| DoctorFinding::new("interrupted", DoctorStatus::Weak, found))
 }
 
@@ -213,7 +217,7 @@ pub(crate) fn find_interrupted_runs(reader: &StoreReader) -> Vec<RunId> {
 }
 
 /// Compares the logs of the newest runs with the record, or those of all.
-fn check_logs(reader: &StoreReader, is_full: bool) -> Option<DoctorFinding> {
+fn check_logs(caller: &dyn Caller, reader: &StoreReader, is_full: bool) -> Option<DoctorFinding> {
     let count = if is_full { usize::MAX } else { MAX_COMPARED_RUNS };
     let damaged = damaged_logs_of_newest(reader, count).ok()?;
     let named: Vec<String> = damaged.iter().take(MAX_NAMED).map(ToString::to_string).collect();
@@ -221,13 +225,14 @@ fn check_logs(reader: &StoreReader, is_full: bool) -> Option<DoctorFinding> {
         0 => String::new(),
         more => format!("; and {more} more"),
     };
-    let found = format!("{}{more} · `wf restore` brings back a backup of the state", named.join("; "));
+    let restore = caller.action_words(&UserAction::RestoreBackup);
+    let found = format!("{}{more} · `{restore}` brings back a backup of the state", named.join("; "));
     (!damaged.is_empty()).then(|| DoctorFinding::new("logs", DoctorStatus::Bad, found))
 }
 
 /// Reports running processes whose engine is gone.
-fn find_orphaned_processes(reader: &StoreReader, state: &StateFolder) -> Option<DoctorFinding> {
-    let dir = state.keepers();
+fn find_orphaned_processes(caller: &dyn Caller, reader: &StoreReader) -> Option<DoctorFinding> {
+    let dir = reader.folder().keepers();
     let attended = reader.owned_runs().unwrap_or_default();
     let alone = |keeper: &String| attended.iter().all(|(_, lease)| lease.supervisor != *keeper);
     let tasks = supervisor::supervisors(&dir).into_iter().filter(alone);
@@ -240,8 +245,10 @@ fn find_orphaned_processes(reader: &StoreReader, state: &StateFolder) -> Option<
             format!("{called} of run {}", task.run.short())
         })
         .collect();
+    let [resume, cancel] =
+        [UserAction::TakeOver, UserAction::StopWork].map(|action| caller.action_words(&action));
     let found = format!(
-        "{} · running without an engine · take over with `wf resume`, or stop with `wf cancel`",
+        "{} · running without an engine · take over with `{resume}`, or stop with `{cancel}`",
         named.join(", ")
     );
     (!named.is_empty()).then(|| DoctorFinding::new("at work", DoctorStatus::Weak, found))
@@ -262,9 +269,10 @@ fn find_detached_processes(reader: &StoreReader) -> Vec<DoctorFinding> {
 }
 
 /// Reports what was given up, and is not tried again.
-fn find_dead_letters(reader: &StoreReader) -> Option<DoctorFinding> {
+fn find_dead_letters(caller: &dyn Caller, reader: &StoreReader) -> Option<DoctorFinding> {
     let dead = count_dead(&queue_entries(reader).ok()?);
-    let found = format!("{} · see `wf queue list`", plural(dead, "dead letter"));
+    let list = caller.action_words(&UserAction::ListQueue);
+    let found = format!("{} · see `{list}`", plural(dead, "dead letter"));
     (dead > 0).then(|| DoctorFinding::new("queue", DoctorStatus::Weak, found))
 }
 

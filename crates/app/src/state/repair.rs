@@ -5,6 +5,7 @@ use std::path::Path;
 use super::doctor::MAX_NAMED;
 use super::file_lock::{FileLock, LEADER_LOCK};
 use crate::{Caller, CliExitCode, CommandError, Host, watch};
+use wf_base::remedy::{Remedy, UserAction};
 use wf_store::feed::WorkspaceAction;
 use wf_store::{
     ProjectionDifference, StateFault, StateFolder, Store, StoreDurability, StoreError, StoreReader, examine,
@@ -47,7 +48,8 @@ fn rebuild(host: &Host) -> Result<Vec<ProjectionDifference>, CommandError> {
         None => Ok(before),
         Some(left) => {
             let message = format!("{left}, also after the tables were rebuilt");
-            Err(CommandError::new(CliExitCode::State, message).hint("restore a backup with `wf restore`"))
+            Err(CommandError::new(CliExitCode::State, message)
+                .hint(Remedy::from("restore a backup with `").action(UserAction::RestoreBackup).text("`")))
         }
     }
 }

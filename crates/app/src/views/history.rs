@@ -185,5 +185,5 @@ fn goal_autonomy(caller: &dyn Caller, reader: Option<&StoreReader>, path: &str) 
     let (ready, goal) = loaded.ok()?;
     let status = AutonomyStatus::of(caller, &ready, &goal, reader).ok()?;
     status.approval.as_ref()?;
-    Some(status.json(caller.host().now()))
+    Some(status.json(caller))
 }

@@ -9,6 +9,7 @@ use crate::state::call_findings::RecordedCalls;
 use crate::state::doctor::{DoctorFinding, DoctorStatus, find_interrupted_runs};
 use crate::state::queue::{QueueEntry, QueueState, QueueSubject, queue_entries};
 use crate::{Caller, CommandError};
+use wf_base::remedy::UserAction;
 use wf_base::time::Moment;
 
 /// The inbox of a workspace: all that waits for people.
@@ -45,66 +46,71 @@ pub struct Notice {
     pub page: Option<String>,
 }
 
+/// The words of a face for acts.
+type ActionWords<'a> = &'a dyn Fn(&UserAction) -> String;
+
 /// Returns what needs attention in a workspace, besides the open requests; with its state, if there is one.
 pub fn notices(
     caller: &dyn Caller,
     reader: Option<&StateReader>,
     open: &[RequestView],
 ) -> Result<Vec<Notice>, CommandError> {
-    let now = caller.host().now();
-    let mut notices: Vec<Notice> = check_goals_scheduled(caller).iter().filter_map(goal_notice).collect();
+    let (now, words) = (caller.host().now(), &|action: &UserAction| caller.action_words(action));
+    let mut notices: Vec<Notice> =
+        check_goals_scheduled(caller).iter().filter_map(|found| goal_notice(words, found)).collect();
     notices.extend(standing_approval_notices(caller));
     let reader = reader.map(StateReader::store);
     let breakers = reader.map(RecordedCalls::of_state).unwrap_or_default().open_breakers(now);
     notices.extend(breakers.into_iter().map(|found| Notice {
         subject: "breaker",
         text: found.found,
-        command: "wf doctor".into(),
+        command: caller.action_words(&UserAction::Examine),
         page: Some("/connections".into()),
     }));
     if let Some(reader) = reader {
         notices.extend(find_interrupted_runs(reader).iter().map(|run| Notice {
             subject: "interrupted",
             text: format!("no process works on run {}", run.short()),
-            command: format!("wf resume {}", run.short()),
+            command: caller.action_words(&UserAction::ResumeRun(run.clone())),
             page: Some(format!("/runs/{run}")),
         }));
-        notices.extend(queue_entries(reader)?.iter().filter_map(dead_letter_notice));
+        notices.extend(queue_entries(reader)?.iter().filter_map(|entry| dead_letter_notice(words, entry)));
     }
-    notices.extend(open.iter().filter_map(|request| expiry_notice(request, now)));
+    notices.extend(open.iter().filter_map(|request| expiry_notice(caller, request, now)));
     Ok(notices)
 }
 
 /// Returns the notice of a finding about goals, if it is none of health.
-fn goal_notice(found: &DoctorFinding) -> Option<Notice> {
-    let command = match found.name {
+fn goal_notice(words: ActionWords<'_>, found: &DoctorFinding) -> Option<Notice> {
+    let action = match found.name {
         _ if found.health == DoctorStatus::Good => return None,
-        "daemon" => "wf daemon",
-        _ => "wf goal list",
+        "daemon" => UserAction::StartDaemon,
+        _ => UserAction::ListGoals,
     };
     let text = found.found.clone();
-    Some(Notice { subject: found.name, text, command: command.into(), page: Some("/goals".into()) })
+    let command = words(&action);
+    Some(Notice { subject: found.name, text, command, page: Some("/goals".into()) })
 }
 
 /// Returns the notice of an entry of the queue that was given up. Failed goals are shown as such.
-fn dead_letter_notice(entry: &QueueEntry) -> Option<Notice> {
+fn dead_letter_notice(words: ActionWords<'_>, entry: &QueueEntry) -> Option<Notice> {
     let QueueSubject::Notification { goal, tries, .. } = &entry.subject else {
         return None;
     };
     (entry.state == QueueState::Dead).then(|| Notice {
         subject: "notification",
         text: format!("a notification about `{goal}` was given up after {tries} tries: {}", entry.reason),
-        command: format!("wf queue requeue {}", entry.id),
+        command: words(&UserAction::Requeue(entry.id.clone())),
         page: Some(format!("/goals/{goal}")),
     })
 }
 
 /// Returns the notice of a request whose time is over, while its run is not worked on.
-fn expiry_notice(request: &RequestView, now: Moment) -> Option<Notice> {
+fn expiry_notice(caller: &dyn Caller, request: &RequestView, now: Moment) -> Option<Notice> {
     (request.ask.expires <= now).then(|| Notice {
         subject: "expired",
         text: format!("the request `{}` of {} expired without an answer", request.name, request.plan),
-        command: format!("wf resume {}", request.top.short()),
+        command: caller.action_words(&UserAction::ResumeRun(request.top.clone())),
         page: Some(format!("/runs/{}", request.top)),
     })
 }
@@ -114,7 +120,7 @@ fn standing_approval_notices(caller: &dyn Caller) -> impl Iterator<Item = Notice
     ending_approvals(caller).into_iter().map(|ending| Notice {
         subject: "approval",
         text: format!("`{}`: {}", ending.goal, ending.reason),
-        command: format!("wf approve {}", ending.path),
+        command: caller.action_words(&UserAction::ApprovePlan(ending.path.clone())),
         page: Some(format!("/goals/{}", ending.goal)),
     })
 }
@@ -127,11 +133,12 @@ mod tests {
     #[test]
     fn only_what_is_not_good_is_noticed() {
         let finding = |name, health| DoctorFinding::new(name, health, "so".into());
-        assert_eq!(goal_notice(&finding("daemon", DoctorStatus::Good)), None);
-        let daemon = goal_notice(&finding("daemon", DoctorStatus::Weak)).unwrap();
-        assert_eq!((daemon.subject, daemon.command.as_str()), ("daemon", "wf daemon"));
-        let broken = goal_notice(&finding("goal", DoctorStatus::Weak)).unwrap();
-        assert_eq!((broken.text.as_str(), broken.command.as_str()), ("so", "wf goal list"));
+        let words = |action: &UserAction| format!("{action:?}");
+        assert_eq!(goal_notice(&words, &finding("daemon", DoctorStatus::Good)), None);
+        let daemon = goal_notice(&words, &finding("daemon", DoctorStatus::Weak)).unwrap();
+        assert_eq!((daemon.subject, daemon.command.as_str()), ("daemon", "StartDaemon"));
+        let broken = goal_notice(&words, &finding("goal", DoctorStatus::Weak)).unwrap();
+        assert_eq!((broken.text.as_str(), broken.command.as_str()), ("so", "ListGoals"));
     }
 
     #[test]
@@ -147,9 +154,10 @@ mod tests {
             since: Moment::default(),
             reason: "refused".into(),
         };
-        assert_eq!(dead_letter_notice(&entry(QueueState::Waiting)), None);
-        let dead = dead_letter_notice(&entry(QueueState::Dead)).unwrap();
+        let words = |action: &UserAction| format!("{action:?}");
+        assert_eq!(dead_letter_notice(&words, &entry(QueueState::Waiting)), None);
+        let dead = dead_letter_notice(&words, &entry(QueueState::Dead)).unwrap();
         assert_eq!(dead.text, "a notification about `mirror` was given up after 5 tries: refused");
-        assert_eq!(dead.command, "wf queue requeue notification-7");
+        assert_eq!(dead.command, "Requeue(\"notification-7\")");
     }
 }

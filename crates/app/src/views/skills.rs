@@ -5,6 +5,7 @@ use serde::Serialize;
 use crate::approve::SigningRules;
 use crate::skills::{check_usable, discover_skills, locks};
 use crate::{Caller, CommandError};
+use wf_base::remedy::UserAction;
 use wf_skill::disk;
 use wf_skill::lock::{LockedSkill, SkillLock};
 use wf_skill::{DiscoveredSkill, SkillFinding};
@@ -134,7 +135,8 @@ impl SkillTrust {
     /// Returns if plans may use a skill, and by whom or why not, and the remedy.
     fn standing(&self, caller: &dyn Caller, one: &DiscoveredSkill) -> (bool, String, String) {
         if one.search_folder.is_users {
-            let remedy = format!("install it into the workspace: wf skill install {}", one.shown());
+            let install = caller.action_words(&UserAction::InstallSkillFrom(one.shown().to_string()));
+            let remedy = format!("install it into the workspace: {install}");
             return (false, "it is yours, not the workspace's: plans do not use it".into(), remedy);
         }
         let workspace = caller.host().workspace();
@@ -146,7 +148,11 @@ impl SkillTrust {
                 let by: Vec<&str> = held.signers.iter().map(|by| by.name.as_str()).collect();
                 (true, format!("approved by {}", by.join(", ")), String::new())
             }
-            Err(wrong) => (false, wrong.message(), wrong.remedy(&one.name)),
+            Err(wrong) => (
+                false,
+                wrong.message(),
+                wrong.remedy(&one.name).render(&|action| caller.action_words(action)),
+            ),
         }
     }
 }

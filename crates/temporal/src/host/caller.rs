@@ -1,5 +1,6 @@
 use wf_app::{Caller, CliExitCode, CommandError, Host, LineReader};
 use wf_base::diag::CheckedFile;
+use wf_base::remedy::UserAction;
 
 use crate::terminal::note;
 
@@ -9,6 +10,11 @@ pub struct WorkerCaller(pub Host);
 impl Caller for WorkerCaller {
     fn host(&self) -> &Host {
         &self.0
+    }
+
+    fn action_words(&self, action: &UserAction) -> String {
+        // A worker has no commands; whoever reads its log finds the act in it.
+        format!("{action:?}")
     }
 
     fn message(&self, text: &str) {

@@ -118,7 +118,7 @@ pub(crate) async fn draft(State(site): State<Site>, Path(goal): Path<String>, bo
     };
     match site.change(move |caller| draft_goal_signature(caller, &goal, what)).await {
         Ok(draft) => Json(draft).into_response(),
-        Err(error) => respond::uncounted(&error),
+        Err(error) => respond::uncounted(&site, &error),
     }
 }
 
@@ -126,6 +126,6 @@ pub(crate) async fn draft(State(site): State<Site>, Path(goal): Path<String>, bo
 pub(crate) async fn sign(State(site): State<Site>, Path(goal): Path<String>, body: String) -> Response {
     match site.change(move |caller| submit_goal_signature(caller, &goal, &body)).await {
         Ok(()) => respond::plain(StatusCode::OK, "recorded\n"),
-        Err(error) => respond::uncounted(&error),
+        Err(error) => respond::uncounted(&site, &error),
     }
 }

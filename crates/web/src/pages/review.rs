@@ -80,7 +80,7 @@ pub(crate) async fn draft(
     let drafted = site.change(move |caller| draft_answer(caller, &name.into(), &answer)).await;
     match drafted {
         Ok(draft) => Json(draft).into_response(),
-        Err(error) => respond::uncounted(&error),
+        Err(error) => respond::uncounted(&site, &error),
     }
 }
 
@@ -93,6 +93,6 @@ pub(crate) async fn answer(
     let recorded = site.change(move |caller| answer_and_resume(caller, &name.into(), &body)).await;
     match recorded {
         Ok(record) => Json(record).into_response(),
-        Err(error) => respond::uncounted(&error),
+        Err(error) => respond::uncounted(&site, &error),
     }
 }

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::args::{duration, name};
 use crate::Ui;
 use wf_app::connections::{AdapterFailure, ConnectionCheckResult, check_connections};
-use wf_app::{CliExitCode, CommandError, Host, normalize_path};
+use wf_app::{Caller as _, CliExitCode, CommandError, Host, normalize_path};
 use wf_base::name::PlanId;
 use wf_base::units::plural;
 use wf_base::untrusted::{BAD, GOOD, WARN, paint};
@@ -58,8 +58,8 @@ fn report(ui: &Ui, args: &ConnectionCheckArgs, result: &ConnectionCheckResult) -
         ui.print(&line(result))?;
     }
     if let Some(trouble) = &result.failure {
-        let failure = trouble.failure(result.record.name.as_str(), &result.record.skill);
-        ui.print_message(&failure.render());
+        let failure = trouble.failure(&result.record.name, &result.record.skill);
+        ui.print_message(&ui.failure_text(&failure));
     }
     Ok(())
 }

@@ -2,6 +2,7 @@ use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 
 use crate::Ui;
+use crate::actions::command_text;
 use wf_app::skills::adapted;
 use wf_app::skills::fetch::{FetchedSkill, fetch_skill};
 use wf_app::skills::put::{SKILLS, SkillFolderLock};
@@ -87,7 +88,7 @@ pub fn run(ui: &Ui, args: &SkillImportArgs) -> Result<CliExitCode, CommandError>
         let document = document(args, &fetched, &done, &inspected);
         return ui.print_json(&format!("{document}\n")).map(|()| CliExitCode::Ok);
     }
-    ui.print(&adapted::adaptation_text(&fetched, &done, &inspected, args.dry_run))?;
+    ui.print(&adapted::adaptation_text(&fetched, &done, &inspected, args.dry_run, &command_text))?;
     Ok(CliExitCode::Ok)
 }
 

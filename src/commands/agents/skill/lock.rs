@@ -2,6 +2,7 @@ use clap::Args;
 use serde_json::json;
 
 use crate::Ui;
+use crate::actions::command_text;
 use crate::skills::AcceptDangerArgs;
 use crate::skills::SkillSigningArgs;
 use crate::skills::place::{SkillInstallation, install_skill};
@@ -126,7 +127,7 @@ fn check(
             }
             Err(wrong) => {
                 all_hold = false;
-                let (reason, remedy) = (wrong.message(), wrong.remedy(name));
+                let (reason, remedy) = (wrong.message(), wrong.remedy(name).render(&command_text));
                 text += &format!("{} {shown}: {reason}\n  {remedy}\n", paint(BAD, "invalid:"));
                 rows.push(json!({"skill": name, "holds": false, "reason": reason, "remedy": remedy}));
             }

@@ -2,7 +2,8 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use crate::Ui;
-use wf_app::goals::{AutonomyStatus, GoalSource, find_paths, verified_reader};
+use crate::actions::command_text;
+use wf_app::goals::{AutonomyStatus, GoalSource, find_paths};
 use wf_app::{CliExitCode, CommandError, load};
 use wf_base::time::{Moment, format_duration};
 use wf_base::units::plural;
@@ -34,9 +35,8 @@ pub fn run(ui: &Ui, args: &GoalAutonomyArgs) -> Result<CliExitCode, CommandError
     for path in paths {
         let (loaded, goal) =
             load::load_goal(ui, &*files, workspace.clone(), &path, ReconciliationPart::Look)?;
-        let reader = verified_reader(&workspace)?;
-        let leash = AutonomyStatus::of(ui, &loaded, &goal, reader.as_ref())?;
-        goals.push(leash.json(now));
+        let leash = AutonomyStatus::read(ui, &loaded, &goal)?;
+        goals.push(leash.json(ui));
         text += &autonomy_text(&leash, now);
     }
     if args.json {
@@ -91,7 +91,7 @@ fn proposal(leash: &AutonomyStatus) -> String {
     };
     let (executions, validity) = (repairs(leash, advice.to.executions), format_duration(advice.to.validity));
     let way = paint(WARN, advice.direction.as_str());
-    let command = leash.approve_command(advice.to);
+    let command = command_text(&leash.approval_of(advice.to));
     format!("{way} to {executions} in {validity}: {}\n            {command}", advice.reason)
 }
 

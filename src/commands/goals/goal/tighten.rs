@@ -1,6 +1,7 @@
 use clap::Args;
 
 use crate::Ui;
+use crate::actions::command_text;
 use wf_app::goals::{GoalTightenOutcome, tighten_goal};
 use wf_app::{ActOrigin, CliExitCode, CommandError};
 use wf_base::name::RunId;
@@ -37,7 +38,8 @@ pub fn run(ui: &Ui, args: &GoalTightenArgs) -> Result<CliExitCode, CommandError>
     for run in continuing_repairs.iter().map(RunId::short) {
         ui.print_info_line(&format!("{noun} {run} has started; to stop it: wf cancel {run}"));
     }
-    if let Some(command) = status.narrower_command() {
+    if let Some(action) = status.narrower_approval() {
+        let command = command_text(&action);
         ui.print_info_line(&format!("to approve less than before: {command}"));
     }
     Ok(CliExitCode::Ok)

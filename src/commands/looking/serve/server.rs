@@ -7,6 +7,7 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use super::open;
 use crate::Ui;
+use crate::actions::command_text;
 use wf_app::keys::from_private_file;
 use wf_app::views::state_reader;
 use wf_app::{CliExitCode, CommandError};
@@ -59,7 +60,12 @@ pub fn run(ui: &Ui, args: &ServeArgs) -> Result<CliExitCode, CommandError> {
     }
     // A state that cannot be read is reported here: no page could be shown.
     state_reader(ui)?;
-    let options = SiteOptions { address, metrics_token: token, operate_for: args.operate_for };
+    let options = SiteOptions {
+        address,
+        metrics_token: token,
+        operate_for: args.operate_for,
+        action_words: command_text,
+    };
     let system = |error: std::io::Error| CommandError::new(CliExitCode::State, error.to_string());
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(system)?;
     let served = runtime.block_on(serve(ui, options, !args.no_open));

@@ -14,6 +14,7 @@ use crate::runs::run_worktree::RunWorktree;
 use crate::{Caller, CliExitCode, CommandError, Host, watch};
 use wf_base::digest::Sha256Digest;
 use wf_base::name::{PlanId, RunId};
+use wf_base::remedy::{Remedy, RequestAnswerForm, UserAction};
 use wf_base::untrusted::shell_word;
 use wf_core::machine::{AnswerOptions, Artifact, Event, EventKind, RunApproval, TypedAnswer};
 use wf_engine::{recorded_evidence, scope};
@@ -79,7 +80,8 @@ impl AnswerReview {
         if expires <= host.now() {
             let refusal = ApprovalRefusal::Late(expires);
             let failure = CommandError::new(CliExitCode::Approval, refusal.to_string());
-            return Err(failure.hint(format!("{}: wf resume {}", refusal.remedy(), answer.run.short())));
+            let remedy = Remedy::from(format!("{}: ", refusal.remedy()));
+            return Err(failure.hint(remedy.action(UserAction::ResumeRun(answer.run.clone()))));
         }
         // The files of a run on a backend are not here; the worker that counts the answers compares them.
         let config = reader.config(&review.outermost)?;
@@ -104,18 +106,15 @@ impl AnswerReview {
         let (name, run) = (self.request.name(), answer.run.short());
         ask.check_answer(typed.as_ref()).map_err(|why| {
             let failure = CommandError::new(CliExitCode::Usage, format!("`{name}` of run {run}: {why}"));
-            let step =
-                if self.request.path.is_empty() { String::new() } else { format!(" {}", shell_word(&name)) };
-            failure.hint(match &ask.answer {
-                None => format!("decide about it: wf approve {run}{step}"),
-                Some(AnswerOptions::Choose(_)) => format!("wf approve {run}{step} --choose WORD"),
-                Some(AnswerOptions::Edit { .. }) => {
-                    format!("wf approve {run}{step} --text-file FILE")
-                }
-                Some(AnswerOptions::Select(_)) => {
-                    format!("for some of the list: wf approve {run}{step} --select 1,3")
-                }
-            })
+            let step = (!self.request.path.is_empty()).then(|| name.clone());
+            let (text, form) = match &ask.answer {
+                None => ("decide about it: ", RequestAnswerForm::Approval),
+                Some(AnswerOptions::Choose(_)) => ("", RequestAnswerForm::Choice),
+                Some(AnswerOptions::Edit { .. }) => ("", RequestAnswerForm::Text),
+                Some(AnswerOptions::Select(_)) => ("for some of the list: ", RequestAnswerForm::Selection),
+            };
+            let action = UserAction::AnswerRequest { run: answer.run.clone(), step, form };
+            failure.hint(Remedy::from(text).action(action))
         })?;
         Ok(typed)
     }
@@ -125,15 +124,19 @@ impl AnswerReview {
         let (name, run) = (self.request.name(), answer.run.short());
         let ask = &self.request.request;
         let refused =
-            |message: String, hint: String| Err(CommandError::new(CliExitCode::Usage, message).hint(hint));
+            |message: String, hint: Remedy| Err(CommandError::new(CliExitCode::Usage, message).hint(hint));
+        let answer_by = |form| UserAction::AnswerRequest { run: answer.run.clone(), step: None, form };
         match answer.form {
             AnswerForm::Approval if ask.is_question() => refused(
                 format!("`{name}` of run {run} asks a question, which a yes does not answer"),
-                format!("answer it: wf answer {run} --text TEXT"),
+                Remedy::from("answer it: ").action(answer_by(RequestAnswerForm::Reply)),
             ),
             AnswerForm::Text if !ask.is_question() => refused(
                 format!("`{name}` of run {run} asks for an approval, not a question"),
-                format!("decide about it: wf approve {run}, or wf deny {run} --reason WHY"),
+                Remedy::from("decide about it: ")
+                    .action(answer_by(RequestAnswerForm::Approval))
+                    .text(", or ")
+                    .action(UserAction::DenyRequest { run: answer.run.clone(), with_reason: true }),
             ),
             AnswerForm::Text => {
                 let (choices, text) = (ask.choices(), answer.reason.map(String::as_str).unwrap_or_default());
@@ -141,7 +144,7 @@ impl AnswerReview {
                     let choices = if choices.is_empty() { "any text".to_owned() } else { choices.join(", ") };
                     return refused(
                         format!("`{text}` is no answer to the question"),
-                        format!("the answers are: {choices}"),
+                        format!("the answers are: {choices}").into(),
                     );
                 }
                 Ok(())
@@ -231,10 +234,12 @@ impl AnswerReview {
     /// The failure for evidence that changed after its check.
     fn stale_evidence(&self, run: &RunId, path: &str) -> CommandError {
         let message = format!("{path} has changed since it was checked");
-        let (short, step) = (run.short(), self.evidence_step(path));
-        CommandError::new(CliExitCode::Approval, message).hint(format!(
-            "restore it, or produce it again: wf cancel {short}, then wf retry {short} --from {step}"
-        ))
+        let retry = UserAction::RetryFrom { run: run.clone(), step: self.evidence_step(path) };
+        let remedy = Remedy::from("restore it, or produce it again: ")
+            .action(UserAction::CancelRun(run.clone()))
+            .text(", then ")
+            .action(retry);
+        CommandError::new(CliExitCode::Approval, message).hint(remedy)
     }
 
     /// The step whose evidence a file is, as a command takes it, with the steps above it.
@@ -347,7 +352,9 @@ impl AnswerReview {
         if request.is_question() && before.iter().any(|one| one.key == key && differs(one)) {
             let message = format!("`{}` has your answer already, and it stays", self.request.name());
             let failure = CommandError::new(CliExitCode::Approval, message);
-            return Err(failure.hint(format!("let the agent continue: wf resume {}", self.outermost.short())));
+            return Err(
+                failure.remedy("let the agent continue: ", UserAction::ResumeRun(self.outermost.clone()))
+            );
         }
         Ok(())
     }

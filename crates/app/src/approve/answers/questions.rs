@@ -1,7 +1,7 @@
 use crate::names::task_name;
 use crate::{CliExitCode, CommandError, Workspace};
 use wf_base::name::RunId;
-use wf_base::untrusted::shell_word;
+use wf_base::remedy::{RequestAnswerForm, UserAction};
 use wf_core::machine::{ApprovalOutcome, ApprovalRequest, RequestDecision, TaskId};
 use wf_report::record::RecordedApproval;
 use wf_sign::approval::ApprovalDecision;
@@ -111,15 +111,16 @@ pub fn pending_request(
                 None => format!("run {short} has no pending approvals"),
             };
             let failure = CommandError::new(CliExitCode::Usage, message);
-            Err(failure.hint(format!("for its progress: wf show {short}")))
+            Err(failure.remedy("for its progress: ", UserAction::ShowRun(run.clone())))
         }
         (1, _) => Ok(open.remove(0)),
         _ => {
             let names: Vec<String> = open.iter().map(RunApprovalRequest::name).collect();
             let message = format!("run {short} has several pending approvals: {}", names.join(", "));
-            let first = names.first().map_or_else(String::new, |name| shell_word(name));
             let failure = CommandError::new(CliExitCode::Usage, message);
-            Err(failure.hint(format!("name the step: wf approve {short} {first}")))
+            let (step, form) = (names.into_iter().next(), RequestAnswerForm::Approval);
+            let action = UserAction::AnswerRequest { run: run.clone(), step, form };
+            Err(failure.remedy("name the step: ", action))
         }
     }
 }
@@ -144,6 +145,6 @@ impl RunApprovalRequest {
             return Ok(Some(message));
         }
         let failure = CommandError::new(CliExitCode::Approval, message);
-        Err(failure.hint("a decision is final; to stop the run: wf cancel RUN"))
+        Err(failure.remedy("a decision is final; to stop the run: ", UserAction::CancelSomeRun))
     }
 }

@@ -14,7 +14,7 @@ use crate::runs::lineage::outermost_run;
 use crate::{Caller, CliExitCode, CommandError};
 use wf_base::digest::Sha256Digest;
 use wf_base::name::RunId;
-use wf_base::untrusted::shell_word;
+use wf_base::remedy::{RequestAnswerForm, UserAction};
 use wf_core::machine::{AnswerOptions, TypedAnswer};
 use wf_core::risk::{ActionRisk, RiskLevel};
 use wf_sign::approval::{ApprovalDecision, ApprovalToken, PAYLOAD, QuorumState};
@@ -120,10 +120,10 @@ pub fn submit_answer(
         if answer.yes && risk.is_some_and(is_irreversible) && !is_by_passkey(caller, &token)? {
             let message =
                 "what cannot be taken back is approved with a passkey, not with the key of a browser";
-            let step = request.step.map(|step| format!(" {}", shell_word(step))).unwrap_or_default();
-            let hint =
-                format!("make one on /keys, or in the workspace: wf approve {}{step}", request.run.short());
-            return Err(CommandError::new(CliExitCode::Approval, message).hint(hint));
+            let (step, form) = (request.step.map(str::to_owned), RequestAnswerForm::Approval);
+            let action = UserAction::AnswerRequest { run: request.run.clone(), step, form };
+            return Err(CommandError::new(CliExitCode::Approval, message)
+                .remedy("make one on /keys, or in the workspace: ", action));
         }
         let state = review.submit(caller, &token)?;
         Ok(SubmittedAnswer { state, outermost: review.outermost.clone() })

@@ -6,6 +6,7 @@ use std::sync::Mutex;
 use crate::authoring::{AuthoringSettings, PlanAuthor};
 use crate::{Caller, CommandError, Host, LineReader};
 use wf_base::diag::CheckedFile;
+use wf_base::remedy::UserAction;
 use wf_core::agent::authoring::{PlanningBudget, PlanningRecord, TaskSpec};
 use wf_engine::Cassette;
 use wf_store::{PlanningStore, StateFolder};
@@ -25,6 +26,10 @@ struct Person {
 impl Caller for Person {
     fn host(&self) -> &Host {
         &self.host
+    }
+
+    fn action_words(&self, action: &UserAction) -> String {
+        format!("{action:?}")
     }
 
     fn message(&self, _: &str) {}

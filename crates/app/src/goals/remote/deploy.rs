@@ -17,6 +17,7 @@ use crate::runs::backend::{backend_program, of_deployment};
 use crate::specs::load::{self, LoadedPlan};
 use crate::{Caller, CliExitCode, CommandError, watch};
 use wf_base::name::{PlanId, RunId};
+use wf_base::remedy::{Remedy, UserAction};
 use wf_base::time::Moment;
 use wf_core::goal::{GoalAccountAtDeployment, GoalLedgerState, ReconciliationPart, turn};
 use wf_engine::CarriedState;
@@ -64,7 +65,7 @@ pub fn deploy_goal(caller: &dyn Caller, name: &str) -> Result<GoalDeployOutcome,
     wake_daemon(&workspace.state);
     started.map_err(|failure| CommandError {
         message: format!("{id} is deployed, and not started yet: {}", failure.message),
-        ..failure.hint(format!("start it: wf goal sync {id}"))
+        ..failure.remedy("start it: ", UserAction::SyncGoal(id.clone()))
     })?;
     let next = goal.goal.timing.next(caller.host().now()).map(|slot| slot.at);
     Ok(GoalDeployOutcome { goal: id.clone(), deployed, next })
@@ -106,21 +107,24 @@ impl DeployableGoal {
     /// Refuses a goal that is deployed, or has something under way here.
     fn require_free(&self, reader: &StoreReader) -> Result<(), CommandError> {
         let id = &self.goal.id;
-        let refused =
-            |message: String, hint: String| Err(CommandError::new(CliExitCode::Usage, message).hint(hint));
+        let refused = |message: String, text: &str, action| {
+            Err(CommandError::new(CliExitCode::Usage, message).remedy(text, action))
+        };
         if reader.deployment(id)?.is_some() {
             return refused(
                 format!("{id} is deployed already"),
-                format!("take it back first: wf goal recall {id}"),
+                "take it back first: ",
+                UserAction::RecallGoal(id.clone()),
             );
         }
         let live = reader.live_cycles()?.into_iter();
         let waiting = reader.waiting_cycles()?.into_iter();
         let Some(open) = live.chain(waiting).find(|cycle| cycle.goal == *id) else { return Ok(()) };
-        let run = open.repair.as_ref().unwrap_or(&open.run).short();
+        let run = open.repair.as_ref().unwrap_or(&open.run);
         refused(
-            format!("{id} has a reconciliation under way here: run {run}"),
-            format!("wait until it has ended, or end it: wf cancel {run}"),
+            format!("{id} has a reconciliation under way here: run {}", run.short()),
+            "wait until it has ended, or end it: ",
+            UserAction::CancelRun(run.clone()),
         )
     }
 
@@ -129,7 +133,7 @@ impl DeployableGoal {
         let (path, id) = (&self.look.path, &self.goal.id);
         if let Some(awaited) = awaited_acceptance(caller, &self.look)? {
             let failure = CommandError::new(CliExitCode::Approval, format!("{path} {awaited}"));
-            return Err(failure.hint(format!("accept it: wf goal accept {id}")));
+            return Err(failure.remedy("accept it: ", UserAction::AcceptGoal(id.clone())));
         }
         check_accepted(caller, &self.look)?
             .map_err(|refusal| refuse_run(caller, &self.look.workspace, path, &refusal))
@@ -162,8 +166,12 @@ impl DeployableGoal {
             }
         }
         let message = format!("a daemon decides about {id} faster than it can be deployed");
-        Err(CommandError::new(CliExitCode::State, message)
-            .hint(format!("pause it meanwhile: wf goal pause {id}; after that, wf goal resume {id}")))
+        Err(CommandError::new(CliExitCode::State, message).hint(
+            Remedy::from("pause it meanwhile: ")
+                .action(UserAction::PauseGoal(id.clone()))
+                .text("; after that, ")
+                .action(UserAction::ResumeGoal(id.clone())),
+        ))
     }
 
     /// Returns what is carried to the backend.
@@ -232,5 +240,5 @@ fn standing_approval_hint(failure: CommandError, path: &str) -> CommandError {
     if failure.exit != CliExitCode::Approval {
         return failure;
     }
-    failure.hint(format!("for many runs: wf approve {path} --executions N --expires TIME"))
+    failure.remedy("for many runs: ", UserAction::ApproveRuns(path.to_owned()))
 }

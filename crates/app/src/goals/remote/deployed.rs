@@ -16,6 +16,7 @@ use crate::goals::find::{GoalSource, find_path};
 use crate::specs::load::{LoadedPlan, configuration};
 use crate::{Caller, CliExitCode, CommandError, Host, Workspace};
 use wf_base::name::{PlanId, RunId};
+use wf_base::remedy::UserAction;
 use wf_core::observe::RunObserver;
 use wf_lang::DiskFiles;
 use wf_report::follow::CombinedObserver;
@@ -71,7 +72,7 @@ pub(super) fn require_deployed(host: &Host, name: &str) -> Result<(GoalRow, Depl
 
 fn not_deployed(name: &str) -> CommandError {
     CommandError::new(CliExitCode::Usage, format!("{name} is not deployed"))
-        .hint(format!("deploy it: wf goal deploy {name}"))
+        .remedy("deploy it: ", UserAction::DeployGoal(name.to_owned()))
 }
 
 /// A deployed goal that people act on.
@@ -124,7 +125,7 @@ impl<'a> OperatedDeployment<'a> {
             return Ok(());
         }
         Err(CommandError::new(CliExitCode::Usage, format!("{goal} is paused"))
-            .hint(format!("resume it first: wf goal resume {goal}")))
+            .remedy("resume it first: ", UserAction::ResumeGoal(goal.clone())))
     }
 
     /// Returns the goal with what has happened there recorded here; another process may be about to do that.

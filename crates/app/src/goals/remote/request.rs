@@ -10,6 +10,7 @@ use crate::goals::cycle::{ObserverFactory, ReconciliationResult};
 use crate::goals::signals::SignalListener;
 use crate::{Caller, CliExitCode, CommandError};
 use wf_base::name::RunId;
+use wf_base::remedy::UserAction;
 use wf_base::time::Moment;
 use wf_core::goal::{GoalOutcome, ReconciliationCause, SlotState};
 use wf_store::StoreReader;
@@ -41,7 +42,7 @@ pub fn run_deployed(
         if told.exit_requested_within(POLL) {
             let message = format!("{goal} is reconciled on {}, which goes on", operated.backend());
             return Err(CommandError::new(CliExitCode::Interrupted, message)
-                .hint(format!("record what comes of it: wf goal sync {goal}")));
+                .remedy("record what comes of it: ", UserAction::SyncGoal(goal)));
         }
     }
 }

@@ -5,13 +5,18 @@ use std::path::Path;
 use crate::goals::FileLock;
 use crate::{CliExitCode, CommandError};
 use wf_base::name::PlanId;
+use wf_base::remedy::{Remedy, UserAction};
 
 /// Locks a goal for its deployment, or for what is recorded of it; refused if another process has the lock.
 pub(super) fn lock_sync(state: &Path, goal: &PlanId) -> Result<FileLock, CommandError> {
     FileLock::try_lock(state, &lock_name(goal))?.map_err(|_| {
         let message = format!("another process records here what happens to {goal} on its backend");
-        CommandError::new(CliExitCode::State, message)
-            .hint("see what it has recorded: wf goal list, wf goal history GOAL")
+        CommandError::new(CliExitCode::State, message).hint(
+            Remedy::from("see what it has recorded: ")
+                .action(UserAction::ListGoals)
+                .text(", ")
+                .action(UserAction::ShowSomeGoalHistory),
+        )
     })
 }
 

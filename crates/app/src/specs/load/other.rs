@@ -1,5 +1,6 @@
 use crate::Host;
 use crate::{CliExitCode, CommandError, Workspace, relative_path};
+use wf_base::remedy::{Remedy, UserAction};
 use wf_base::untrusted::shell_word;
 
 /// A file that is not a plan, as the command for its kind takes it.
@@ -27,11 +28,15 @@ impl NonPlanFile {
         Self { shown, preparation: before, argument: named }
     }
 
-    /// Refuses it, and names the command that takes it.
-    pub(super) fn refuse(&self, kind: &str, command: &str, does: &str) -> CommandError {
+    /// Refuses it, and names the act that takes it.
+    pub(super) fn refuse(
+        &self,
+        kind: &str,
+        action: impl FnOnce(String) -> UserAction,
+        does: &str,
+    ) -> CommandError {
         let message = format!("{} is a {kind}, not a plan", self.shown);
-        let (before, named) = (&self.preparation, shell_word(&self.argument));
-        let hint = format!("`{before}{command} {named}` {does}");
-        CommandError::new(CliExitCode::Usage, message).hint(hint)
+        let remedy = Remedy::from(format!("`{}", self.preparation)).action(action(self.argument.clone()));
+        CommandError::new(CliExitCode::Usage, message).hint(remedy.text(format!("` {does}")))
     }
 }

@@ -236,8 +236,8 @@ impl AttemptTask {
         };
         let task = self.with_template_values(&BTreeMap::new(), |known| task.render(known));
         let task = task.map_err(|error| WorkError::logical(error.to_string()))?;
-        let known = records::recalled(&self.run, &self.attempt, &task);
-        known.map_err(|error| WorkError::environmental(format!("memory cannot be read: {error}")))
+        let records = records::recalled(&self.run, &self.attempt, &task);
+        records.map_err(|error| WorkError::environmental(format!("memory cannot be read: {error}")))
     }
 
     async fn agent_log(&self) -> AgentLog {
@@ -281,8 +281,8 @@ impl AttemptTask {
     }
 
     fn model(&self, choice: &ModelChoice) -> Result<ModelDefinition, WorkError> {
-        let known = self.run.session.models.find(choice);
-        known.cloned().ok_or_else(|| {
+        let definition = self.run.session.models.find(choice);
+        definition.cloned().ok_or_else(|| {
             let (kind, name) = match choice {
                 ModelChoice::Model(name) => ("models", name),
                 ModelChoice::Role(name) => ("roles", name),

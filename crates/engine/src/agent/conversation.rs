@@ -31,8 +31,8 @@ pub(super) async fn prior_conversation(
 ) -> Result<PriorConversation, WorkError> {
     let now = run.session.clock.now();
     if let Some(recorded) = run.session.shared.conversations.get() {
-        let found = recorded.get(&(run.run_ref.path.clone(), attempt.clone())).cloned();
-        return Ok(found.unwrap_or_else(|| {
+        let recorded_turns = recorded.get(&(run.run_ref.path.clone(), attempt.clone())).cloned();
+        return Ok(recorded_turns.unwrap_or_else(|| {
             PriorConversation::of(&conversation_use.name, Vec::new(), now, conversation_use.idle)
         }));
     }
@@ -157,13 +157,13 @@ pub fn conversations(
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
         Err(error) => return Err(StoreError::io("read", &folder, &error)),
     };
-    let mut found = Vec::new();
+    let mut summaries = Vec::new();
     for entry in entries.flatten() {
         let name = entry.file_name().to_str().and_then(|name| Name::parse(name).ok());
         let Some(name) = name else { continue };
         let turns = turns(&entry.path(), state.path())?.counted;
         let Some(last) = turns.first() else { continue };
-        found.push(ConversationSummary {
+        summaries.push(ConversationSummary {
             name,
             turns: turns.len(),
             at: last.at,
@@ -171,8 +171,8 @@ pub fn conversations(
             answer: last.answer.clone(),
         });
     }
-    found.sort_by(|one, other| one.name.cmp(&other.name));
-    Ok(found)
+    summaries.sort_by(|one, other| one.name.cmp(&other.name));
+    Ok(summaries)
 }
 
 pub(super) fn turns(folder: &Path, state: &Path) -> Result<ConversationTurns, StoreError> {
@@ -237,7 +237,7 @@ fn judged(folder: &Path, state: &Path) -> Result<Vec<JudgedTurn>, StoreError> {
     stored.sort_by_key(|stored| std::cmp::Reverse((stored.1.at, stored.1.attempt)));
     let reader = StoreReader::open(state)?;
     let mut steps = BTreeMap::new();
-    let mut seen = BTreeSet::new();
+    let mut keys = BTreeSet::new();
     let mut judged = Vec::new();
     for (digest, turn) in stored {
         if !steps.contains_key(&turn.run) {
@@ -245,7 +245,7 @@ fn judged(folder: &Path, state: &Path) -> Result<Vec<JudgedTurn>, StoreError> {
         }
         let rows = steps.get(&turn.run).map(Vec::as_slice).unwrap_or_default();
         // An attempt that ended in two engines has two turns.
-        let is_first = seen.insert((turn.run.clone(), turn.step.clone(), turn.item, turn.attempt));
+        let is_first = keys.insert((turn.run.clone(), turn.step.clone(), turn.item, turn.attempt));
         let row = rows.iter().find(|row| row.step == turn.step && row.item == turn.item);
         let standing = match row {
             _ if !is_first || rows.is_empty() => TurnStanding::Lost,

@@ -29,15 +29,15 @@ impl AttemptTask {
         let Some(signals) = &work.interaction else {
             return Ok(AgentMode { mode: of_plan, resolved: None, tools: work.tools.clone() });
         };
-        let said = self.signals(signals)?;
-        let register = said.word::<InteractionRegister>("register")?;
+        let words = self.signals(signals)?;
+        let register = words.word::<InteractionRegister>("register")?;
         let persona = work.persona.as_ref();
         let signals = ModeSignals {
             register: register.ok_or_else(|| WorkError::logical("`interaction.register` is empty"))?,
             risk: risk_of_step(step).level,
-            planner: said.word("planner")?,
+            planner: words.word("planner")?,
             work_item: of_plan,
-            proxy: said.word("proxy")?,
+            proxy: words.word("proxy")?,
             initiative: persona
                 .map_or(0.0, |persona| persona.effective(&PersonaChanges::default()).initiative),
         };
@@ -48,11 +48,11 @@ impl AttemptTask {
     }
 
     fn signals(&self, interaction: &AgentInteraction) -> Result<SaidWords, WorkError> {
-        let said = self.with_template_values(&BTreeMap::new(), |known| {
-            let said = interaction.templates().map(|(key, signal)| Ok((key, signal.render(known)?)));
-            said.collect::<Result<BTreeMap<_, _>, EvalError>>()
+        let rendered = self.with_template_values(&BTreeMap::new(), |known| {
+            let rendered = interaction.templates().map(|(key, signal)| Ok((key, signal.render(known)?)));
+            rendered.collect::<Result<BTreeMap<_, _>, EvalError>>()
         });
-        said.map(SaidWords).map_err(|error| WorkError::logical(error.to_string()))
+        rendered.map(SaidWords).map_err(|error| WorkError::logical(error.to_string()))
     }
 }
 

@@ -78,11 +78,11 @@ async fn find(run: &RunContext, key: &Sha256Digest) -> Result<FoundResult, Store
         return Ok(Some(found.map_err(|unrecorded| unrecorded.to_string())));
     }
     let Some(shared) = session.shared.results.get() else { return Ok(None) };
-    let found = shared.find(key, session.store.blobs()).await.transpose();
-    if let Some(Ok(entry)) = &found {
+    let shared_result = shared.find(key, session.store.blobs()).await.transpose();
+    if let Some(Ok(entry)) = &shared_result {
         session.note_addition(|| StateAddition::Result(Box::new(entry.clone())));
     }
-    Ok(found)
+    Ok(shared_result)
 }
 
 /// A task with a lookup of its result.
@@ -107,11 +107,11 @@ impl KeyedTask {
         if matches!(found, Some(Ok(_))) {
             copies::release(run, place);
         }
-        let found = found.map(|found| {
+        let outcome = found.map(|found| {
             let entry = found?;
             restore(run, &entry, &globs_of(&parts)).map(|()| entry).map_err(|unable| unable.reason)
         });
-        let (entry, lost) = match found {
+        let (entry, lost) = match outcome {
             Some(Ok(entry)) => (Some(entry), None),
             Some(Err(reason)) => (None, Some(format!("a cached result was found, but not used: {reason}"))),
             None => (None, None),
@@ -200,14 +200,14 @@ const KNOWN_RESULTS: u32 = 50;
 /// unchanged.
 fn restore(run: &RunContext, entry: &CacheEntry, globs: &[String]) -> Result<(), WorkError> {
     let (root, blobs) = (&run.session.root, run.session.store.blobs());
-    let kept = |artifact: &Artifact| {
+    let cached_kind = |artifact: &Artifact| {
         entry.files.iter().find(|kept| kept.path == artifact.path).map(|kept| kept.kind)
     };
     let (linked, elsewhere): (Vec<_>, Vec<_>) = entry
         .artifacts
         .iter()
-        .filter(|file| kept(file) != Some(CachedFileKind::File))
-        .partition(|file| kept(file).is_some());
+        .filter(|file| cached_kind(file) != Some(CachedFileKind::File))
+        .partition(|file| cached_kind(file).is_some());
     refuse_changed(run, &elsewhere)?;
     refuse_mixture(run, entry, globs)?;
     let write = |file: &CachedFile, to: &Path| blobs.restore(&file.digest, to, file.mode);
@@ -223,10 +223,10 @@ fn refuse_mixture(run: &RunContext, entry: &CacheEntry, globs: &[String]) -> Res
     if surplus.is_empty() {
         return Ok(());
     }
-    let known = run.session.store.log_reader();
-    let known = known.and_then(|reader| reader.latest_results(&entry.place.step, KNOWN_RESULTS));
-    let known = known.map_err(|error| WorkError::environmental(error.to_string()))?;
-    let others = known.iter().filter(|other| other.place == entry.place).flat_map(|other| &other.files);
+    let results = run.session.store.log_reader();
+    let results = results.and_then(|reader| reader.latest_results(&entry.place.step, KNOWN_RESULTS));
+    let results = results.map_err(|error| WorkError::environmental(error.to_string()))?;
+    let others = results.iter().filter(|other| other.place == entry.place).flat_map(|other| &other.files);
     match others.map(|file| &file.path).find(|path| surplus.contains(*path)) {
         None => Ok(()),
         Some(path) => Err(WorkError::environmental(format!(
@@ -261,15 +261,15 @@ pub(crate) async fn remember(
         return Ok(None);
     };
     let (ongoing, mask) = (Arc::clone(&run), run.mask().await);
-    let kept = blocking(move || {
+    let stored = blocking(move || {
         refuse_earlier(&ongoing.session.root, &earlier)?;
         collect_files(&ongoing, &globs, &mask)
     });
-    let kept = kept.await;
-    if let Some(Err(unable)) = &kept {
+    let stored = stored.await;
+    if let Some(Err(unable)) = &stored {
         report_not_stored(&run, lookup.clone(), &unable.reason).await?;
     }
-    if let Some(Ok(files)) = kept {
+    if let Some(Ok(files)) = stored {
         let entry = CacheEntry {
             key: lookup.key,
             run: run.run_ref.id.clone(),

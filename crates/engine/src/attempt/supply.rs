@@ -33,7 +33,7 @@ impl AttemptTask {
     }
 
     async fn read_secrets(&self, step: &Step) -> Result<BTreeMap<String, String>, WorkError> {
-        let mut found = BTreeMap::new();
+        let mut secrets = BTreeMap::new();
         for name in secrets_read(step) {
             if self.is_printed(name) {
                 self.check_workspace(WorkspaceView::admit_unconfined).await?;
@@ -42,10 +42,10 @@ impl AttemptTask {
             let secret = self.run.secrets.get(&name).await;
             let secret =
                 secret.map_err(|error| WorkError::engine(EngineFailure::Setup, error.to_string()))?;
-            found.insert(name.to_string(), secret.expose().to_owned());
+            secrets.insert(name.to_string(), secret.expose().to_owned());
             self.note_connection_used(&name);
         }
-        Ok(found)
+        Ok(secrets)
     }
 
     /// True if a secret is printed by a program, which is not confined.

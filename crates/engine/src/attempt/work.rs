@@ -72,11 +72,11 @@ impl AttemptTask {
         self.end_worktree(&mut end).await;
         if end.exit.is_success() && !step.artifacts.is_empty() {
             let globs = self.with_template_values(&BTreeMap::new(), |known| artifacts::globs(step, known));
-            let found = match globs {
+            let artifacts = match globs {
                 Ok(globs) => artifacts::store_artifacts(run, &self.attempt, globs).await,
                 Err(unable) => Err(unable),
             };
-            match found {
+            match artifacts {
                 Ok(found) => {
                     run.note_outputs(&self.attempt, &found);
                     end.artifacts = found;

@@ -289,8 +289,8 @@ async fn follow(
                 if backend.leaves {
                     return Err(EngineError::Cancelled);
                 }
-                let wanted = *stop.borrow_and_update();
-                link.cancel(wanted).await;
+                let level = *stop.borrow_and_update();
+                link.cancel(level).await;
             }
             () = tokio::time::sleep(ANSWER_POLL_INTERVAL) => {
                 let may_count = link.pass_on_answers(&session, &family).await?;
@@ -332,8 +332,8 @@ impl<P: Future<Output = DialogueEnd>> ProgramOutput<P> {
                 biased;
                 Some(line) = self.lines.recv() => break line,
                 end = &mut self.process => {
-                    let said = end.tails.err.trim();
-                    self.ended = Some(if said.is_empty() { "its program ended" } else { said }.to_owned());
+                    let complaint = end.tails.err.trim();
+                    self.ended = Some(if complaint.is_empty() { "its program ended" } else { complaint }.to_owned());
                 }
             }
         };

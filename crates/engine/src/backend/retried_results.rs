@@ -28,15 +28,15 @@ impl RetriedResults {
         repeated_run: &RepeatedRun,
         params: &JsonObject,
     ) -> Result<Self, StoreError> {
-        let kept = reused_results(reader, repeated_run, params)?;
+        let reused = reused_results(reader, repeated_run, params)?;
         let mut artifacts = BTreeSet::new();
         let mut results = RecordedResults::new(reader);
-        for result in &kept {
+        for result in &reused {
             let left = results.of_reused(repeated_run, result)?.artifacts;
             artifacts.extend(left.into_iter().map(|artifact| artifact.path));
         }
         Ok(Self {
-            kept,
+            kept: reused,
             left: repeated_run.deselected_steps(),
             dropped: repeated_run.dropped().to_vec(),
             artifacts,

@@ -31,9 +31,9 @@ pub(crate) async fn check_decision(run: Arc<RunContext>, request: Box<ApprovalRe
 /// Checks once more after the deadline: an answer given before it counts.
 pub(crate) async fn check_decision_last(run: Arc<RunContext>, request: Box<ApprovalRequest>) -> UnitResult {
     let number = request.request;
-    let found = check_decision(run, request).await?;
+    let decision = check_decision(run, request).await?;
     let timer = TimerKind::Ask { number };
-    Ok(found.or(Some(InputKind::Woke { timer })))
+    Ok(decision.or(Some(InputKind::Woke { timer })))
 }
 
 /// Returns the input following from answers to a request, as far as they count; `None`: not enough have answered.

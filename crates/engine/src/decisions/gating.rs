@@ -103,21 +103,21 @@ impl GateEvaluation {
         let mut pass = GatePass::new(self.gates(), self.question.point.triggers(), context);
         while let Some((gate, context)) = pass.next_gate() {
             let began = clock.now();
-            let mut asked = None;
+            let mut asked_model = None;
             let answer = match &gate.provider {
                 _ if *stop.borrow() != StopLevel::No => {
                     Err("not evaluated: the run is being cancelled".into())
                 }
                 GateProvider::Llm(judge) => {
                     let judged = ModelJudgement::ask(&self.run, judge, context).await;
-                    asked = judged.asked_model;
+                    asked_model = judged.asked_model;
                     judged.answer
                 }
                 _ => gate::ask(&gate, context, &site, stop.clone()).await,
             };
             let took = clock.now().since(began).as_millis();
             pass.take_answer(answer, u64::try_from(took).unwrap_or(u64::MAX));
-            if let Some(asked) = asked {
+            if let Some(asked) = asked_model {
                 pass.note_call(asked);
             }
         }

@@ -31,8 +31,8 @@ impl RunDispatcher {
             Effect::Lock { place, locks } => {
                 if locks.lock.is_none() {
                     // It is asked for in order: until then, it has to wait.
-                    let held = InputKind::LockHeld { place: place.clone() };
-                    self.spawn_unit(async { Ok(Some(held)) });
+                    let input = InputKind::LockHeld { place: place.clone() };
+                    self.spawn_unit(async { Ok(Some(input)) });
                 }
                 self.acquire_locks(place, locks, None);
             }

@@ -61,9 +61,9 @@ impl RunDispatcher {
                     }
                     LockAcquisition::TakenOver(dead) => self.acquire_locks(place, locks, Some(dead)),
                     LockAcquisition::Held(_) | LockAcquisition::Refused(_) | LockAcquisition::Replaced(_) => {
-                        let held = InputKind::LockHeld { place: place.clone() };
+                        let input = InputKind::LockHeld { place: place.clone() };
                         self.acquire_locks(place, locks, None);
-                        self.process_input(Moment::default(), held);
+                        self.process_input(Moment::default(), input);
                     }
                 }
             }

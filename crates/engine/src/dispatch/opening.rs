@@ -62,10 +62,10 @@ impl BegunRun {
         };
         let machine = Machine::new(plan.clone(), run, params.clone());
         let past = session.without_changed(past)?;
-        let kept = view::keep_files(session, &token.run, &plan, &params, tracked.unwrap_or_default());
+        let kept_files = view::keep_files(session, &token.run, &plan, &params, tracked.unwrap_or_default());
         let earlier = EarlierBaseline::of(session, past.as_ref())?;
         let viewed = ViewedRun { run: &token.run, plan: &plan, params: &params };
-        let view = view::view(session, viewed, approved.as_ref(), &kept, earlier.as_ref());
+        let view = view::view(session, viewed, approved.as_ref(), &kept_files, earlier.as_ref());
         let pins = view::pins(session, &plan, approved.as_ref());
         let errand = RunInputs {
             key_scope,
@@ -165,18 +165,18 @@ fn former_supervisors(leases: &[RunLease]) -> Option<Arc<[String]>> {
 
 pub(crate) fn begin(run: &RunContext) -> Result<InputKind, StoreError> {
     let past = run.repeated_run.as_ref();
-    let kept = past.map(|past| {
+    let unchanged = past.map(|past| {
         let reader = run.session.store.log_reader()?;
         reused_results(&reader, past, run.params())
     });
-    let kept = kept.transpose()?;
+    let unchanged = unchanged.transpose()?;
     // A nested run uses the record of the outermost run.
     let outermost = run.run_ref.path.is_empty();
     let view = run.view.as_ref().filter(|_| outermost);
     let baseline = view.map(|view| store_baseline(run, view)).transpose()?;
     let approved = run.approved.as_ref().filter(|_| outermost);
     Ok(InputKind::Begin {
-        kept: kept.unwrap_or_default(),
+        kept: unchanged.unwrap_or_default(),
         dropped: past.map(|past| past.dropped().to_vec()).unwrap_or_default(),
         left: past.map(RepeatedRun::deselected_steps).unwrap_or_default(),
         baseline,

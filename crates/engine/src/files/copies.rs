@@ -79,8 +79,8 @@ pub(crate) fn keep(run: &RunContext, attempt: &Attempt, files: &[CachedFile]) ->
     let is_plain = |file: &&CachedFile| has_no_links(&root, &file.path);
     for file in files.iter().filter(|_| !unneeded).filter(is_plain) {
         let copy = copy_path(run, place, &file.path);
-        let made = run.session.store.blobs().restore(&file.digest, &copy, file.mode);
-        made.map_err(|error| WorkError::environmental(error.to_string()))?;
+        let restored = run.session.store.blobs().restore(&file.digest, &copy, file.mode);
+        restored.map_err(|error| WorkError::environmental(error.to_string()))?;
         // Only for programs that compare times; without it they do more than they must.
         let modified = fs::metadata(root.join(&file.path)).and_then(|found| found.modified());
         drop(modified.and_then(|time| File::open(&copy)?.set_modified(time)));
@@ -159,14 +159,14 @@ fn direct<'a>(run: &'a RunContext, step: &Name) -> Vec<&'a Name> {
 
 /// Returns all steps a step depends on.
 fn upstream<'a>(run: &'a RunContext, step: &Name) -> BTreeSet<&'a Name> {
-    let mut found = BTreeSet::new();
+    let mut names = BTreeSet::new();
     let mut open = direct(run, step);
     while let Some(step) = open.pop() {
-        if found.insert(step) {
+        if names.insert(step) {
             open.extend(direct(run, step));
         }
     }
-    found
+    names
 }
 
 /// Returns the copies an attempt is to see; `allow` is what it may do, if it is confined. Fails if a file it reads as

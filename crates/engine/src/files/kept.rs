@@ -199,11 +199,11 @@ impl ReuseContext<'_> {
             return Ok(Some(cached));
         }
         let files = result.evidence.iter().chain(&result.artifacts);
-        let mut found = files.filter_map(|file| {
+        let mut differences = files.filter_map(|file| {
             let how = self.differs(&file.path, file.digest)?;
             Some(format!("its {} `{}` {how}", noun(file), file.path))
         });
-        Ok(found.next())
+        Ok(differences.next())
     }
 
     /// Does the same with the cache: the declared inputs, and the files it restores.
@@ -227,11 +227,11 @@ impl ReuseContext<'_> {
         let put_back = files.iter().flatten();
         let put_back: BTreeMap<&str, _> = put_back.map(|file| (file.path.as_str(), file.digest)).collect();
         let artifacts = result.artifacts.iter();
-        let mut made = put_back.clone();
-        made.extend(artifacts.map(|file| (file.path.as_str(), file.digest)));
+        let mut restored = put_back.clone();
+        restored.extend(artifacts.map(|file| (file.path.as_str(), file.digest)));
         let own = |path: &str, is: &Value| {
-            let made = made.get(path).map(ToString::to_string);
-            made.as_deref() == digest_of_input(is)
+            let restored = restored.get(path).map(ToString::to_string);
+            restored.as_deref() == digest_of_input(is)
         };
         if let Some(reason) = input_changed(self.root, &parts, own) {
             return Ok(Some(reason));
@@ -240,11 +240,11 @@ impl ReuseContext<'_> {
             let reason = "its files are not in the cache, so changes cannot be detected";
             return Ok(Some(reason.to_owned()));
         }
-        let mut found = put_back.iter().filter_map(|(path, digest)| {
+        let mut differences = put_back.iter().filter_map(|(path, digest)| {
             let how = self.differs(path, *digest)?;
             Some(format!("its cached file `{path}` {how}"))
         });
-        Ok(found.next())
+        Ok(differences.next())
     }
 
     fn differs(&self, path: &str, digest: wf_base::digest::Sha256Digest) -> Option<&'static str> {

@@ -53,12 +53,12 @@ impl<'a> RecordedResults<'a> {
         repeated_run: &RepeatedRun,
         result: &ReusedResult,
     ) -> Result<RecordedResult, StoreError> {
-        let mut found = self.of_result(&result.from, &result.step, result.item.as_deref())?;
+        let mut recorded = self.of_result(&result.from, &result.step, result.item.as_deref())?;
         if let Some(run) = repeated_run.run().filter(|run| **run != result.from) {
             let (step, key) = (&result.step, result.item.as_deref());
-            self.run(run)?.retain_evidence(step, key, &mut found.evidence);
+            self.run(run)?.retain_evidence(step, key, &mut recorded.evidence);
         }
-        Ok(found)
+        Ok(recorded)
     }
 
     /// Returns the data of the result of a step, or of an item of it, by the run that did the work; of a repeated step
@@ -69,19 +69,19 @@ impl<'a> RecordedResults<'a> {
         step: &Name,
         key: Option<&str>,
     ) -> Result<RecordedResult, StoreError> {
-        let found = self.run(run)?.of_result(step, key);
-        let mut all = RecordedResult::default();
-        for (key, result) in found {
+        let recorded = self.run(run)?.of_result(step, key);
+        let mut sum = RecordedResult::default();
+        for (key, result) in recorded {
             match result.reused_from.clone().filter(|from| from != run) {
                 Some(from) => {
                     let mut theirs = self.of_result(&from, step, key.as_deref())?;
                     self.run(run)?.retain_evidence(step, key.as_deref(), &mut theirs.evidence);
-                    all.add(theirs);
+                    sum.add(theirs);
                 }
-                None => all.add(result),
+                None => sum.add(result),
             }
         }
-        Ok(all)
+        Ok(sum)
     }
 
     fn run(&mut self, run: &RunId) -> Result<&RunResults, StoreError> {
@@ -264,8 +264,8 @@ pub const EVIDENCE_EVENTS: [&str; 7] = [
 
 /// Returns the files that some steps were checked with, as recorded.
 pub fn recorded_evidence(events: &[Event], steps: &[Name]) -> Vec<Artifact> {
-    let all = EvidenceRecord::of(events);
-    let of_them = all.tasks().iter().filter(|(place, _)| steps.contains(&place.step));
+    let record = EvidenceRecord::of(events);
+    let of_them = record.tasks().iter().filter(|(place, _)| steps.contains(&place.step));
     of_them.flat_map(|(_, files)| files.clone()).collect()
 }
 
@@ -278,12 +278,12 @@ pub fn stale_now(
     events: &[(u64, Event)],
 ) -> Result<Vec<StaleFile>, StoreError> {
     let (memo, gone) = (DigestMemo::default(), !plan.has_finally());
-    let seen = evidence_of_run(reader, events)?;
-    let found = seen.tasks().iter().filter_map(|(place, seen)| {
+    let record = evidence_of_run(reader, events)?;
+    let results = record.tasks().iter().filter_map(|(place, seen)| {
         let path = first_stale(root, seen, &memo, gone)?;
         Some(StaleFile { place: place.clone(), path })
     });
-    Ok(found.collect())
+    Ok(results.collect())
 }
 
 /// Returns the results a run reuses, with their evidence: its own plan names the steps releasing products.
@@ -292,14 +292,14 @@ pub(crate) fn reused_results(
     repeated_run: &RepeatedRun,
     params: &JsonObject,
 ) -> Result<Vec<ReusedResult>, StoreError> {
-    let mut kept = repeated_run.reused_results();
-    add_item_digests(reader, repeated_run, &mut kept)?;
-    RecordedResults::new(reader).add_evidence(repeated_run, &mut kept)?;
-    if kept.iter().flat_map(|kept| &kept.evidence).any(Artifact::is_product) {
+    let mut results = repeated_run.reused_results();
+    add_item_digests(reader, repeated_run, &mut results)?;
+    RecordedResults::new(reader).add_evidence(repeated_run, &mut results)?;
+    if results.iter().flat_map(|kept| &kept.evidence).any(Artifact::is_product) {
         let declarations = Declarations::of(repeated_run.plan(), params);
-        for kept in &mut kept {
+        for kept in &mut results {
             declarations.name_releasing(&kept.step, &mut kept.evidence);
         }
     }
-    Ok(kept)
+    Ok(results)
 }

@@ -25,9 +25,9 @@ pub(crate) async fn confirm(run: Arc<RunContext>, places: Vec<TaskId>) -> UnitRe
 }
 
 fn stale_file(run: &RunContext, place: TaskId, gone: bool) -> Option<StaleFile> {
-    let seen = run.evidence_of(&place)?;
+    let evidence = run.evidence_of(&place)?;
     let session = &run.session;
-    let path = first_stale(&session.root, &seen, &session.shared.memo, gone)?;
+    let path = first_stale(&session.root, &evidence, &session.shared.memo, gone)?;
     Some(StaleFile { place, path })
 }
 
@@ -86,8 +86,8 @@ impl ReliedEvidence {
         let root = &run.session.root;
         for (place, traces) in self.results {
             // A step that declares a file may have begun to change it.
-            let seen = run.evidence_of(&place).unwrap_or_default();
-            let is_evidence = |path: &str| seen.iter().any(|file| file.path == path);
+            let evidence = run.evidence_of(&place).unwrap_or_default();
+            let is_evidence = |path: &str| evidence.iter().any(|file| file.path == path);
             if let Some(path) = traces.touched_among(root, is_evidence) {
                 let path = path.to_owned();
                 run.note_stale(StaleFile { place, path });
@@ -106,10 +106,10 @@ fn relied_files(
 ) -> Option<(TaskId, EvidenceTrace)> {
     // In this order: any write after the traces leaves others.
     let traces = permissions.and_then(|allow| {
-        let mut seen = run.evidence_of(&place)?;
+        let mut evidence = run.evidence_of(&place)?;
         // Files that it writes itself may be in any state.
-        seen.retain(|file| !allow.writes(&file.path));
-        Some(EvidenceTrace::of(&run.session.root, seen.iter().map(|file| file.path.as_str())))
+        evidence.retain(|file| !allow.writes(&file.path));
+        Some(EvidenceTrace::of(&run.session.root, evidence.iter().map(|file| file.path.as_str())))
     });
     match stale_file(run, place.clone(), true) {
         None => Some((place, traces?)),

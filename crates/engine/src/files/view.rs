@@ -138,10 +138,10 @@ pub(crate) fn recorded_view(
         is_it.then_some(bytes).ok_or_else(|| format!("{} was modified", file.display()))
     });
     let params = params.unwrap_or_default();
-    let kept = KeptFiles::recorded(&baseline.kept, kept_folder(session, run));
+    let kept_files = KeptFiles::recorded(&baseline.kept, kept_folder(session, run));
     let view = WorkspaceView::recorded(&session.root, &excluded_folders(session), plan, &params, record);
     let control = session.sandboxes.as_ref().map_or(&[][..], |sandboxes| sandboxes.control());
-    let view = view.with_kept(kept).with_control(control);
+    let view = view.with_kept(kept_files).with_control(control);
     let view =
         view.with_recorded_originals(session.repository.clone(), copies::restored_folder(session, run));
     let approved = events.iter().find_map(|(_, event)| match &event.fact {

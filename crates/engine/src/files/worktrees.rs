@@ -79,7 +79,7 @@ impl AttemptTask {
         let Some(worktree) = worktree else {
             return;
         };
-        let kept = match self.run.git().await {
+        let result = match self.run.git().await {
             // What it left stays to be looked at, also if it cannot be merged.
             Ok(git) => match worktree.save(&git).await {
                 Ok(()) => worktree.ensure_kept(&git).await,
@@ -87,7 +87,7 @@ impl AttemptTask {
             },
             Err(unable) => Err(unable),
         };
-        if let Err(unable) = kept
+        if let Err(unable) = result
             && end.exit.is_success()
         {
             end.exit = unable.into();

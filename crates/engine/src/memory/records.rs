@@ -50,8 +50,8 @@ pub(crate) fn advice(run: &RunContext) -> Result<Vec<ToolAdvice>, StoreError> {
         megrams.extend(reader.memory(&MegramSelection::Space(space))?);
     }
     let targets: Vec<ToolTarget> = pairs.iter().map(|(_, pair)| pair.clone()).collect();
-    let said = advise(&megrams, &targets, now);
-    let rules: BTreeSet<_> = said.iter().flat_map(|one| one.rules.clone()).collect();
+    let advices = advise(&megrams, &targets, now);
+    let rules: BTreeSet<_> = advices.iter().flat_map(|one| one.rules.clone()).collect();
     recall(session, rules.into_iter().collect(), now);
     let mut avoided = Vec::new();
     if planned {
@@ -62,7 +62,7 @@ pub(crate) fn advice(run: &RunContext) -> Result<Vec<ToolAdvice>, StoreError> {
         };
         avoided.retain(|said| !declared(said));
     }
-    let known = pairs.into_iter().zip(said).filter_map(|((way, _), said)| {
+    let known = pairs.into_iter().zip(advices).filter_map(|((way, _), said)| {
         Some(ToolAdvice {
             advice: advice_kind(said.action)?,
             attention: rounded(said.attention),
@@ -103,20 +103,20 @@ pub(crate) fn may_be_asked(plan: &Plan) -> bool {
 /// plan gave what it proposed is a text: another proposal may have the same.
 fn constraints(plan: &Plan, intent: &str, megrams: &[Megram], now: Moment) -> Vec<ToolAdvice> {
     let own = format!("{}/", plan.id());
-    let said = clusters(megrams).into_iter().filter_map(|(tags, cluster)| {
+    let rules = clusters(megrams).into_iter().filter_map(|(tags, cluster)| {
         let (tool, target) = tags.as_tool(Some(intent)).filter(|(tool, _)| !tool.starts_with(&own))?;
         let pair = ToolTarget { tool: tool.to_owned(), entity: Some(tags.entity.clone()) };
         let cluster: Vec<Megram> = cluster.into_iter().cloned().collect();
-        let said = advise(&cluster, &[pair], now).pop()?;
-        (said.action == MemoryAction::Avoid).then(|| ToolAdvice {
+        let rules = advise(&cluster, &[pair], now).pop()?;
+        (rules.action == MemoryAction::Avoid).then(|| ToolAdvice {
             tool: tool.to_owned(),
             target: target.map(str::to_owned),
             advice: AdviceKind::Avoid,
-            attention: rounded(said.attention),
-            decision: rounded(said.decision),
+            attention: rounded(rules.attention),
+            decision: rounded(rules.decision),
         })
     });
-    said.collect()
+    rules.collect()
 }
 
 /// Returns what memory knows about a task, for a planner. What this run has written is told by its rounds.
@@ -154,13 +154,13 @@ pub(crate) fn search_all(run: &RunContext, query: &MemoryQuery) -> Result<Memory
     let scope = NoteScope::of(run.session_name.clone());
     let words = NoteQuery { words: query.text.clone(), scope, ..NoteQuery::default() };
     let notes = rank(reader.find_notes(&words)?, run.session.clock.now());
-    let found = search(&reader.memory(&MegramSelection::All)?, query);
+    let megrams = search(&reader.memory(&MegramSelection::All)?, query);
     if notes.is_empty() {
-        return Ok(found);
+        return Ok(megrams);
     }
-    let mut all = describe_notes(&notes, query);
-    all.append(&found);
-    Ok(all)
+    let mut notes_text = describe_notes(&notes, query);
+    notes_text.append(&megrams);
+    Ok(notes_text)
 }
 
 /// The maximum number of new notes of an attempt (Silas 11).
@@ -190,9 +190,9 @@ pub(crate) fn intent_advice(run: &RunContext) -> Result<Option<IntentAdvice>, St
     let session = &run.session;
     let (reader, now) = (session.store.reader()?, session.clock.now());
     let slug = slug(run);
-    let known = reader.memory(&MegramSelection::Cluster(MegramTags::intent(&slug)))?;
-    let cluster: Vec<&Megram> = known.iter().collect();
-    let sums = potentials(&known, now);
+    let megrams = reader.memory(&MegramSelection::Cluster(MegramTags::intent(&slug)))?;
+    let cluster: Vec<&Megram> = megrams.iter().collect();
+    let sums = potentials(&megrams, now);
     let (action, rules) = ruled_action(&cluster).unwrap_or((sums.action, Vec::new()));
     recall(session, rules, now);
     Ok(advice_kind(action).map(|advice| IntentAdvice {
@@ -244,8 +244,8 @@ fn pairs(plan: &Plan, intent: Option<&str>) -> Vec<(ToolAdvice, ToolTarget)> {
 /// Returns the name that memory knows a tool by: the plan's own name for it, which plans share;
 /// else one with a meaning in this plan alone.
 fn lasting_target(plan: &Plan, step: &Step, way: usize) -> String {
-    let said = step.with_alternative(way).and_then(|step| step.tool.clone());
-    said.unwrap_or_else(|| format!("{}/{}", plan.id(), step.tool(way)))
+    let target = step.with_alternative(way).and_then(|step| step.tool.clone());
+    target.unwrap_or_else(|| format!("{}/{}", plan.id(), step.tool(way)))
 }
 
 fn rounded(value: f64) -> f64 {

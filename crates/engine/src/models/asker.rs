@@ -134,8 +134,8 @@ impl<'a> ModelAsker<'a> {
             let reason = format!("the request is too long for model `{name}`: {tokens} of {window} tokens");
             return Err(refused(reason));
         }
-        let wanted = self.usage().plus(reserve);
-        self.set_aside.change(wanted).await.map_err(|unpaid| {
+        let total = self.usage().plus(reserve);
+        self.set_aside.change(total).await.map_err(|unpaid| {
             let WorkError { reason, failure_class, .. } = unpaid.into();
             ModelCallFailure { reason, failure_class }
         })

@@ -63,8 +63,8 @@ impl RunContext {
         // The call may have made a key known.
         mask_exchange(&mut request, &mut result, &self.mask().await);
         let make_room = || self.session.store.reserve().release();
-        let kept = Some(&self.cassette);
-        let recorded = gateway.record_exchange(kept, model, &request, &result, make_room).await;
+        let cassette = Some(&self.cassette);
+        let recorded = gateway.record_exchange(cassette, model, &request, &result, make_room).await;
         if let Err(CassetteError::NoSpace(path)) = &recorded {
             self.stop_for(StoreError::NoSpace(path.clone()));
         }
@@ -99,8 +99,8 @@ impl<'a> PaidTries<'a> {
 
 impl TryAllowance for PaidTries<'_> {
     fn allow(&mut self, usage: AttemptUsage) -> AllowanceFuture<'_> {
-        let wanted = self.earlier_usage.plus(usage).plus(self.reserve);
-        Box::pin(async move { self.set_aside.change(wanted).await.map_err(|unpaid| unpaid.to_string()) })
+        let total = self.earlier_usage.plus(usage).plus(self.reserve);
+        Box::pin(async move { self.set_aside.change(total).await.map_err(|unpaid| unpaid.to_string()) })
     }
 }
 

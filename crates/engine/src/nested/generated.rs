@@ -49,7 +49,7 @@ pub(crate) async fn proposal_problems(run: &RunContext, proposal: &str) -> Vec<S
         let Some((step, StepWork::Generated(made))) = step.map(|step| (step, &step.work)) else {
             continue;
         };
-        let found = if run.session.sandboxes.is_none() {
+        let problems_of_plan = if run.session.sandboxes.is_none() {
             vec![UNCONFINED.to_owned()]
         } else {
             match read_in_envelope(run, made, &text) {
@@ -57,7 +57,7 @@ pub(crate) async fn proposal_problems(run: &RunContext, proposal: &str) -> Vec<S
                 Err(found) => found,
             }
         };
-        problems.extend(found.into_iter().map(|problem| format!("step `{id}`: {problem}")));
+        problems.extend(problems_of_plan.into_iter().map(|problem| format!("step `{id}`: {problem}")));
     }
     shorten(run, &problems).await
 }

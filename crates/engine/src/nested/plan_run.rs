@@ -88,8 +88,8 @@ pub(crate) fn attempt_end(
     let mut ended = AttemptEnd { outputs: finished.outputs, ..ended };
     if ended.standing.is_some_and(Standing::is_checked) {
         ended.seen = nested_run.evidence_files();
-        let known = BTreeMap::new();
-        task.with_template_values(&known, |known| {
+        let outputs = BTreeMap::new();
+        task.with_template_values(&outputs, |known| {
             declarations::name_releasing(&task.run, place, known, &mut ended.seen);
         });
     }

@@ -110,10 +110,10 @@ fn write_durably(path: &Path, bytes: &[u8]) -> io::Result<()> {
 }
 
 fn finding(verdict: CheckVerdict) -> PriorFinding {
-    let found = if verdict.ruling == CheckRuling::Pass { String::new() } else { verdict.mismatch() };
+    let reason = if verdict.ruling == CheckRuling::Pass { String::new() } else { verdict.mismatch() };
     PriorFinding {
         ruling: verdict.ruling,
-        found,
+        found: reason,
         tests: verdict.tests.map(|tests| *tests).unwrap_or_default(),
     }
 }

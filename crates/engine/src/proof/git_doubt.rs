@@ -20,13 +20,13 @@ impl CheckSubject {
         stop: &watch::Receiver<StopLevel>,
     ) -> CheckVerdict {
         if let Some(question) = viewed_check.git_check().filter(|_| outcome.verdict.passed()) {
-            let asked = self.trial(&question, environment).run(stop.clone()).await.verdict;
-            if !asked.passed() {
+            let verdict = self.trial(&question, environment).run(stop.clone()).await.verdict;
+            if !verdict.passed() {
                 let reason = format!(
                     "git cannot read the commit with which the run began, so what it says here is no answer: {}; \
                      objects were removed meanwhile (`git gc --prune`), or the settings of the repository changed: \
                      mend it, and start a new `wf run`, or use `wf run --worktree`",
-                    asked.found
+                    verdict.found
                 );
                 let failure_class = Some(FailureClass::Environmental);
                 return CheckVerdict { failure_class, ..unchecked_verdict(check, &reason) };

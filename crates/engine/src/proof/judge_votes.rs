@@ -48,17 +48,17 @@ impl RunContext {
         };
         let Some(model) = self.session.models.find(&ModelChoice::Role(judge.role.clone())) else {
             let role = &judge.role;
-            let found = format!("wf.yaml gives no model the role `{role}`: add it under `roles`");
-            return without(found, EngineFailure::Sensor.class());
+            let complaint = format!("wf.yaml gives no model the role `{role}`: add it under `roles`");
+            return without(complaint, EngineFailure::Sensor.class());
         };
         if truncated {
-            let found =
+            let complaint =
                 "the command printed more than is kept for checks (1 MiB): print what is to be judged";
-            return without(found.into(), FailureClass::Logical);
+            return without(complaint.into(), FailureClass::Logical);
         }
         if output.trim().is_empty() {
-            let found = "there is nothing to judge: the command printed nothing".into();
-            return without(found, FailureClass::Logical);
+            let complaint = "there is nothing to judge: the command printed nothing".into();
+            return without(complaint, FailureClass::Logical);
         }
         let name = model.name.clone();
         let model = ModelAsker::new(self, model);

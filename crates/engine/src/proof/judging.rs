@@ -40,12 +40,12 @@ pub(crate) struct CheckSubject {
 /// Runs the checks of an attempt, or the plan's own.
 pub(crate) async fn check(subject: CheckSubject, stop: watch::Receiver<StopLevel>) -> UnitResult {
     let run = &subject.run;
-    let mut kept = match &subject.attempt {
+    let mut artifacts = match &subject.attempt {
         Some(attempt) => run.outputs_of(attempt)?,
         None => Vec::new(),
     };
-    kept.extend(subject.earlier_evidence());
-    let (verdicts, mut seen) = judge(&subject, &stop, &kept).await;
+    artifacts.extend(subject.earlier_evidence());
+    let (verdicts, mut seen) = judge(&subject, &stop, &artifacts).await;
     if let Some(attempt) = &subject.attempt {
         if matches!(step_of(run, &attempt.place).work, StepWork::Uses(_)) {
             // The evidence of the plan that it uses counts, too.
@@ -73,20 +73,21 @@ pub(crate) async fn judge(
     let run = &subject.run;
     let attempt = subject.attempt.as_ref();
     let step = attempt.map(|attempt| written_step(run, &attempt.place));
-    let wanted = step.map_or_else(|| Ok(EvidenceFiles::default()), |step| subject.evidence_files(step));
+    let evidence_files =
+        step.map_or_else(|| Ok(EvidenceFiles::default()), |step| subject.evidence_files(step));
     let folder = subject.folder();
-    let before = read_evidence(run, folder.clone(), wanted.clone()).await;
+    let before = read_evidence(run, folder.clone(), evidence_files.clone()).await;
     let own = before.as_ref().map(EvidenceSnapshot::files).unwrap_or_default();
     // Nobody else writes a worktree.
     let own = if subject.worktree().is_some() { Vec::new() } else { own };
     let mut verdicts = subject.verdicts(stop, own).await;
-    let after = read_evidence(run, folder.clone(), wanted).await;
+    let after = read_evidence(run, folder.clone(), evidence_files).await;
     let mask = run.mask().await;
     let (seen, mut wrong) = compare(before, after, artifacts);
-    let mut seen = declarations::without_secrets(seen, folder, mask.clone()).await;
-    if let Some(telling) = seen.iter().find_map(|file| masked_text(&file.path, &mask)) {
+    let mut evidence = declarations::without_secrets(seen, folder, mask.clone()).await;
+    if let Some(telling) = evidence.iter().find_map(|file| masked_text(&file.path, &mask)) {
         let reason = format!("the file name `{telling}` contains a secret, but file names are recorded");
-        (seen, wrong) = (Vec::new(), Some(reason));
+        (evidence, wrong) = (Vec::new(), Some(reason));
     }
     for verdict in &mut verdicts {
         if let Some(wrong) = &wrong {
@@ -99,7 +100,7 @@ pub(crate) async fn judge(
             }
         }
     }
-    (verdicts, seen)
+    (verdicts, evidence)
 }
 
 fn masked_text(text: &str, mask: &SecretMask) -> Option<String> {
@@ -194,8 +195,8 @@ impl CheckSubject {
     fn earlier_evidence(&self) -> Vec<Artifact> {
         let first = CheckPhase::next_phase(None, self.checks());
         let attempt = self.attempt.as_ref().filter(|_| self.phase != first);
-        let seen = attempt.and_then(|attempt| self.run.evidence_of(&attempt.place));
-        seen.unwrap_or_default()
+        let evidence = attempt.and_then(|attempt| self.run.evidence_of(&attempt.place));
+        evidence.unwrap_or_default()
     }
 
     /// Runs the checks; `own` are the files of the result they judge.
@@ -204,8 +205,8 @@ impl CheckSubject {
         stop: &watch::Receiver<StopLevel>,
         own_artifacts: Vec<Artifact>,
     ) -> Vec<CheckVerdict> {
-        let wanted = |check: &&Check| self.phase.is_none_or(|phase| check.phase == phase);
-        let checks: Vec<&Check> = self.checks().iter().filter(wanted).collect();
+        let is_of_phase = |check: &&Check| self.phase.is_none_or(|phase| check.phase == phase);
+        let checks: Vec<&Check> = self.checks().iter().filter(is_of_phase).collect();
         self.verdicts_of(checks, stop, Some(own_artifacts)).await
     }
 
@@ -294,7 +295,7 @@ impl CheckSubject {
             Ok(products) => Arc::<[String]>::from(products),
             Err(unable) => return error(&unable),
         };
-        let made = self
+        let is_product = self
             .attempt
             .as_ref()
             .map(|attempt| view::declared_by(written_step(&self.run, &attempt.place), self.run.params()));
@@ -310,14 +311,14 @@ impl CheckSubject {
             let item = self.item.as_ref().map(|item| &item.value);
             let looking = view::ViewedCheck::new(view, Arc::clone(&products), check, self.run.params(), item);
             let looking = looking.in_worktree(worktree.clone());
-            let seen = looking.inspect_workspace(ground, looks > 0).await;
-            let (sight, ground) = match seen {
+            let inspection = looking.inspect_workspace(ground, looks > 0).await;
+            let (sight, ground) = match inspection {
                 Ok(seen) => seen,
                 Err(unable) => return error(&unable),
             };
             let mut outcome = self.trial(check, &ground).run(stop.clone()).await;
-            let made = made.as_ref().map(|made| made as &dyn Fn(&Path) -> bool);
-            outcome.verdict = looking.describe(outcome.verdict, sight.as_ref(), made);
+            let is_product = is_product.as_ref().map(|made| made as &dyn Fn(&Path) -> bool);
+            outcome.verdict = looking.describe(outcome.verdict, sight.as_ref(), is_product);
             match looking.recheck(sight.as_ref()).await {
                 Ok(()) => return self.judge_undoubted(check, outcome, &looking, &ground, stop).await,
                 Err(unable) => {

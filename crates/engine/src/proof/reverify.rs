@@ -164,7 +164,7 @@ impl ReverifyContext {
                 _ => {}
             }
         }
-        let wanted = |place: &Option<TaskId>| match (&self.only, place) {
+        let is_selected = |place: &Option<TaskId>| match (&self.only, place) {
             (None, None) => true,
             (only, Some(place)) => {
                 ended.contains(place) && only.as_ref().is_none_or(|only| only.contains(place))
@@ -177,10 +177,10 @@ impl ReverifyContext {
             }
             None => usize::MAX,
         };
-        let all = rulings.into_iter().filter(|(place, _)| wanted(place));
-        let mut all: Vec<_> = all.map(|(place, (_, then))| (place, then)).collect();
-        all.sort_by_key(|(place, _)| (order(place), place.as_ref().and_then(|place| place.item)));
-        all
+        let selected = rulings.into_iter().filter(|(place, _)| is_selected(place));
+        let mut selected: Vec<_> = selected.map(|(place, (_, then))| (place, then)).collect();
+        selected.sort_by_key(|(place, _)| (order(place), place.as_ref().and_then(|place| place.item)));
+        selected
     }
 
     fn checks(&self, place: Option<&TaskId>) -> &[Check] {

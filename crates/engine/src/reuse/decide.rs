@@ -277,8 +277,8 @@ impl RepeatDecision<'_> {
     /// run, since the approved content may have changed.
     fn renew_approvals(&mut self) {
         for ix in self.context.current_plan.order().into_iter().rev() {
-            let kept = matches!(self.fates.get(ix.index()), Some(StepFate::Reused));
-            if !kept || !matches!(self.context.current_plan.step(ix).work, StepWork::Approve(_)) {
+            let is_reused = matches!(self.fates.get(ix.index()), Some(StepFate::Reused));
+            if !is_reused || !matches!(self.context.current_plan.step(ix).work, StepWork::Approve(_)) {
                 continue;
             }
             let runs = |next: &&StepIx| matches!(self.fates.get(next.index()), Some(StepFate::Rerun(_)));

@@ -189,12 +189,12 @@ impl RepeatedRun {
         };
         let has_checks = !self.current_plan.parts().verify.is_empty() && !self.is_done();
         let mut next: Vec<StepIx> = self.current_plan.dependents(ix).to_vec();
-        let mut seen = BTreeSet::new();
+        let mut visited = BTreeSet::new();
         while let Some(ix) = next.pop() {
             if matches!(self.fates.get(ix.index()), Some(StepFate::Rerun(_))) {
                 return true;
             }
-            if seen.insert(ix.index()) {
+            if visited.insert(ix.index()) {
                 next.extend(self.current_plan.dependents(ix));
             }
         }
@@ -245,22 +245,22 @@ impl RepeatedRun {
         let Some(run) = &self.run else {
             return Vec::new();
         };
-        let mut kept = Vec::new();
+        let mut results = Vec::new();
         for (step, fate) in self.fates() {
             match fate {
-                StepFate::Reused => kept.extend(self.steps.step(step).map(|row| reused_result(row, run))),
+                StepFate::Reused => results.extend(self.steps.step(step).map(|row| reused_result(row, run))),
                 StepFate::Rerun(StepRerun { reused_items: keys, .. }) => {
                     let items = self.steps.items(step).iter();
                     let own = items.filter(|row| {
                         let key = row.item_key.as_ref();
                         key.is_some_and(|key| keys.contains(key))
                     });
-                    kept.extend(own.map(|row| reused_result(row, run)));
+                    results.extend(own.map(|row| reused_result(row, run)));
                 }
                 StepFate::Settled | StepFate::Deselected => {}
             }
         }
-        kept
+        results
     }
 
     /// Returns the reused results, each item by itself, in plan order.

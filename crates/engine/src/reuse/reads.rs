@@ -51,8 +51,8 @@ impl<'a> ParamReaders<'a> {
             reads.variables(&plan.parts().env);
         }
         reads.variables(&step.env);
-        let kept = step.cache.iter().flat_map(|cache| &cache.outputs);
-        reads.templates(kept);
+        let outputs = step.cache.iter().flat_map(|cache| &cache.outputs);
+        reads.templates(outputs);
         reads.templates(step.artifacts.iter().chain(&step.writes));
         reads.templates(&step.cwd);
         reads.checks(&step.verify);

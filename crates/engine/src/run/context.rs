@@ -229,13 +229,13 @@ impl RunContext {
 
     /// Returns the mask of every secret read so far.
     pub(crate) async fn mask(&self) -> SecretMask {
-        let known = self.secrets.redactions().await;
-        let mut kept = self.mask.lock().unwrap_or_else(PoisonError::into_inner);
-        let count = known.secrets.len() + known.fingerprints.len();
-        if kept.0 != count {
-            *kept = (count, known.mask());
+        let redactions = self.secrets.redactions().await;
+        let mut current = self.mask.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = redactions.secrets.len() + redactions.fingerprints.len();
+        if current.0 != count {
+            *current = (count, redactions.mask());
         }
-        kept.1.clone()
+        current.1.clone()
     }
 
     /// Returns the surroundings where checks run; they see everything, or a worktree in its place.

@@ -70,10 +70,11 @@ impl RunContext {
     pub(crate) fn declarations(&self) -> Arc<Declarations> {
         let plan = self.current_plan();
         let mut files = self.files();
-        let known = files.declarations.take().filter(|known| known.is_of(&plan));
-        let known = known.unwrap_or_else(|| Arc::new(Declarations::of(&plan, self.params())));
-        files.declarations = Some(Arc::clone(&known));
-        known
+        let declarations_of_plan = files.declarations.take().filter(|known| known.is_of(&plan));
+        let declarations_of_plan =
+            declarations_of_plan.unwrap_or_else(|| Arc::new(Declarations::of(&plan, self.params())));
+        files.declarations = Some(Arc::clone(&declarations_of_plan));
+        declarations_of_plan
     }
 
     /// Returns the files several items of a step name, given how to find them.
@@ -84,8 +85,8 @@ impl RunContext {
     ) -> Arc<SharedFiles> {
         let mut files = self.files();
         let ResultFiles { items, shared, .. } = &mut *files;
-        let known = shared.entry(step.clone());
-        Arc::clone(known.or_insert_with(|| Arc::new(find(items.get(step).map_or(&[], Vec::as_slice)))))
+        let entry = shared.entry(step.clone());
+        Arc::clone(entry.or_insert_with(|| Arc::new(find(items.get(step).map_or(&[], Vec::as_slice)))))
     }
 }
 
@@ -174,8 +175,8 @@ fn shared_files(step: &Step, values: &TemplateValues<'_>, items: &[StepItem]) ->
     let mut named = SharedFiles::new();
     let of_item: Vec<&Template> = products(step).filter(|product| reads_item(product)).collect();
     for (number, item) in (0..).zip(items).filter(|_| !of_item.is_empty()) {
-        let known = TemplateValues { item: Some(item), index: Some(number), ..*values };
-        let rendered = of_item.iter().filter_map(|product| product.render(&known).ok());
+        let values_of_item = TemplateValues { item: Some(item), index: Some(number), ..*values };
+        let rendered = of_item.iter().filter_map(|product| product.render(&values_of_item).ok());
         for path in rendered.filter_map(|path| claimed_path(&path)) {
             named.entry(path).or_default().insert(number);
         }

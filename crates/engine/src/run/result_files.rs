@@ -78,8 +78,8 @@ impl RunContext {
             return Ok(Vec::new());
         }
         // It ended under an earlier engine.
-        let all = self.session.store.log_reader()?.artifacts(&self.run_ref.id)?.into_iter();
-        let of_it = all.filter(|row| {
+        let artifacts = self.session.store.log_reader()?.artifacts(&self.run_ref.id)?.into_iter();
+        let of_it = artifacts.filter(|row| {
             let place = &attempt.place;
             (&row.step, row.item, row.attempt) == (&place.step, place.item, attempt.attempt)
         });

@@ -210,8 +210,8 @@ fn counted(count: usize, noun: &str) -> String {
 
 /// Explains why an expression does not compile: the last line of an error tells the reason.
 fn bad_pattern(name: &'static str, error: &dyn std::fmt::Display) -> FileToolError {
-    let told = error.to_string();
-    let reason = told.lines().next_back().unwrap_or_default();
+    let message = error.to_string();
+    let reason = message.lines().next_back().unwrap_or_default();
     FileToolError::BadPattern { name, reason: reason.trim_start_matches("error: ").to_owned() }
 }
 

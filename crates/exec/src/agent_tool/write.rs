@@ -45,15 +45,15 @@ impl WriteTarget {
         path: &str,
         writable: Option<&[String]>,
     ) -> Result<Self, FileToolError> {
-        let wanted = workspace.relative(path)?;
-        refuse_tools(path, &wanted)?;
-        let real = match workspace.trace(&wanted) {
+        let relative = workspace.relative(path)?;
+        refuse_tools(path, &relative)?;
+        let real = match workspace.trace(&relative) {
             Ok((real, FileType::RegularFile)) => real,
             Ok((_, kind)) => {
                 let (path, found) = (quoted(path), kind_name(kind));
                 return Err(FileToolError::OtherKind { path, found, expected: "a file" });
             }
-            Err(PathLookupError::Absent) => place_of_new(workspace, path, &wanted, writable)?,
+            Err(PathLookupError::Absent) => place_of_new(workspace, path, &relative, writable)?,
             Err(missed) => return Err(FileToolError::lookup(path, missed)),
         };
         refuse_tools(path, &real)?;

@@ -38,16 +38,16 @@ pub fn collect<E: Display>(
     mask: &SecretMask,
     mut keep: impl FnMut(CachedContent<'_>) -> Result<(Sha256Digest, u64), E>,
 ) -> Result<Vec<CachedFile>, WorkError> {
-    let mut found = BTreeSet::new();
+    let mut paths = BTreeSet::new();
     for glob in globs {
         let matches = matches(root, glob)?;
         if matches.iter().all(|(_, kind)| *kind == CachedFileKind::Folder) {
             return Err(WorkError::logical(format!("no file matches `{glob}`")));
         }
-        found.extend(matches);
+        paths.extend(matches);
     }
-    let mut kept = Vec::with_capacity(found.len());
-    for (path, kind) in found {
+    let mut files = Vec::with_capacity(paths.len());
+    for (path, kind) in paths {
         let unable = |error: &dyn Display| files::unable_to_store(&path, error);
         let at = root.join(&path);
         files::refuse_secret(&path, (kind == CachedFileKind::File).then_some(&at), mask)?;
@@ -62,21 +62,21 @@ pub fn collect<E: Display>(
             }
         };
         let (digest, size) = stored.map_err(|error| unable(&error))?;
-        let found = fs::symlink_metadata(&at).map_err(|error| unable(&error))?;
-        kept.push(CachedFile { digest, size, mode: found.permissions().mode() & 0o7777, kind, path });
+        let metadata = fs::symlink_metadata(&at).map_err(|error| unable(&error))?;
+        files.push(CachedFile { digest, size, mode: metadata.permissions().mode() & 0o7777, kind, path });
     }
-    Ok(kept)
+    Ok(files)
 }
 
 /// Returns the files and links that globs match and that are not among those of a result.
 pub fn surplus(root: &Path, globs: &[String], files: &[CachedFile]) -> Result<BTreeSet<String>, WorkError> {
     let own: BTreeSet<&str> = files.iter().map(|file| file.path.as_str()).collect();
-    let mut found = BTreeSet::new();
+    let mut paths = BTreeSet::new();
     for glob in globs {
         let other = matches(root, glob)?.into_iter().filter(|(_, kind)| *kind != CachedFileKind::Folder);
-        found.extend(other.map(|(path, _)| path).filter(|path| !own.contains(path.as_str())));
+        paths.extend(other.map(|(path, _)| path).filter(|path| !own.contains(path.as_str())));
     }
-    Ok(found)
+    Ok(paths)
 }
 
 /// The files and links that globs matched at one time.
@@ -86,8 +86,8 @@ pub struct EarlierFiles(BTreeMap<String, FileStamp>);
 impl EarlierFiles {
     /// Finds the present matches of globs.
     pub fn find(root: &Path, globs: &[String]) -> Result<Self, WorkError> {
-        let found = surplus(root, globs, &[])?.into_iter();
-        let stamped = found.filter_map(|path| stamp(root, &path).map(|stamp| (path, stamp)));
+        let paths = surplus(root, globs, &[])?.into_iter();
+        let stamped = paths.filter_map(|path| stamp(root, &path).map(|stamp| (path, stamp)));
         Ok(Self(stamped.collect()))
     }
 
@@ -118,8 +118,8 @@ pub fn restore<E: Display>(
         let folder = if file.kind == CachedFileKind::Folder { Some(path) } else { path.parent() };
         if let Some(folder) = folder {
             refuse_link(root, folder)?;
-            let made = ConfinedDir::open(root).and_then(|root| root.make_folder(folder));
-            made.map_err(|missed| missed.unable(folder))?;
+            let folder_result = ConfinedDir::open(root).and_then(|root| root.make_folder(folder));
+            folder_result.map_err(|missed| missed.unable(folder))?;
         }
         let to = root.join(path);
         match file.kind {
@@ -145,15 +145,15 @@ fn matches(root: &Path, glob: &str) -> Result<Vec<(String, CachedFileKind)>, Wor
     // A glob without special characters may name a link itself.
     let folder = if start == Path::new(plain(glob)?) { start.parent().unwrap_or(start) } else { start };
     refuse_link(root, folder)?;
-    let mut found = Vec::new();
+    let mut paths = Vec::new();
     let mut starts_at_link = false;
     files::walk(root, glob, &mut |path, entry| {
         starts_at_link |= entry.depth() == 0 && entry.path_is_symlink();
         let kind = kind(entry).filter(|_| !starts_at_link || entry.depth() == 0);
-        found.extend(kind.map(|kind| (path.to_owned(), kind)));
+        paths.extend(kind.map(|kind| (path.to_owned(), kind)));
         Ok(kind.is_some())
     })?;
-    Ok(found)
+    Ok(paths)
 }
 
 /// Returns the kind of a kept entry.

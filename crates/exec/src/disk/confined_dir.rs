@@ -128,20 +128,20 @@ impl ConfinedDir {
                 continue;
             }
             let here = walk.parents.last().map_or(&self.root, |(_, folder)| folder);
-            let found = fs::openat(here, &part, INSPECT_FLAGS | OFlags::NOFOLLOW, Mode::empty())?;
-            let stat = fs::fstat(&found)?;
+            let descriptor = fs::openat(here, &part, INSPECT_FLAGS | OFlags::NOFOLLOW, Mode::empty())?;
+            let stat = fs::fstat(&descriptor)?;
             match FileType::from_raw_mode(stat.st_mode) {
                 FileType::Symlink => {
                     links += 1;
                     if links > MAX_LINKS {
                         return Err(Errno::LOOP.into());
                     }
-                    let target = fs::readlinkat(&found, "", Vec::new())?;
+                    let target = fs::readlinkat(&descriptor, "", Vec::new())?;
                     on_link(walk.path().join(part), stat, &target);
                     walk.turn(Path::new(OsStr::from_bytes(target.as_bytes())))?;
                 }
-                FileType::Directory => walk.parents.push((part, found)),
-                _ if walk.remaining.is_empty() => return Ok((walk.path().join(part), found)),
+                FileType::Directory => walk.parents.push((part, descriptor)),
+                _ if walk.remaining.is_empty() => return Ok((walk.path().join(part), descriptor)),
                 _ => return Err(Errno::NOTDIR.into()),
             }
         }

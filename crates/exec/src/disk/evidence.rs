@@ -45,8 +45,8 @@ impl DigestMemo {
     fn digest(&self, file: &Path) -> io::Result<(Sha256Digest, FileVersion)> {
         let stamp = version(rustix::fs::stat(file)?);
         let large = stamp.1.size > SMALL_FILE_BYTES;
-        let mut known = crate::mutex::lock(&self.0);
-        if large && let Some(digest) = known.get(&stamp) {
+        let mut digests = crate::mutex::lock(&self.0);
+        if large && let Some(digest) = digests.get(&stamp) {
             return Ok((*digest, stamp));
         }
         let open = files::open_regular(file, OFlags::RDONLY)?;
@@ -58,7 +58,7 @@ impl DigestMemo {
         let digest = Sha256Digest::of_reader(&open)?;
         let after = version(rustix::fs::fstat(&open)?);
         if large && before == after && is_old(&after.1) {
-            known.insert(after, digest);
+            digests.insert(after, digest);
         }
         Ok((digest, after))
     }
@@ -77,11 +77,11 @@ impl EvidenceSnapshot {
     /// Reads the present matches of globs.
     pub fn read_matching(root: &Path, globs: &[String], memo: &DigestMemo) -> Result<Self, WorkError> {
         let (found, _) = files::matching(root, globs)?;
-        let mut all = Self::default();
+        let mut evidence = Self::default();
         for (path, file) in found {
-            all.read(path, &file, memo)?;
+            evidence.read(path, &file, memo)?;
         }
-        Ok(all)
+        Ok(evidence)
     }
 
     /// Adds the regular files at some paths, which are products of the result. A folder is not searched, and what is
@@ -126,16 +126,16 @@ impl EvidenceSnapshot {
     /// Returns the first file of this evidence touched before a later look, even if it is unchanged. Files created in
     /// between do not count.
     pub fn touched(&self, later: &Self) -> Option<&str> {
-        let mut all = self.files.iter();
-        let touched = all.find(|(path, seen)| later.files.get(*path) != Some(*seen));
+        let mut entries = self.files.iter();
+        let touched = entries.find(|(path, seen)| later.files.get(*path) != Some(*seen));
         touched.map(|(path, _)| path.as_str())
     }
 
     /// Returns the first file differing from the stored one.
     pub fn differs<'a>(&self, artifacts: &'a [Artifact]) -> Option<&'a str> {
         let same = |artifact: &&Artifact| {
-            let seen = self.files.get(&artifact.path);
-            seen.is_none_or(|(digest, _)| *digest != artifact.digest)
+            let entry = self.files.get(&artifact.path);
+            entry.is_none_or(|(digest, _)| *digest != artifact.digest)
         };
         artifacts.iter().find(same).map(|file| file.path.as_str())
     }
@@ -158,8 +158,8 @@ impl EvidenceTrace {
 
     /// Returns the first of some of these files touched since.
     pub fn touched_among(&self, root: &Path, is_of_them: impl Fn(&str) -> bool) -> Option<&str> {
-        let mut all = self.0.iter().filter(|(path, _)| is_of_them(path));
-        let touched = all.find(|(path, before)| stamp(root, path) != *before);
+        let mut entries = self.0.iter().filter(|(path, _)| is_of_them(path));
+        let touched = entries.find(|(path, before)| stamp(root, path) != *before);
         touched.map(|(path, _)| path.as_str())
     }
 }

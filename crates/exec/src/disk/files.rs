@@ -37,16 +37,16 @@ pub fn artifacts<E: Display>(
     if let Some(glob) = idle.first() {
         return Err(WorkError::logical(format!("no file matches `{glob}`")));
     }
-    let mut kept = Vec::with_capacity(files.len());
+    let mut artifacts_so_far = Vec::with_capacity(files.len());
     for (path, file) in files {
         let unable = |error: &dyn Display| unable_to_store(&path, error);
         let metadata = fs::metadata(&file).map_err(|error| unable(&error))?;
         refuse_secret(&path, Some(&file), mask)?;
         let (digest, size) = keep(&file).map_err(|error| unable(&error))?;
         let mode = metadata.permissions().mode() & 0o7777;
-        kept.push(CachedFile { path, digest, size, mode, kind: CachedFileKind::File });
+        artifacts_so_far.push(CachedFile { path, digest, size, mode, kind: CachedFileKind::File });
     }
-    Ok(kept)
+    Ok(artifacts_so_far)
 }
 
 /// Returns the error about a file that cannot be stored.
@@ -230,8 +230,8 @@ pub(crate) fn globs<'a>(globs: impl Iterator<Item = &'a str>) -> Vec<GlobSet> {
 
 /// True if one of some globs matches a path of the workspace; invalid ones match nothing.
 pub fn matches_any(all: impl IntoIterator<Item = String>, path: &Path) -> bool {
-    let all: Vec<String> = all.into_iter().collect();
-    globs(all.iter().map(String::as_str)).iter().any(|glob| glob.is_match(path))
+    let patterns: Vec<String> = all.into_iter().collect();
+    globs(patterns.iter().map(String::as_str)).iter().any(|glob| glob.is_match(path))
 }
 
 /// Returns a glob matching only this text.
@@ -272,8 +272,8 @@ pub(super) fn compile(glob: &str) -> Result<GlobSet, WorkError> {
 /// Refuses a path leading out of the workspace through links.
 pub(super) fn inside(root: &Path, path: &Path) -> Result<(), WorkError> {
     let below = path.strip_prefix(root).unwrap_or(path);
-    let found = ConfinedDir::open(root).and_then(|root| root.find(below));
-    found.map(drop).map_err(|missed| missed.unable(below))
+    let file = ConfinedDir::open(root).and_then(|root| root.find(below));
+    file.map(drop).map_err(|missed| missed.unable(below))
 }
 
 #[cfg(test)]

@@ -121,8 +121,8 @@ async fn read(mut answer: Response) -> Result<String, String> {
 
 /// True for a type of text; a page without a type may be one.
 fn is_text(kind: &str) -> bool {
-    let known = ["", "application/json", "application/xml", "application/javascript", "application/yaml"];
-    kind.starts_with("text/") || kind.ends_with("+json") || kind.ends_with("+xml") || known.contains(&kind)
+    let types = ["", "application/json", "application/xml", "application/javascript", "application/yaml"];
+    kind.starts_with("text/") || kind.ends_with("+json") || kind.ends_with("+xml") || types.contains(&kind)
 }
 
 /// Returns the text of a page in UTF-8. Bytes that are none are replaced, and it is said how many.

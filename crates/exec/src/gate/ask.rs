@@ -44,8 +44,8 @@ pub(super) struct WorkspaceFiles<'a>(pub(super) &'a Path);
 
 impl FileInspector for WorkspaceFiles<'_> {
     fn status(&self, path: &str) -> FileStatus {
-        let found = ConfinedDir::open(self.0).and_then(|root| root.find(Path::new(path)));
-        let fd = match found {
+        let file = ConfinedDir::open(self.0).and_then(|root| root.find(Path::new(path)));
+        let fd = match file {
             Ok(fd) => fd,
             Err(PathLookupError::Absent) => return FileStatus::Absent,
             Err(PathLookupError::Outside) => return FileStatus::Outside,

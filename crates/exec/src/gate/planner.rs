@@ -40,9 +40,9 @@ pub async fn ask(
     let input = ScriptInput { variables: Vec::new(), input: Some(request.to_string()) };
     let probed = run_viewed(program, "planner", input, environment, stop).await?;
     if !probed.exit.is_success() {
-        let said = masked(&probed.err, &environment.environment.mask);
-        let said = String::from_utf8_lossy(&said);
-        let line = said.lines().find(|line| !line.trim().is_empty());
+        let complaint = masked(&probed.err, &environment.environment.mask);
+        let complaint = String::from_utf8_lossy(&complaint);
+        let line = complaint.lines().find(|line| !line.trim().is_empty());
         return Err(match line {
             Some(line) => format!("it failed: {}: {}", probed.exit, line.trim()),
             None => format!("it failed: {}", probed.exit),

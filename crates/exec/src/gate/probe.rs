@@ -49,21 +49,21 @@ pub(super) fn variables(
         Some(Value::String(text)) => text,
         Some(other) => other.to_string(),
     };
-    let all = vec![
+    let variables = vec![
         ("WF_GATE".to_owned(), gate.id.to_string()),
         ("WF_GATE_TRIGGER".to_owned(), gate.on.as_str().to_owned()),
         ("WF_GATE_VALUE".to_owned(), value),
         ("WF_GATE_CONTEXT".to_owned(), hidden.to_string()),
     ];
-    let unfit = all.iter().find(|(_, value)| value.len() > MAX_ARGUMENT_BYTES);
+    let unfit = variables.iter().find(|(_, value)| value.len() > MAX_ARGUMENT_BYTES);
     if let Some((name, value)) = unfit {
         let size = value.len();
         return Err(format!(
             "{name} would have {size} bytes, but a program accepts at most {MAX_ARGUMENT_BYTES}"
         ));
     }
-    if all.iter().any(|(_, value)| value.contains('\0')) {
+    if variables.iter().any(|(_, value)| value.contains('\0')) {
         return Err("its input contains a NUL byte, which a variable cannot hold".into());
     }
-    Ok(all)
+    Ok(variables)
 }

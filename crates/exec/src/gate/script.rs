@@ -62,8 +62,8 @@ pub(crate) async fn run_viewed(
     let mut look = 1;
     loop {
         let is_disturbed = look > 1;
-        let seen = looking.inspect_workspace(&environment.environment, is_disturbed).await;
-        let (sight, ground) = seen.map_err(explain)?;
+        let inspection = looking.inspect_workspace(&environment.environment, is_disturbed).await;
+        let (sight, ground) = inspection.map_err(explain)?;
         let probed = probe(check, &input, &ground, stop.clone()).await?;
         match looking.recheck(sight.as_ref()).await {
             Ok(()) => return Ok(probed),

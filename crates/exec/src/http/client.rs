@@ -43,11 +43,11 @@ impl HttpClient {
     /// `passed`, the part of the engine's environment that steps may see.
     pub fn new(passed: &HostEnv) -> Self {
         let names = ["http_proxy", "https_proxy", "all_proxy", "no_proxy"];
-        let known = passed.iter().filter_map(|(name, value)| {
+        let values = passed.iter().filter_map(|(name, value)| {
             let name = name.to_lowercase();
             names.contains(&name.as_str()).then(|| (name, value.clone()))
         });
-        Self { proxies: known.collect(), ..Self::default() }
+        Self { proxies: values.collect(), ..Self::default() }
     }
 
     /// Sends a request, waits for the response and logs its body like the output of a process.
@@ -132,15 +132,15 @@ impl HttpClient {
     }
 
     fn proxies(&self) -> reqwest::Result<Vec<Proxy>> {
-        let known = |name: &str| self.proxies.get(name).filter(|value| !value.is_empty());
-        let except = known("no_proxy").and_then(|list| NoProxy::from_string(list));
-        let made = [
-            known("http_proxy").map(Proxy::http),
-            known("https_proxy").map(Proxy::https),
-            known("all_proxy").map(Proxy::all),
+        let value_of = |name: &str| self.proxies.get(name).filter(|value| !value.is_empty());
+        let except = value_of("no_proxy").and_then(|list| NoProxy::from_string(list));
+        let proxies = [
+            value_of("http_proxy").map(Proxy::http),
+            value_of("https_proxy").map(Proxy::https),
+            value_of("all_proxy").map(Proxy::all),
         ];
-        let made = made.into_iter().flatten();
-        made.map(|proxy| Ok(proxy?.no_proxy(except.clone()))).collect()
+        let proxies = proxies.into_iter().flatten();
+        proxies.map(|proxy| Ok(proxy?.no_proxy(except.clone()))).collect()
     }
 }
 

@@ -41,23 +41,23 @@ pub(super) fn read_outputs(
     body: &[u8],
     mask: &SecretMask,
 ) -> Result<JsonObject, WorkError> {
-    let mut found = JsonObject::new();
+    let mut values = JsonObject::new();
     if !paths.is_empty() {
         let value: Value = exact_json::read_bytes(body)
             .map_err(|error| WorkError::logical(format!("the response is not JSON: {error}")))?;
         for (name, path) in paths {
-            found.insert(name.to_string(), select(name.as_str(), path, &value)?);
+            values.insert(name.to_string(), select(name.as_str(), path, &value)?);
         }
     }
-    let found = outputs::check(found, required_outputs)
+    let values = outputs::check(values, required_outputs)
         .map_err(|problems| WorkError::logical(problems.join("; ")))?;
-    let value = Value::Object(found.clone());
+    let value = Value::Object(values.clone());
     let mut masked = value.clone();
     mask.value(&mut masked);
     if masked != value {
         return Err(WorkError::logical("an output contains a secret, but outputs are recorded and shown"));
     }
-    Ok(found)
+    Ok(values)
 }
 
 fn select(name: &str, path: &str, value: &Value) -> Result<Value, WorkError> {

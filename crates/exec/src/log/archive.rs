@@ -68,8 +68,8 @@ pub fn archive(folder: &Path) -> io::Result<()> {
         return Ok(());
     }
     let part = folder.join(PART);
-    let made = write_archive(&part, &logs).and_then(|()| fs::rename(&part, folder.join(ARCHIVE)));
-    made.inspect_err(|_| drop(fs::remove_file(&part)))?;
+    let result = write_archive(&part, &logs).and_then(|()| fs::rename(&part, folder.join(ARCHIVE)));
+    result.inspect_err(|_| drop(fs::remove_file(&part)))?;
     // A log is removed before its index: what has no index is read from the archive.
     for log in logs {
         fs::remove_file(&log)?;

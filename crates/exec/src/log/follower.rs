@@ -154,8 +154,8 @@ fn remaining_chunks(logs: &RunLogs, path: &Path, cursor: &LogCursor) -> io::Resu
     };
     let (length, last) = (whole.length()?, cursor.last_bytes(4096)?);
     let tail = whole.last_bytes(SEARCH_RANGE_BYTES.min(length))?;
-    let found = memchr::memmem::rfind(&tail, &last).map(|at| at + last.len());
-    let unseen = tail.len() - found.unwrap_or(0);
+    let position = memchr::memmem::rfind(&tail, &last).map(|at| at + last.len());
+    let unseen = tail.len() - position.unwrap_or(0);
     let mut rest = VecDeque::new();
     while let Some(mut chunk) = whole.any()? {
         let behind = whole.position().saturating_sub(length - unseen as u64);

@@ -43,8 +43,8 @@ impl RuntimeMasks {
         let bytes = read_bounded(file, MAX_OUTPUT_FILE_BYTES).ok()?;
         let end = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
         let lines = if takes_all { bytes.as_slice() } else { bytes.get(..end).unwrap_or_default() };
-        let found = masks(&String::from_utf8_lossy(lines)).into_iter();
-        let new: Vec<String> = found.filter(|value| !self.values.contains(value)).collect();
+        let values = masks(&String::from_utf8_lossy(lines)).into_iter();
+        let new: Vec<String> = values.filter(|value| !self.values.contains(value)).collect();
         if new.is_empty() {
             return None;
         }

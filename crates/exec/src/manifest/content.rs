@@ -45,8 +45,8 @@ fn read(root: &ConfinedDir, path: &Path) -> io::Result<(FileContent, FileStamp)>
     let parent = path.parent().unwrap_or(Path::new(""));
     let name = path.file_name().unwrap_or_default();
     let folder = root.find(parent)?;
-    let found = rustix::fs::statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW)?;
-    match FileType::from_raw_mode(found.st_mode) {
+    let stat = rustix::fs::statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW)?;
+    match FileType::from_raw_mode(stat.st_mode) {
         FileType::RegularFile => {
             let file = File::from(rustix::fs::openat(&folder, name, READ_FLAGS, Mode::empty())?);
             let digest = Sha256Digest::of_reader(&file)?;
@@ -57,7 +57,7 @@ fn read(root: &ConfinedDir, path: &Path) -> io::Result<(FileContent, FileStamp)>
         FileType::Symlink => {
             let target = rustix::fs::readlinkat(&folder, name, Vec::new())?;
             let digest = Sha256Digest::of_bytes(target.as_bytes());
-            Ok((FileContent { link: true, executable: false, digest }, found.into()))
+            Ok((FileContent { link: true, executable: false, digest }, stat.into()))
         }
         _ => Err(Errno::NXIO.into()),
     }

@@ -17,9 +17,9 @@ pub struct LeftoverRule<'a> {
 impl WorkspaceManifest {
     /// Replaces the leftovers of an earlier run by the files before it. Returns the paths.
     pub fn undo_leftovers(&mut self, before: &Self, rule: &LeftoverRule<'_>) -> BTreeSet<PathBuf> {
-        let mut found = BTreeSet::new();
-        undo(&mut self.top_folder, Some(&before.top_folder), &mut PathBuf::new(), rule, &mut found);
-        found
+        let mut paths = BTreeSet::new();
+        undo(&mut self.top_folder, Some(&before.top_folder), &mut PathBuf::new(), rule, &mut paths);
+        paths
     }
 }
 

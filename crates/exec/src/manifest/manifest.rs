@@ -37,42 +37,42 @@ impl WorkspaceManifest {
 
     /// Returns the paths of everything except folders, in order.
     pub fn files(&self) -> Vec<PathBuf> {
-        let mut found = Vec::new();
+        let mut paths = Vec::new();
         self.top_folder.visit(&mut PathBuf::new(), &mut |path, node| {
             if matches!(node, ManifestNode::File(_)) {
-                found.push(path.to_path_buf());
+                paths.push(path.to_path_buf());
             }
             true
         });
-        found
+        paths
     }
 
     /// Returns the paths of everything except folders, in order, but for what is left out: `is_left_out` has a path and
     /// whether it is a folder, which stands for all that is in it.
     pub(crate) fn files_but(&self, is_left_out: &dyn Fn(&Path, bool) -> bool) -> Vec<PathBuf> {
-        let mut found = Vec::new();
+        let mut paths = Vec::new();
         self.top_folder.visit(&mut PathBuf::new(), &mut |path, node| {
             let is_folder = matches!(node, ManifestNode::Folder(_));
             let is_listed = !is_left_out(path, is_folder);
             if is_listed && !is_folder {
-                found.push(path.to_path_buf());
+                paths.push(path.to_path_buf());
             }
             is_listed
         });
-        found
+        paths
     }
 
     /// Returns the paths of all files and folders with a name, in order; none inside another.
     pub fn named(&self, name: &OsStr) -> Vec<PathBuf> {
-        let mut found = Vec::new();
+        let mut paths = Vec::new();
         self.top_folder.visit(&mut PathBuf::new(), &mut |path, _| {
             let is_named = path.file_name() == Some(name);
             if is_named {
-                found.push(path.to_path_buf());
+                paths.push(path.to_path_buf());
             }
             !is_named
         });
-        found
+        paths
     }
 
     /// Returns the metadata of a path; `None` for a folder or a missing file.
@@ -130,7 +130,7 @@ impl ManifestFolder {
     fn retain(&mut self, at: &mut PathBuf, keep: &dyn Fn(&Path) -> bool) {
         self.entries.retain_mut(|(name, node)| {
             at.push(&*name);
-            let kept = match node {
+            let is_kept = match node {
                 ManifestNode::Folder(folder) => {
                     let was_empty = folder.entries.is_empty();
                     folder.retain(at, keep);
@@ -139,7 +139,7 @@ impl ManifestFolder {
                 ManifestNode::File(_) => keep(at),
             };
             at.pop();
-            kept
+            is_kept
         });
     }
 }

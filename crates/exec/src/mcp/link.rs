@@ -128,13 +128,13 @@ impl McpLink {
         }
         self.last += 1;
         let line = request(self.last, method, params, self.stateless);
-        let asked = tokio::time::timeout(timeout, self.exchange(&line)).await;
-        let asked = asked.unwrap_or(Err(McpFailure::TimedOut(timeout)));
-        if let Err(failure) = &asked {
+        let answer = tokio::time::timeout(timeout, self.exchange(&line)).await;
+        let answer = answer.unwrap_or(Err(McpFailure::TimedOut(timeout)));
+        if let Err(failure) = &answer {
             // A line may be half written or half read: nothing that follows can be relied on.
             self.failure.get_or_insert_with(|| failure.clone());
         }
-        match asked? {
+        match answer? {
             Ok(result) => Ok(result),
             Err(reason) => Err(McpFailure::Refused { method: method.to_owned(), reason }),
         }

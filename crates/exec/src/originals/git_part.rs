@@ -51,10 +51,10 @@ impl GitPart {
     pub fn of(path: &Path) -> Option<Self> {
         let mut parts = path.iter().skip_while(|part| *part != ".git").skip(1).peekable();
         parts.peek()?;
-        let known = |part: &OsStr| FOLDERS.iter().find(|(name, _)| part == *name).map(|(_, part)| *part);
+        let part_of = |part: &OsStr| FOLDERS.iter().find(|(name, _)| part == *name).map(|(_, part)| *part);
         let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
         let is_lock = Path::new(name).extension().is_some_and(|ending| ending == "lock");
-        Some(match parts.find_map(known) {
+        Some(match parts.find_map(part_of) {
             Some(Self::State) if is_lock => Self::Working,
             Some(part) => part,
             None if is_lock || WORKING_FILES.contains(&name) => Self::Working,

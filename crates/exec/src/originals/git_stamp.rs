@@ -37,6 +37,6 @@ impl GitStamp {
 }
 
 fn stamp(path: &Path) -> Option<ChangeStamp> {
-    let found = fs::symlink_metadata(path).ok()?;
-    Some((found.dev(), found.ino(), found.ctime(), found.ctime_nsec()))
+    let metadata = fs::symlink_metadata(path).ok()?;
+    Some((metadata.dev(), metadata.ino(), metadata.ctime(), metadata.ctime_nsec()))
 }

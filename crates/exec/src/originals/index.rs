@@ -58,19 +58,19 @@ impl IndexedFile {
 /// Reads the entries of an index without conflicts, as far as they can be read.
 pub(super) fn entries(bytes: &[u8]) -> Vec<IndexedFile> {
     let mut reader = IndexReader { rest: bytes, path: Vec::new() };
-    let mut found = Vec::new();
+    let mut entries_so_far = Vec::new();
     let (Some(b"DIRC"), Some(version), Some(count)) = (reader.take(4), reader.number(), reader.number())
     else {
-        return found;
+        return entries_so_far;
     };
     if !(2..=4).contains(&version) {
-        return found;
+        return entries_so_far;
     }
     for _ in 0..count {
         let Some(next) = reader.entry(version) else { break };
-        found.extend((!next.is_in_conflict).then_some(next));
+        entries_so_far.extend((!next.is_in_conflict).then_some(next));
     }
-    found
+    entries_so_far
 }
 
 pub(super) fn object_name(content: &[u8]) -> String {
@@ -118,8 +118,8 @@ impl<'a> IndexReader<'a> {
         }
         if version == 4 {
             let cut = self.offset()?;
-            let kept = self.path.len().checked_sub(cut)?;
-            self.path.truncate(kept);
+            let prefix = self.path.len().checked_sub(cut)?;
+            self.path.truncate(prefix);
         } else {
             self.path.clear();
         }

@@ -84,9 +84,9 @@ impl<'a> GitFolderReader<'a> {
         let Ok(entries) = fs::read_dir(self.folder.join(below)) else { return };
         let is_folder = |entry: &fs::DirEntry| entry.file_type().is_ok_and(|kind| kind.is_dir());
         let entries = entries.flatten().map(|entry| (!is_folder(&entry), below.join(entry.file_name())));
-        let mut found: Vec<(bool, PathBuf)> = entries.collect();
-        found.sort_by_key(|(is_file, path)| (*is_file, Reverse(path.clone())));
-        for (is_file, path) in found {
+        let mut listing: Vec<(bool, PathBuf)> = entries.collect();
+        listing.sort_by_key(|(is_file, path)| (*is_file, Reverse(path.clone())));
+        for (is_file, path) in listing {
             let is_left_out = LEFT_OUT.iter().any(|name| path.file_name() == Some(OsStr::new(name)));
             match GitPart::of(&Path::new(".git").join(&path)) {
                 // A branch may have any name.
@@ -157,8 +157,8 @@ fn pack(files: &mut BTreeMap<PathBuf, Vec<u8>>) {
         false
     });
     if !lines.is_empty() {
-        let all = std::iter::once(HEADER).chain(lines.values().map(Vec::as_slice));
-        files.insert(PACKED.into(), all.collect::<Vec<_>>().concat());
+        let parts = std::iter::once(HEADER).chain(lines.values().map(Vec::as_slice));
+        files.insert(PACKED.into(), parts.collect::<Vec<_>>().concat());
     }
 }
 

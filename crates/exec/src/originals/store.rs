@@ -159,8 +159,8 @@ impl Originals {
         };
         let common = (common != own).then_some((COMMON, common));
         let root = self.plain_root();
-        let all = std::iter::once((OWN, own)).chain(common);
-        all.filter(|(_, folder)| !folder.starts_with(&root)).collect()
+        let folders = std::iter::once((OWN, own)).chain(common);
+        folders.filter(|(_, folder)| !folder.starts_with(&root)).collect()
     }
 
     /// Reads such a folder but for the index, by the names in an archive.
@@ -198,10 +198,10 @@ impl Originals {
     /// True if git's folders outside of the workspace do not say any more what they said when the run began.
     pub(crate) fn has_git_moved(&self) -> bool {
         self.git_folders().iter().any(|(name, folder)| {
-            let known = self.state.iter().filter(|(path, _)| path.starts_with(name));
+            let recorded = self.state.iter().filter(|(path, _)| path.starts_with(name));
             let is_index = |path: &Path| path == Path::new(INDEX);
-            let said = self.read_folder(name, folder);
-            !known.filter(|(path, _)| !is_index(path)).eq(said.iter())
+            let current = self.read_folder(name, folder);
+            !recorded.filter(|(path, _)| !is_index(path)).eq(current.iter())
         })
     }
 
@@ -296,19 +296,19 @@ impl Originals {
         paths: &BTreeSet<PathBuf>,
     ) -> BTreeMap<PathBuf, Vec<u8>> {
         let mut contents = BTreeMap::new();
-        let mut wanted = Vec::new();
+        let mut requests = Vec::new();
         for path in paths {
             if let Some(bytes) = self.copies.get(path).or_else(|| self.state_of(path)) {
                 contents.insert(path.clone(), bytes.clone());
             } else if let Some(object) = self.objects(start_manifest).get(path) {
-                wanted.push((path, object.clone()));
+                requests.push((path, object.clone()));
             }
         }
-        let Some(repository) = self.repository.as_ref().filter(|_| !wanted.is_empty()) else {
+        let Some(repository) = self.repository.as_ref().filter(|_| !requests.is_empty()) else {
             return contents;
         };
-        let names: Vec<String> = wanted.iter().map(|(_, name)| name.clone()).collect();
-        for ((path, name), bytes) in wanted.into_iter().zip(repository.blobs(&names)) {
+        let names: Vec<String> = requests.iter().map(|(_, name)| name.clone()).collect();
+        for ((path, name), bytes) in requests.into_iter().zip(repository.blobs(&names)) {
             let size = start_manifest.stamp(path).map(|stamp| stamp.size);
             // A filter makes another file of the object than the one that was there, and an object can be forged.
             let is_it =

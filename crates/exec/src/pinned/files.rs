@@ -32,7 +32,7 @@ pub fn files(
     let products = globs(products.iter().map(String::as_str));
     let data = DataFiles::new(plan, root);
     let is_free = |path: &str| products.iter().any(|glob| glob.is_match(path)) || data.has(Path::new(path));
-    let mut found = BTreeMap::new();
+    let mut digests = BTreeMap::new();
     for (at, plan) in plans.into_iter().enumerate() {
         // The parameters of used plans are known only when they begin.
         let params = (at == 0).then_some(params);
@@ -47,27 +47,27 @@ pub fn files(
                     followed => path_digests(path, followed)?,
                 };
                 let posts = posts.into_iter().filter(|(path, _)| !is_free(path));
-                found.extend(posts);
+                digests.extend(posts);
             }
         }
     }
     for folder in skills(plan) {
         for path in skill_files(root, &folder)? {
-            found.extend(path_digests(&path, resolve_path(root, &path, true))?);
+            digests.extend(path_digests(&path, resolve_path(root, &path, true))?);
         }
     }
-    Ok(found.into_iter().collect())
+    Ok(digests.into_iter().collect())
 }
 
 /// Returns the files of the workspace the words of a command name, like [`files()`].
 pub fn files_named_by(argv: &[String], root: &Path) -> Result<Vec<(String, Sha256Digest)>, WorkError> {
     let words = argv.iter().map(|word| Template::literal(word)).collect();
-    let mut found = BTreeMap::new();
+    let mut paths = BTreeMap::new();
     for path in named(&text(relative(CheckProbe::Exec(words), root), None)) {
         let Some(path) = path.to_str() else { continue };
-        found.extend(path_digests(path, resolve_path(root, path, true))?);
+        paths.extend(path_digests(path, resolve_path(root, path, true))?);
     }
-    Ok(found.into_iter().collect())
+    Ok(paths.into_iter().collect())
 }
 
 /// Returns the links and the file of a path with their digests; nothing if there is no file.
@@ -123,9 +123,9 @@ fn texts(plan: &Plan, root: &Path, params: Option<&JsonObject>) -> Vec<Check> {
     }));
     for check in &mut commands {
         if let Some(CheckProbe::Exec(words)) = &mut check.probe {
-            let known = environment::KnownValues::of_params(params);
-            let known = words.iter().filter_map(|word| word.render(&known).ok());
-            *words = known.map(|word| Template::literal(&word)).collect();
+            let values = environment::KnownValues::of_params(params);
+            let values = words.iter().filter_map(|word| word.render(&values).ok());
+            *words = values.map(|word| Template::literal(&word)).collect();
         }
         if check.cwd.is_none() {
             check.probe = check.probe.take().map(|probe| relative(probe, root));
@@ -159,8 +159,8 @@ fn of_step(step: &Step, root: &Path, params: Option<&JsonObject>) -> Vec<Check> 
     let folders = match &step.cwd {
         None => vec![None],
         Some(cwd) => {
-            let known = environment::known_so_far(step, cwd, params);
-            known.into_iter().map(Some).collect()
+            let values = environment::known_so_far(step, cwd, params);
+            values.into_iter().map(Some).collect()
         }
     };
     let in_folder = |cwd: Option<String>| {

@@ -22,10 +22,10 @@ impl SkillFileGuard {
 
     /// Returns the reason for a failure if a file was touched since, even if it is unchanged.
     pub fn change_reason(&self) -> Option<WorkError> {
-        let mut seen = self.seen_entries.iter();
-        let (path, _) = seen.find(|(path, posts)| self.is_touched(path, posts))?;
-        let said = format!("approved file changed while the step ran: {path}");
-        Some(WorkError::logical(said))
+        let mut entries = self.seen_entries.iter();
+        let (path, _) = entries.find(|(path, posts)| self.is_touched(path, posts))?;
+        let message = format!("approved file changed while the step ran: {path}");
+        Some(WorkError::logical(message))
     }
 
     fn is_touched(&self, path: &str, entries: &[PathEntry]) -> bool {

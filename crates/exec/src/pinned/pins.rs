@@ -87,14 +87,14 @@ impl PinnedFiles {
         let unable = |error: std::io::Error| WorkError::logical(format!("cannot read `{path}`: {error}"));
         let (posts, end) = resolve_path(&self.root, path, true).map_err(unable)?;
         for post in &posts {
-            let said = match self.files.get(&post.path) {
+            let message = match self.files.get(&post.path) {
                 Some(pin) if *pin == post.digest => continue,
                 Some(_) if post.is_link => "approved file is now a link",
                 Some(_) => "approved file changed",
                 None if post.is_link && self.files.contains_key(path) => "approved file is now a link",
                 None => "file is not approved",
             };
-            return Err(refusal(said, path));
+            return Err(refusal(message, path));
         }
         if end == PathEnd::Nothing && self.files.contains_key(path) {
             return Err(refusal("approved file is missing", path));

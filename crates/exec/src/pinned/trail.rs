@@ -39,14 +39,14 @@ pub(super) enum PathEnd {
 pub(super) fn resolve_path(root: &Path, path: &str, digest: bool) -> io::Result<(Vec<PathEntry>, PathEnd)> {
     let root = ConfinedDir::open(root)?;
     let mut links = Vec::new();
-    let found = root.trace(Path::new(path), &mut |path, stat, target| {
+    let target_path = root.trace(Path::new(path), &mut |path, stat, target| {
         links.push((path, FileStamp::from(stat), Sha256Digest::of_bytes(target.to_bytes())));
     });
     let mut entries = Vec::with_capacity(links.len() + 1);
     for (path, stamp, digest) in links {
         entries.push(PathEntry { path: text(path)?, digest, stamp, is_link: true });
     }
-    let (path, found) = match found {
+    let (path, found) = match target_path {
         Ok(found) => found,
         Err(PathLookupError::Absent) => return Ok((entries, PathEnd::Nothing)),
         Err(PathLookupError::Outside) => return Ok((entries, PathEnd::Outside)),

@@ -48,8 +48,8 @@ pub struct AttemptContainer<'a> {
 
 /// Returns the container engine to use, as found in a `PATH`.
 pub fn find_engine(path: Option<&str>) -> Option<PathBuf> {
-    let mut found = ENGINES.iter().map(|name| process::find(name, path, Path::new("/")));
-    found.find_map(Result::ok)
+    let mut programs = ENGINES.iter().map(|name| process::find(name, path, Path::new("/")));
+    programs.find_map(Result::ok)
 }
 
 impl AttemptContainer<'_> {
@@ -90,8 +90,8 @@ impl AttemptContainer<'_> {
     }
 
     fn engine(&self) -> Result<PathBuf, WorkError> {
-        let found = find_engine(self.host.get("PATH").map(String::as_str));
-        found.ok_or_else(|| {
+        let engine_path = find_engine(self.host.get("PATH").map(String::as_str));
+        engine_path.ok_or_else(|| {
             WorkError::engine(EngineFailure::Setup, format!("{NO_ENGINE}: install one of them"))
         })
     }
@@ -107,8 +107,8 @@ impl AttemptContainer<'_> {
         let feedback = env.iter().find(|(name, _)| name == "WF_CORRECTION_FILE");
         let files = [Some(self.output), feedback.map(|(_, path)| Path::new(path))].into_iter().flatten();
         let files = files.filter(|file| !file.starts_with(self.root));
-        let all = std::iter::once(self.root).chain(files);
-        all.flat_map(|path| ["--mount".into(), mount(path)]).collect()
+        let paths = std::iter::once(self.root).chain(files);
+        paths.flat_map(|path| ["--mount".into(), mount(path)]).collect()
     }
 }
 

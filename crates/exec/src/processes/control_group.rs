@@ -117,8 +117,8 @@ pub(crate) fn membership<'a>(memberships: &'a str, controller: &str) -> Option<&
     memberships.lines().find_map(|line| {
         let mut fields = line.splitn(3, ':').skip(1);
         let controllers = fields.next()?;
-        let found = controllers.split(',').any(|known| known == controller);
-        found.then(|| fields.next()).flatten()
+        let is_listed = controllers.split(',').any(|known| known == controller);
+        is_listed.then(|| fields.next()).flatten()
     })
 }
 

@@ -87,8 +87,8 @@ impl LineSender {
     /// will tell.
     pub async fn send_line(&mut self, line: &[u8]) {
         let Some(pipe) = &mut self.0 else { return };
-        let said = tokio::time::timeout(WRITE_TIMEOUT, pipe.write_all(line)).await;
-        if !matches!(said, Ok(Ok(()))) {
+        let result = tokio::time::timeout(WRITE_TIMEOUT, pipe.write_all(line)).await;
+        if !matches!(result, Ok(Ok(()))) {
             self.0 = None;
         }
     }

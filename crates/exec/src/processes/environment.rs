@@ -182,10 +182,10 @@ fn rendered_so_far(
         }
     };
     let of_item = |item: &Option<Value>| render(&KnownValues { params, item: item.as_ref() });
-    let mut all: Vec<String> = items.iter().filter_map(of_item).collect();
-    all.sort_unstable();
-    all.dedup();
-    all
+    let mut texts: Vec<String> = items.iter().filter_map(of_item).collect();
+    texts.sort_unstable();
+    texts.dedup();
+    texts
 }
 
 /// Returns 32 hexadecimal digits: the same for every attempt of a task in a scope, unique to it.

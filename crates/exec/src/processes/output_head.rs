@@ -30,13 +30,13 @@ impl OutputHead {
 impl OutputSink for OutputHead {
     fn on_bytes(&mut self, stream: LogStream, bytes: &[u8]) {
         self.tail.take(stream, bytes);
-        let kept = match stream {
+        let head = match stream {
             LogStream::Out => &mut self.out,
             LogStream::Err => &mut self.err,
             LogStream::Note => return,
         };
-        let room = self.limit.saturating_sub(kept.len()).min(bytes.len());
-        kept.extend(bytes.iter().take(room));
+        let room = self.limit.saturating_sub(head.len()).min(bytes.len());
+        head.extend(bytes.iter().take(room));
         if stream == LogStream::Out {
             self.truncated |= room < bytes.len();
             self.printed += bytes.len() as u64;

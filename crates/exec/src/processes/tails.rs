@@ -51,15 +51,15 @@ impl TailCollector {
     }
 
     pub(crate) fn take(&mut self, stream: LogStream, bytes: &[u8]) {
-        let kept = match stream {
+        let tail = match stream {
             LogStream::Out => &mut self.out,
             LogStream::Err => &mut self.err,
             LogStream::Note => return,
         };
-        if kept.len() + bytes.len() > 2 * self.limit {
-            kept.drain(..kept.len().saturating_sub(self.limit));
+        if tail.len() + bytes.len() > 2 * self.limit {
+            tail.drain(..tail.len().saturating_sub(self.limit));
         }
-        kept.extend_from_slice(last(bytes, self.limit));
+        tail.extend_from_slice(last(bytes, self.limit));
     }
 
     pub(crate) fn ends(&self) -> StreamTails {

@@ -146,11 +146,11 @@ pub(crate) fn own_mark() -> String {
 
 /// Kills every process whose mark matches, except for some, and what they started.
 pub fn kill_marked(wanted: impl Fn(&str) -> bool, spared_processes: &[LeftProcess]) {
-    let wanted = |process: &LivingProcess| mark_of(process.pid).is_some_and(|mark| wanted(&mark));
+    let is_marked = |process: &LivingProcess| mark_of(process.pid).is_some_and(|mark| wanted(&mark));
     let is_spared = |one: &LivingProcess| {
         spared_processes.iter().any(|other| (other.pid, other.start_ticks) == (one.pid, one.start))
     };
-    kill_all(|| left::without_trees(processes_where(&wanted), &is_spared));
+    kill_all(|| left::without_trees(processes_where(&is_marked), &is_spared));
 }
 
 /// Terminates all adopted processes that do not outlive this one: first by request, then by a kill after the grace period.
@@ -174,10 +174,10 @@ pub fn end_the_rest(grace: Duration) {
 /// Returns all living descendants of this process and reaps orphaned zombies.
 fn descendants() -> Vec<LivingProcess> {
     let me = rustix::process::getpid().as_raw_nonzero().get();
-    let all = all_processes();
-    reap(&all, me, &BTreeMap::new(), me);
-    let below = closure_of(&all, |one, below| one.parent == me || below.contains(&one.parent));
-    let others = left::without_detached(all);
+    let processes = all_processes();
+    reap(&processes, me, &BTreeMap::new(), me);
+    let below = closure_of(&processes, |one, below| one.parent == me || below.contains(&one.parent));
+    let others = left::without_detached(processes);
     others.into_iter().filter(|one| !one.zombie && below.contains(&one.pid)).collect()
 }
 
@@ -204,8 +204,8 @@ fn closure_of(
 pub fn kill_session(leader: i32, start: u64) {
     // The number may belong to another process and its session by now.
     if process_by_id(leader).is_none_or(|now| now.start == start) {
-        let wanted = |process: &LivingProcess| process.session == leader && process.start >= start;
-        kill_all(|| processes_where(&wanted));
+        let is_of_session = |process: &LivingProcess| process.session == leader && process.start >= start;
+        kill_all(|| processes_where(&is_of_session));
     }
 }
 
@@ -218,11 +218,11 @@ fn processes_where(wanted: &dyn Fn(&LivingProcess) -> bool) -> Vec<LivingProcess
 /// been starting another one.
 pub(super) fn kill_all(find: impl Fn() -> Vec<LivingProcess>) {
     for _ in 0..MAX_SEARCHES {
-        let found = find();
-        if found.is_empty() {
+        let processes = find();
+        if processes.is_empty() {
             return;
         }
-        for one in &found {
+        for one in &processes {
             one.signal(Signal::KILL);
         }
         std::thread::sleep(SEARCH_PAUSE);

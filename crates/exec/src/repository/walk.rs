@@ -28,17 +28,17 @@ pub(super) struct RepositoryWalk<'a> {
 impl RepositoryWalk<'_> {
     /// Finds the repositories in these folders, relative to the root. No link is followed.
     pub(super) fn find(&self, folders: &[PathBuf]) -> Repositories {
-        let mut all = Repositories::default();
-        let Ok(root) = open_root(self.root) else { return all };
+        let mut repositories = Repositories::default();
+        let Ok(root) = open_root(self.root) else { return repositories };
         let mut rest: Vec<PathBuf> = folders.to_vec();
         while let Some(folder) = rest.pop() {
             match open_folder(&root, &folder) {
-                Ok(open) => self.list(&root, open, folder, &mut all, &mut rest),
+                Ok(open) => self.list(&root, open, folder, &mut repositories, &mut rest),
                 Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => {}
-                Err(_) => all.closed.push(folder),
+                Err(_) => repositories.closed.push(folder),
             }
         }
-        all
+        repositories
     }
 
     /// Notes the repositories of a folder, and the folders in it that are to be listed.
@@ -67,9 +67,9 @@ impl RepositoryWalk<'_> {
         }
         let mut enters = |is_bare, name| {
             let Some((identity, _)) = identity(root, &folder.join(name)) else { return true };
-            let found = FoundRepository { folder: folder.clone(), is_bare, identity };
-            let enters = (self.enters)(&found);
-            repositories.repositories.push(found);
+            let repository = FoundRepository { folder: folder.clone(), is_bare, identity };
+            let enters = (self.enters)(&repository);
+            repositories.repositories.push(repository);
             enters
         };
         // The workspace itself may look like a repository.

@@ -71,9 +71,10 @@ impl ControlFiles {
         let named = plain_paths(sandbox.repository_grants.as_deref().unwrap_or(write));
         let guard = RepositoryGuard::record(sandbox.folder(), &plain_paths(write), named, &sandbox.hidden);
         let mut control = control.to_vec();
-        let known = |found: &String| control.contains(found);
-        let found: Vec<String> = guard.unnamed()?.into_iter().filter(|found| !known(found)).collect();
-        control.extend(found);
+        let is_control_file = |found: &String| control.contains(found);
+        let repositories: Vec<String> =
+            guard.unnamed()?.into_iter().filter(|found| !is_control_file(found)).collect();
+        control.extend(repositories);
         let files = Self::record(sandbox.folder(), &control, write);
         sandbox.set_control(control);
         Ok(Self { repositories: Some(guard), ..files })
@@ -82,15 +83,15 @@ impl ControlFiles {
     /// Returns the reason why the work does not count, if it created a control file or moved the
     /// folder of one. Created files are moved aside.
     pub fn violation(&self) -> Option<WorkError> {
-        let made = self.absent.iter().filter_map(|file| self.created_file(file));
+        let files = self.absent.iter().filter_map(|file| self.created_file(file));
         // All of them are moved aside, even though only one is reported.
-        let made: Vec<String> = made.collect();
+        let files: Vec<String> = files.collect();
         let moved = self.folders.iter().filter_map(|(folder, before)| {
             let moved = before.is_some() && identity(folder) != *before;
             let shown = folder.strip_prefix(&self.root).unwrap_or(folder);
             moved.then(|| format!("`{}` was replaced by another folder", shown.display()))
         });
-        let done = made.into_iter().chain(moved).next().map(|done| {
+        let done = files.into_iter().chain(moved).next().map(|done| {
             format!("{done}: it controls wf; if the step must write it, list it in `allow.write`")
         });
         // What was moved aside above may look like a repository of its own.

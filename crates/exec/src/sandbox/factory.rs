@@ -208,8 +208,8 @@ fn tools(path: &str, home: Option<&Path>) -> Vec<PathBuf> {
             homes.push(parent.to_path_buf());
         }
     }
-    let kept = homes.iter().flat_map(|home| TOOL_FOLDERS.iter().map(|tool| home.join(tool)));
-    let mut tools: Vec<PathBuf> = bins.iter().cloned().chain(kept).collect();
+    let folders = homes.iter().flat_map(|home| TOOL_FOLDERS.iter().map(|tool| home.join(tool)));
+    let mut tools: Vec<PathBuf> = bins.iter().cloned().chain(folders).collect();
     tools.sort();
     tools.dedup();
     tools

@@ -76,13 +76,13 @@ fn unable(tried: &str, path: &Path) -> impl FnOnce(io::Error) -> ConnectionSecre
 
 /// Creates a folder for its owner alone; an existing one must have the same permissions.
 fn private(path: &Path) -> Result<(), ConnectionSecretError> {
-    let made = DirBuilder::new().mode(0o700).create(path);
-    match made {
+    let created = DirBuilder::new().mode(0o700).create(path);
+    match created {
         Ok(()) => Ok(()),
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-            let found = fs::symlink_metadata(path).map_err(unable("stat", path))?;
+            let metadata = fs::symlink_metadata(path).map_err(unable("stat", path))?;
             let own = rustix::process::geteuid().as_raw();
-            if !found.is_dir() || found.uid() != own || found.mode() & 0o077 != 0 {
+            if !metadata.is_dir() || metadata.uid() != own || metadata.mode() & 0o077 != 0 {
                 let shown = path.display();
                 return Err(ConnectionSecretError::Unable(format!(
                     "{shown} must be a folder accessible only by its owner (chmod 700 {shown})"
@@ -238,8 +238,8 @@ impl ConnectionSecrets {
         for (path, file) in &skill.files {
             let at = lent.skill().join(path);
             if let Some(above) = at.parent() {
-                let mut made = DirBuilder::new();
-                made.recursive(true).mode(0o700).create(above).map_err(unable("make", above))?;
+                let mut builder = DirBuilder::new();
+                builder.recursive(true).mode(0o700).create(above).map_err(unable("make", above))?;
             }
             let mode = if file.is_executable { 0o700 } else { 0o600 };
             write_new(&at, &file.bytes, mode)?;

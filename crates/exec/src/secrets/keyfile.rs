@@ -112,12 +112,12 @@ impl KeyFolderError {
 pub fn folders(host: &HostEnv) -> Vec<PathBuf> {
     let var = |name: &str| host.get(name).filter(|value| !value.is_empty());
     let below = |name: &str, rest: &str| var(name).map(|base| Path::new(base).join(rest));
-    let all = [
+    let folders = [
         var("WF_KEYS").map(PathBuf::from),
         below("XDG_CONFIG_HOME", "wf/keys"),
         below("HOME", ".config/wf/keys"),
     ];
-    all.into_iter().flatten().filter(|dir| dir.is_absolute()).collect()
+    folders.into_iter().flatten().filter(|dir| dir.is_absolute()).collect()
 }
 
 impl KeyFolder {
@@ -182,10 +182,10 @@ impl KeyFolder {
             return Err(exists());
         }
         // The public key comes first: a private key without it could not be named.
-        let kept = self.write_temporary(public)?;
-        kept.persist(&pub_).map_err(|error| system("write", &pub_)(error.error))?;
-        let kept = self.write_temporary(private)?;
-        kept.persist_noclobber(&pem).map_err(|error| match error.error.kind() {
+        let public_file = self.write_temporary(public)?;
+        public_file.persist(&pub_).map_err(|error| system("write", &pub_)(error.error))?;
+        let private_file = self.write_temporary(private)?;
+        private_file.persist_noclobber(&pem).map_err(|error| match error.error.kind() {
             io::ErrorKind::AlreadyExists => exists(),
             _ => system("write", &pem)(error.error),
         })?;
@@ -254,11 +254,11 @@ fn guarded_text(path: &Path, permissions: u32) -> Result<String, KeyFolderError>
         Err(rustix::io::Errno::LOOP) => return Err(KeyFolderError::Odd(path.into())),
         Err(error) => return Err(system("read", path)(error.into())),
     };
-    let found = file.metadata().map_err(system("read", path))?;
-    if !found.is_file() || found.len() > MAX_KEY_FILE_BYTES {
+    let metadata = file.metadata().map_err(system("read", path))?;
+    if !metadata.is_file() || metadata.len() > MAX_KEY_FILE_BYTES {
         return Err(KeyFolderError::Odd(path.into()));
     }
-    ensure_owned(path, &found, permissions)?;
+    ensure_owned(path, &metadata, permissions)?;
     let mut text = String::new();
     file.read_to_string(&mut text).map_err(system("read", path))?;
     Ok(text)

@@ -66,9 +66,9 @@ impl Redactions {
 impl SharedRedactions {
     /// Adds traces of a value a secret had earlier, unless the value is known.
     pub fn remember(&self, fingerprint: SecretFingerprint) {
-        let mut all = crate::mutex::lock(&self.0);
-        if !all.secrets.iter().any(|secret| fingerprint.is_of(secret.expose())) {
-            all.fingerprints.insert(fingerprint);
+        let mut redactions = crate::mutex::lock(&self.0);
+        if !redactions.secrets.iter().any(|secret| fingerprint.is_of(secret.expose())) {
+            redactions.fingerprints.insert(fingerprint);
         }
     }
 }
@@ -190,8 +190,8 @@ impl PlanSecrets {
 
     /// Returns a secret's value, which is read once.
     pub async fn get(&self, name: &EnvName) -> Result<SecretText, SecretError> {
-        let mut known = self.known.lock().await;
-        if let Some(value) = known.values.get(name) {
+        let mut secrets = self.known.lock().await;
+        if let Some(value) = secrets.values.get(name) {
             return Ok(value.clone());
         }
         let failed = |reason| SecretError { name: name.clone(), reason };
@@ -203,7 +203,7 @@ impl PlanSecrets {
                 failed(format!("cannot record its fingerprint in {}: {error}", run.display()))
             })?;
         }
-        known.values.insert(name.clone(), value.clone());
+        secrets.values.insert(name.clone(), value.clone());
         Ok(value)
     }
 
@@ -211,13 +211,13 @@ impl PlanSecrets {
     /// the start those of variables and files. Programs and keyrings are not queried before a value is needed: a prompt
     /// could disturb the user.
     pub async fn known(&self) -> Vec<SecretText> {
-        let mut known = self.known.lock().await;
-        let early = known.early_secrets.get_or_insert_with(|| self.early()).clone();
+        let mut secrets = self.known.lock().await;
+        let early = secrets.early_secrets.get_or_insert_with(|| self.early()).clone();
         let masked = self.declared.iter().filter(|secret| secret.masked);
-        let read = masked.filter_map(|secret| known.values.get(&secret.name).cloned());
-        let mut all = crate::mutex::lock(&self.shared_redactions.0);
-        all.secrets.extend(early.into_iter().chain(read));
-        all.secrets.iter().cloned().collect()
+        let read = masked.filter_map(|secret| secrets.values.get(&secret.name).cloned());
+        let mut redactions = crate::mutex::lock(&self.shared_redactions.0);
+        redactions.secrets.extend(early.into_iter().chain(read));
+        redactions.secrets.iter().cloned().collect()
     }
 
     /// Returns everything a mask must hide: [`Self::known`], and the traces of earlier values.
@@ -261,11 +261,11 @@ impl PlanSecrets {
     }
 
     fn of_connection(&self, name: &PlanId, secret: &RefId) -> Result<Vec<u8>, String> {
-        let found = super::connection_secrets::secret(&self.state, name.as_str(), secret);
-        let found = found.map_err(|reason| {
+        let secret_text = super::connection_secrets::secret(&self.state, name.as_str(), secret);
+        let secret_text = secret_text.map_err(|reason| {
             format!("cannot get it from connection `{name}`: {reason}; see `wf connection list`")
         })?;
-        Ok(found.expose().as_bytes().to_vec())
+        Ok(secret_text.expose().as_bytes().to_vec())
     }
 
     /// Runs the user's own program, which sees all of the engine's environment.

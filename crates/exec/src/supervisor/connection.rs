@@ -109,8 +109,8 @@ struct ServedRequest {
 
 impl ServedRequest {
     async fn send_frame(&self, frame: &SupervisorFrame) -> io::Result<()> {
-        let said = self.to.send(frame.about(self.number)?).await;
-        said.map_err(|_| io::ErrorKind::BrokenPipe.into())
+        let sent = self.to.send(frame.about(self.number)?).await;
+        sent.map_err(|_| io::ErrorKind::BrokenPipe.into())
     }
 
     async fn answer(&self, reply: &SupervisorReply) -> io::Result<()> {

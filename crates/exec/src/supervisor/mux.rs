@@ -52,8 +52,8 @@ impl MuxConnection {
     pub(super) async fn ask(&self, request: &SupervisorRequest, hooks: JobHooks) -> io::Result<CallResult> {
         let number = self.last.fetch_add(1, Ordering::Relaxed);
         let (tell, heard) = mpsc::channel(REPLY_QUEUE_LENGTH);
-        let known = lock(&self.open_requests).as_mut().map(|requests| requests.insert(number, tell));
-        known.ok_or(io::ErrorKind::UnexpectedEof)?;
+        let is_new = lock(&self.open_requests).as_mut().map(|requests| requests.insert(number, tell));
+        is_new.ok_or(io::ErrorKind::UnexpectedEof)?;
         let mut call = OpenRequest { mux: self, number, replies: heard };
         converse(&mut call, request, hooks).await
     }

@@ -42,25 +42,25 @@ pub struct SupervisorSearch<'a> {
 ///
 /// Afterwards no earlier supervisor begins anything of its run.
 pub async fn recall(search: SupervisorSearch<'_>, attempt: &RunAttempt, hooks: JobHooks) -> RecalledOutcome {
-    let mut found = None;
-    let mut seen = Vec::new();
+    let mut record = None;
+    let mut ids = Vec::new();
     for (supervisor, path) in journals(search.dir) {
         if search.own == Some(supervisor.as_str()) {
             continue;
         }
         seal(search.dir, &supervisor, &attempt.run).await;
         if let Ok(Some(entry)) = journal::read(&path, attempt) {
-            found = Some((supervisor.clone(), path, entry));
+            record = Some((supervisor.clone(), path, entry));
         }
-        seen.push(supervisor);
+        ids.push(supervisor);
     }
-    match found {
+    match record {
         Some((supervisor, path, entry)) => {
             let socket = journal::socket(search.dir, &supervisor);
             let ended = ending(&socket, &path, attempt, entry, hooks).await;
             RecalledOutcome::Gone(ended)
         }
-        None if search.supervisors.is_some_and(|all| all.iter().all(|one| seen.contains(one))) => {
+        None if search.supervisors.is_some_and(|all| all.iter().all(|one| ids.contains(one))) => {
             RecalledOutcome::NeverBegan
         }
         None => RecalledOutcome::Gone(ProcessOutcome::without(WorkExit::Interrupted)),
@@ -149,8 +149,8 @@ pub fn supervisors(dir: &Path) -> Vec<String> {
 /// Returns the supervisors with a journal in a folder and without a living engine.
 pub fn orphans(dir: &Path) -> Vec<String> {
     let orphaned = |(_, path): &(String, PathBuf)| journal::is_orphaned(path);
-    let found = journals(dir).into_iter().filter(orphaned);
-    found.map(|(supervisor, _)| supervisor).collect()
+    let orphaned_journals = journals(dir).into_iter().filter(orphaned);
+    orphaned_journals.map(|(supervisor, _)| supervisor).collect()
 }
 
 /// Terminates an earlier supervisor and everything that steps left running, after the end of its run. Kills everything

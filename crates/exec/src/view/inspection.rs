@@ -43,17 +43,17 @@ impl WorkspaceView {
             self.permitted_difference(&now, &WorklessCheckRules(&rules))?;
             return self.sight(now, &rules, Vec::new());
         }
-        let found = ManifestDifference::between(self.start()?, &now, &rules);
-        let past = self.past(found.changed, &now, &rules, is_disturbed)?;
+        let difference = ManifestDifference::between(self.start()?, &now, &rules);
+        let past = self.past(difference.changed, &now, &rules, is_disturbed)?;
         // Of git's folders outside of the workspace nothing is listed: they are always shown as they were.
         let is_of_steps = GIT_PRODUCTS.iter().any(|path| rules.may_change(Path::new(path)));
         let git_folders =
             if is_of_steps { Vec::new() } else { self.originals.write_git_folders(&self.copies)? };
-        let sight = self.sight(now, &rules, found.permitted)?;
+        let sight = self.sight(now, &rules, difference.permitted)?;
         Ok(WorkspaceSnapshot {
             git_folders,
-            hidden: with_traces(found.new, past.hidden),
-            caches: found.caches,
+            hidden: with_traces(difference.new, past.hidden),
+            caches: difference.caches,
             originals: past.originals,
             restored: past.restored,
             foreign: past.foreign,
@@ -75,19 +75,19 @@ impl WorkspaceView {
             return Ok(past);
         }
         let start = self.start()?;
-        let mut wanted: BTreeSet<PathBuf> = changed.iter().cloned().collect();
+        let mut paths: BTreeSet<PathBuf> = changed.iter().cloned().collect();
         if is_disturbed {
-            wanted.extend(self.originals.state_files().cloned());
-            wanted.extend(self.originals.all(start).into_iter().filter(|path| !rules.may_change(path)));
+            paths.extend(self.originals.state_files().cloned());
+            paths.extend(self.originals.all(start).into_iter().filter(|path| !rules.may_change(path)));
             past.hidden.extend(manifest.files_but(&|path, is_folder| !is_folder && !GitPart::is_trace(path)));
         }
-        let mut contents = self.originals.contents(start, &wanted);
+        let mut contents = self.originals.contents(start, &paths);
         for path in changed {
-            let known = contents.get(&path);
+            let content = contents.get(&path);
             let is_own = rules.is_fixed(&path) || self.is_bound || self.writers.are_suspect(&path);
             // Behind a link it would be another file.
             let is_there = manifest.has_file(&path);
-            if is_there && known.is_some_and(|bytes| has_content(&self.root, start, &path, bytes)) {
+            if is_there && content.is_some_and(|bytes| has_content(&self.root, start, &path, bytes)) {
                 if !is_disturbed {
                     contents.remove(&path);
                 }
@@ -95,13 +95,13 @@ impl WorkspaceView {
                 // Of what was appended nobody has the beginning alone.
                 past.hidden.extend((manifest.has_file(&path) && !is_disturbed).then_some(path));
             } else if GitPart::is_state(&path) {
-                refused.extend(known.is_none().then_some(path));
+                refused.extend(content.is_none().then_some(path));
             } else if !is_own && start.has_folder(&path) && manifest.has_file(&path) {
                 // What was in the folder is restored, or refused, by itself.
                 past.hidden.push(path);
-            } else if known.is_some() && !is_own {
+            } else if content.is_some() && !is_own {
                 past.restored.push(path);
-            } else if known.is_none() && !is_own && !self.writers.may_write(&path) {
+            } else if content.is_none() && !is_own && !self.writers.may_write(&path) {
                 past.foreign.push(path);
             } else {
                 refused.push(path);
@@ -125,14 +125,8 @@ impl WorkspaceView {
         let copies = self
             .kept_files
             .copies(&products.iter().filter(|path| rules.own.contains(*path)).cloned().collect())?;
-        let given = products.iter().filter(|path| rules.given_paths.contains(*path)).cloned().collect();
-        Ok(WorkspaceSnapshot {
-            manifest,
-            products,
-            copies,
-            given_paths: given,
-            ..WorkspaceSnapshot::default()
-        })
+        let given_paths = products.iter().filter(|path| rules.given_paths.contains(*path)).cloned().collect();
+        Ok(WorkspaceSnapshot { manifest, products, copies, given_paths, ..WorkspaceSnapshot::default() })
     }
 
     /// Inspects the workspace for an unconfined check: nothing can be hidden from it, and it may write files. Fails if

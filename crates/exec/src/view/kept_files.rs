@@ -46,24 +46,24 @@ pub struct KeptFiles {
 /// tracks are copied when the run begins, and kept unless they are declared literally.
 pub fn files_to_keep(plan: &Arc<Plan>, root: &Path, params: &JsonObject) -> BTreeSet<PathBuf> {
     let declared = DeclaredProducts::new(plan, params);
-    let mut found = BTreeSet::new();
+    let mut paths = BTreeSet::new();
     for (at, plan) in family(plan).into_iter().enumerate() {
         let params = (at == 0).then_some(params);
         for check in checks(plan) {
-            found.extend(named::relied_paths(&rendered(check, params)));
+            paths.extend(named::relied_paths(&rendered(check, params)));
         }
     }
     let is_file = |path: &PathBuf| fs::symlink_metadata(root.join(path)).is_ok_and(|found| found.is_file());
-    found.retain(|path| declared.has(path) && is_file(path));
-    found
+    paths.retain(|path| declared.has(path) && is_file(path));
+    paths
 }
 
 /// Renders the words of a check, as far as its parameters say.
 fn rendered(check: &Check, params: Option<&JsonObject>) -> Check {
-    let known = KnownValues::of_params(params);
+    let values = KnownValues::of_params(params);
     let mut check = check.clone();
     if let Some(CheckProbe::Exec(words)) = &mut check.probe {
-        let texts = words.iter().filter_map(|word| word.render(&known).ok());
+        let texts = words.iter().filter_map(|word| word.render(&values).ok());
         *words = texts.map(|text| Template::literal(&text)).collect();
     }
     check
@@ -88,15 +88,15 @@ impl KeptFiles {
     pub fn recorded(files: &[PinnedFile], folder: PathBuf) -> Self {
         let files: BTreeMap<_, _> =
             files.iter().map(|file| (PathBuf::from(&file.path), file.clone())).collect();
-        let kept = files.keys().cloned().collect();
-        Self { files: Arc::new(files), folder, kept: Arc::new(kept), tracked: Arc::default() }
+        let paths = files.keys().cloned().collect();
+        Self { files: Arc::new(files), folder, kept: Arc::new(paths), tracked: Arc::default() }
     }
 
     /// Returns the same files for checks not known when they were copied: they keep all tracked files they name.
     #[must_use]
     pub(super) fn of_unknown_checks(self) -> Self {
-        let kept = self.kept.union(&self.tracked).cloned().collect();
-        Self { kept: Arc::new(kept), ..self }
+        let paths = self.kept.union(&self.tracked).cloned().collect();
+        Self { kept: Arc::new(paths), ..self }
     }
 
     /// Returns the same without some files: they may not change.
@@ -125,24 +125,25 @@ impl KeptFiles {
 
     /// Returns the copies of files. Fails if one is not as it was recorded.
     pub(super) fn copies(&self, paths: &BTreeSet<PathBuf>) -> Result<Vec<KeptCopy>, WorkError> {
-        let kept = paths.iter().filter_map(|path| self.files.get_key_value(path));
-        kept.map(|(path, file)| {
-            let copy = self.folder.join(path);
-            let opened = open_regular(&copy, OFlags::RDONLY | OFlags::NOFOLLOW);
-            match opened.and_then(|opened| Sha256Digest::of_reader(&opened)) {
-                Ok(digest) if digest == file.digest => {
-                    Ok(KeptCopy { path: path.clone(), copy, is_original: true })
+        let files = paths.iter().filter_map(|path| self.files.get_key_value(path));
+        files
+            .map(|(path, file)| {
+                let copy = self.folder.join(path);
+                let opened = open_regular(&copy, OFlags::RDONLY | OFlags::NOFOLLOW);
+                match opened.and_then(|opened| Sha256Digest::of_reader(&opened)) {
+                    Ok(digest) if digest == file.digest => {
+                        Ok(KeptCopy { path: path.clone(), copy, is_original: true })
+                    }
+                    _ => {
+                        let shown = path.display();
+                        let reason = format!(
+                            "the copy of `{shown}` that was made when the run began is not there any more"
+                        );
+                        Err(WorkError::environmental(reason))
+                    }
                 }
-                _ => {
-                    let shown = path.display();
-                    let reason = format!(
-                        "the copy of `{shown}` that was made when the run began is not there any more"
-                    );
-                    Err(WorkError::environmental(reason))
-                }
-            }
-        })
-        .collect()
+            })
+            .collect()
     }
 }
 

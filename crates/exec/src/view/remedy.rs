@@ -88,12 +88,12 @@ pub(super) fn remark(snapshot: &WorkspaceSnapshot, writers: &StepWriters, has_gi
             `writes: [\".git/**\"]`";
     }
     if !snapshot.copies.is_empty() {
-        let kept: Vec<PathBuf> = snapshot.copies.iter().map(|copy| copy.path.clone()).collect();
+        let copies: Vec<PathBuf> = snapshot.copies.iter().map(|copy| copy.path.clone()).collect();
         remark += &format!(
             "; it sees {} as it was when the run began, since the check names it and `writes` does not: if it is what is \
              checked, let the step name it: `{}`",
-            paths_summary(&kept),
-            paste_line("writes", &kept)
+            paths_summary(&copies),
+            paste_line("writes", &copies)
         );
     }
     remark

@@ -65,8 +65,8 @@ impl ViewedCheck {
         let scope = KnownValues { params: Some(params), item };
         let mut check = check.clone();
         if let Some(CheckProbe::Exec(words)) = &mut check.probe {
-            let known = words.iter().filter_map(|word| word.render(&scope).ok());
-            *words = known.map(|word| Template::literal(&word)).collect();
+            let words_so_far = words.iter().filter_map(|word| word.render(&scope).ok());
+            *words = words_so_far.map(|word| Template::literal(&word)).collect();
         }
         Self { workspace_view: view, check: Arc::new(check), products, worktree: None }
     }

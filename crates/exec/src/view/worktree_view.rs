@@ -31,8 +31,8 @@ impl WorkspaceView {
         let mut before = now.clone();
         // The place of the repository, which the sandbox shows there.
         before.retain(&|path| worktree.changes.start.contains(path) || path.starts_with(".git"));
-        let found = ManifestDifference::between(&before, &now, &rules);
-        let (mut permitted, mut caches) = (found.permitted, Vec::new());
+        let difference = ManifestDifference::between(&before, &now, &rules);
+        let (mut permitted, mut caches) = (difference.permitted, Vec::new());
         let mut refused = Vec::new();
         for path in &worktree.changes.changed {
             if rules.may_change(path) {
@@ -48,7 +48,7 @@ impl WorkspaceView {
         }
         permitted.sort();
         let mut sight = self.sight(outer_snapshot.manifest, &rules, permitted)?;
-        sight.hidden = outer_snapshot.hidden.into_iter().chain(found.new).collect();
+        sight.hidden = outer_snapshot.hidden.into_iter().chain(difference.new).collect();
         sight.caches = outer_snapshot.caches.into_iter().chain(caches).collect();
         sight.git_folders = outer_snapshot.git_folders;
         sight.worktree = Some(now);
@@ -68,12 +68,16 @@ impl WorkspaceView {
         };
         let hidden: Vec<PathBuf> = before.hidden.iter().chain(&before.caches).cloned().collect();
         let rules = CheckRules::new(self, check, products).meanwhile(&hidden);
-        let found = ManifestDifference::between(then, &manifest(folder)?, &rules);
-        let all: Vec<PathBuf> = found.changed.into_iter().chain(found.new).collect();
-        if all.is_empty() {
+        let difference = ManifestDifference::between(then, &manifest(folder)?, &rules);
+        let paths: Vec<PathBuf> = difference.changed.into_iter().chain(difference.new).collect();
+        if paths.is_empty() {
             return Ok(());
         }
-        Err(WorkError::environmental(remedy::undeclared("changed while it was checked", &all, &self.writers)))
+        Err(WorkError::environmental(remedy::undeclared(
+            "changed while it was checked",
+            &paths,
+            &self.writers,
+        )))
     }
 }
 

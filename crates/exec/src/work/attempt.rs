@@ -154,13 +154,13 @@ pub async fn run(job: ProcessJob, hooks: ProcessHooks) -> ProcessOutcome {
             writer.on_bytes(log::LogStream::Note, note.as_bytes());
         }
     }
-    let asked = writer.runtime_mask();
-    let left = left_processes(&left, job.detach, &[&mask, &asked], &mut writer);
+    let runtime_mask = writer.runtime_mask();
+    let left = left_processes(&left, job.detach, &[&mask, &runtime_mask], &mut writer);
     // Failed work reports its usage, too.
     let bytes = take_file(&job.output);
     let used = bytes.as_deref().map(usage_of).unwrap_or_default();
     let output = if exit.is_success() {
-        read_output(bytes, &mask).and_then(|text| without_secrets(text, &asked))
+        read_output(bytes, &mask).and_then(|text| without_secrets(text, &runtime_mask))
     } else {
         let _ = std::fs::remove_file(&job.output);
         Ok(String::new())

@@ -98,16 +98,16 @@ fn entries_of(folder: &OwnedFd, name: &OsStr) -> io::Result<Option<Vec<(std::ffi
         Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return Ok(None),
         Err(error) => return Err(error.into()),
     };
-    let mut found = Vec::new();
+    let mut entries = Vec::new();
     for entry in Dir::read_from(&own)? {
         let entry = entry?;
         let name = OsStr::from_bytes(entry.file_name().to_bytes());
         if name != "." && name != ".." {
             let stat = rustix::fs::statat(&own, name, AtFlags::SYMLINK_NOFOLLOW)?;
-            found.push((name.to_owned(), FileType::from_raw_mode(stat.st_mode)));
+            entries.push((name.to_owned(), FileType::from_raw_mode(stat.st_mode)));
         }
     }
-    Ok(Some(found))
+    Ok(Some(entries))
 }
 
 #[cfg(test)]

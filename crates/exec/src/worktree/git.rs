@@ -98,8 +98,8 @@ impl GitAnswer {
         if self.code == 0 {
             return Ok(self.out);
         }
-        let said = UntrustedText::printed(first_line(&self.out)).to_string();
-        Err(WorkError::environmental(format!("git {command} failed: {}", said.trim())))
+        let message = UntrustedText::printed(first_line(&self.out)).to_string();
+        Err(WorkError::environmental(format!("git {command} failed: {}", message.trim())))
     }
 }
 

@@ -20,9 +20,9 @@ impl WorktreeGit {
     pub(super) async fn track(&self, place: GitPlace<'_>) -> Result<(), WorkError> {
         place.unlock();
         let (tracked, known) = (self.own().list(None).await?, self.list(Some(place)).await?);
-        let known: BTreeSet<&[u8]> = entries(&known).map(|entry| entry.path).collect();
+        let tracked_paths: BTreeSet<&[u8]> = entries(&known).map(|entry| entry.path).collect();
         let input: String = entries(&tracked)
-            .filter(|entry| entry.mode != REPOSITORY_MODE && !known.contains(entry.path))
+            .filter(|entry| entry.mode != REPOSITORY_MODE && !tracked_paths.contains(entry.path))
             .filter_map(|entry| entry.line())
             .collect();
         if input.is_empty() {
@@ -35,8 +35,8 @@ impl WorktreeGit {
     /// Returns the folders of repositories of their own that have files, as far as an index knows them. Of such a folder git
     /// keeps the commit alone.
     pub(super) async fn filled_repositories(&self, place: GitPlace<'_>) -> Result<Vec<String>, WorkError> {
-        let known = self.list(Some(place)).await?;
-        let repositories = entries(&known).filter(|entry| entry.mode == REPOSITORY_MODE);
+        let listing = self.list(Some(place)).await?;
+        let repositories = entries(&listing).filter(|entry| entry.mode == REPOSITORY_MODE);
         let paths = repositories.map(|entry| String::from_utf8_lossy(entry.path).into_owned());
         let has_files = |path: &String| {
             let found = fs::read_dir(place.folder.join(path)).into_iter().flatten().flatten();

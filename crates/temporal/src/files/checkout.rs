@@ -208,8 +208,8 @@ impl Checkout {
         let mut touched = Vec::new();
         for file in walk(&self.root, &[]) {
             let (path, stamp) = file?;
-            let known = self.known_files.get_mut(&path);
-            let is_as_known = known.is_some_and(|known| {
+            let known_file = self.known_files.get_mut(&path);
+            let is_as_known = known_file.is_some_and(|known| {
                 known.seen = number;
                 known.stamp == stamp
             });
@@ -224,8 +224,8 @@ impl Checkout {
         for (path, stamp) in touched {
             // It may be gone by now: then it is no difference of this work, or the next look finds it.
             let Some(entry) = store_entry(&self.root.join(&path), objects).await? else { continue };
-            let known = KnownFile { entry: entry.clone(), stamp, seen: number };
-            let before = self.known_files.insert(path.clone(), known).map(|known| known.entry);
+            let known_file = KnownFile { entry: entry.clone(), stamp, seen: number };
+            let before = self.known_files.insert(path.clone(), known_file).map(|known| known.entry);
             if before.as_ref() != Some(&entry) {
                 self.note(path, PathChange { before, after: Some(entry) });
             }

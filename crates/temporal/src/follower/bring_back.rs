@@ -21,7 +21,7 @@ pub async fn bring_back(
 ) -> Result<Vec<String>, ObjectError> {
     let Tree(base) = objects.get_json(&tree.base).await?;
     let latest = latest_entries(tree, objects).await?;
-    let mut kept = Vec::new();
+    let mut results = Vec::new();
     for path in artifact_paths(log) {
         let Some(Some(entry)) = latest.get(&path) else { continue };
         let place = place_inside(root, &path)?;
@@ -30,7 +30,7 @@ pub async fn bring_back(
             continue;
         }
         if here.as_ref() != base.get(&path) {
-            kept.push(path);
+            results.push(path);
             continue;
         }
         let content = match entry {
@@ -40,7 +40,7 @@ pub async fn bring_back(
         let written = place_entry(&place, entry, content.as_deref().map(Vec::as_slice));
         written.map_err(|cause| ObjectError::File { path, cause })?;
     }
-    Ok(kept)
+    Ok(results)
 }
 
 /// Returns the paths of the artifacts of all attempts and cached results, in order.

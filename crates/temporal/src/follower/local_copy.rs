@@ -71,8 +71,8 @@ impl LocalCopy {
         let is_over = news.outcome.is_some();
         if is_over {
             // Before the end is passed on, which ends this program.
-            let all = news_since(&self.objects, &news, 0).await?.entries;
-            for path in bring_back(&self.root, &all, &news.tree, &self.objects).await? {
+            let entries = news_since(&self.objects, &news, 0).await?.entries;
+            for path in bring_back(&self.root, &entries, &news.tree, &self.objects).await? {
                 say(&FromBackend::Note(format!(
                     "`{path}` was changed here since the run began, and is left as it is; the artifact is in the state"
                 )));

@@ -27,9 +27,9 @@ const FAILURES: i32 = 4;
 pub(crate) async fn stuck(
     handle: &WorkflowHandle<Client, RunWorkflow>,
 ) -> Result<Option<String>, FollowError> {
-    let known = handle.describe(WorkflowDescribeOptions::default()).await;
-    let known = known.map_err(|error| refused("describe the workflow of the run", &error))?;
-    let attempt = known.raw().pending_workflow_task.as_ref().map_or(0, |task| task.attempt);
+    let description = handle.describe(WorkflowDescribeOptions::default()).await;
+    let description = description.map_err(|error| refused("describe the workflow of the run", &error))?;
+    let attempt = description.raw().pending_workflow_task.as_ref().map_or(0, |task| task.attempt);
     if attempt <= FAILURES {
         return Ok(None);
     }

@@ -168,8 +168,8 @@ impl GoalActivities {
         }
         let news = handle.query(RunWorkflow::news, (), WorkflowQueryOptions::default()).await?;
         let news = news.ok_or(Unreported::Record)?;
-        let kept = self.objects.put_json(&news).await?;
-        self.objects.set_name(&RunNews::name(&errand.run), &kept).await?;
+        let parcel = self.objects.put_json(&news).await?;
+        self.objects.set_name(&RunNews::name(&errand.run), &parcel).await?;
         let end = self.end_of(&news).await?.ok_or(Unreported::Record)?;
         let tree = if errand.wants_files { Some(self.files_at(&news.tree).await?) } else { None };
         Ok(RunReport::Ended { end, tree })

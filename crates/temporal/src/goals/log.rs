@@ -67,8 +67,8 @@ pub(crate) async fn records_since(
             pages.clear();
         }
     }
-    let known = usize::try_from(after.saturating_sub(next.count)).unwrap_or(usize::MAX);
-    Ok(pages.into_iter().rev().flatten().skip(known).take(most).collect())
+    let count = usize::try_from(after.saturating_sub(next.count)).unwrap_or(usize::MAX);
+    Ok(pages.into_iter().rev().flatten().skip(count).take(most).collect())
 }
 
 /// Adds to a record the run it says was started.

@@ -181,8 +181,9 @@ impl GoalProgram<'_> {
             Ok(()) => Ok(GoalAnswer::Done),
             Err(WorkflowUpdateError::Failed(failure)) => Err(GoalProgramError::Refused(failure.message)),
             Err(error) => {
-                let known = handle.describe(WorkflowDescribeOptions::default()).await;
-                let is_over = known.is_ok_and(|known| known.status() == WorkflowExecutionStatus::Completed);
+                let description = handle.describe(WorkflowDescribeOptions::default()).await;
+                let is_over =
+                    description.is_ok_and(|known| known.status() == WorkflowExecutionStatus::Completed);
                 match is_over {
                     true if is_recall => Ok(GoalAnswer::Done),
                     true => Err(GoalProgramError::Refused("the goal was recalled".into())),

@@ -33,8 +33,8 @@ impl WorkWait {
     /// Waits until the work has ended, and passes stop requests on to it.
     pub async fn wait(mut self, mut stop: watch::Receiver<StopLevel>) -> WorkResult {
         loop {
-            let known = self.result.borrow_and_update().clone();
-            if let Some(ended) = known {
+            let result = self.result.borrow_and_update().clone();
+            if let Some(ended) = result {
                 return ended;
             }
             tokio::select! {

@@ -38,8 +38,8 @@ impl SiteFamily {
 
     /// Returns the copy of a run.
     pub(crate) fn replica(&self, run: &RunId) -> Result<&RunReplica, WorkerError> {
-        let found = self.family.replica(run);
-        found.ok_or_else(|| WorkerError::Run(format!("run {} is not under way here", run.short())))
+        let run_replica = self.family.replica(run);
+        run_replica.ok_or_else(|| WorkerError::Run(format!("run {} is not under way here", run.short())))
     }
 
     /// Begins a nested run, in the workspace as it is here.
@@ -60,8 +60,8 @@ impl SiteFamily {
             for addition in additions {
                 self.take_over(addition).await?;
             }
-            let known = usize::try_from(self.log.count.saturating_sub(before.count)).unwrap_or(usize::MAX);
-            entries.drain(..known.min(entries.len()));
+            let skip = usize::try_from(self.log.count.saturating_sub(before.count)).unwrap_or(usize::MAX);
+            entries.drain(..skip.min(entries.len()));
             for story in stories(entries, self.outermost()) {
                 if let Some(nested) = &story.nested {
                     self.family.open_nested(nested)?;

@@ -93,13 +93,13 @@ pub(crate) async fn log_since(
         next = page.before;
         pages.push(page);
     }
-    let known = usize::try_from(count.saturating_sub(next.count)).unwrap_or(usize::MAX);
+    let skip = usize::try_from(count.saturating_sub(next.count)).unwrap_or(usize::MAX);
     let mut since = UnstoredLog::default();
     for page in pages.into_iter().rev() {
         since.entries.extend(page.entries);
         since.files.extend(page.files);
     }
-    since.entries.drain(..known.min(since.entries.len()));
+    since.entries.drain(..skip.min(since.entries.len()));
     Ok(since)
 }
 
@@ -131,8 +131,8 @@ pub(crate) async fn news_since(
 ) -> Result<UnstoredLog, ObjectError> {
     let mut since = log_since(objects, news.log, count).await?;
     let unstored_log: UnstoredLog = news.rest.clone().open(objects).await?;
-    let known = usize::try_from(count.saturating_sub(news.log.count)).unwrap_or(usize::MAX);
-    since.entries.extend(unstored_log.entries.into_iter().skip(known));
+    let skip = usize::try_from(count.saturating_sub(news.log.count)).unwrap_or(usize::MAX);
+    since.entries.extend(unstored_log.entries.into_iter().skip(skip));
     since.files.extend(unstored_log.files);
     Ok(since)
 }

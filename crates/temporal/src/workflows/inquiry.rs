@@ -82,8 +82,8 @@ where
     U::Input: Send,
     T: DeserializeOwned,
 {
-    let asked = handle.execute_update(update, inquiry, WorkflowExecuteUpdateOptions::default());
-    match tokio::time::timeout(PATIENCE, asked).await {
+    let answer = handle.execute_update(update, inquiry, WorkflowExecuteUpdateOptions::default());
+    match tokio::time::timeout(PATIENCE, answer).await {
         Err(_) => Err(InquiryError::Silent),
         Ok(Err(WorkflowUpdateError::Failed(failure))) => {
             answer_in(&failure.message).ok_or(InquiryError::Foreign)

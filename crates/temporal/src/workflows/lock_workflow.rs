@@ -141,8 +141,8 @@ fn id_of(lock: &str) -> String {
 /// Says something to runs. Those that are over do not hear it, and lose their places to others.
 async fn deliver(ctx: &WorkflowContext<LockWorkflow>, mut notices: Vec<LockNotice>) {
     while !notices.is_empty() {
-        let said = join_all(notices.iter().map(|notice| say(ctx.clone(), notice.clone()))).await;
-        let unheard = notices.iter().zip(said).filter(|(_, said)| said.is_err());
+        let reports = join_all(notices.iter().map(|notice| say(ctx.clone(), notice.clone()))).await;
+        let unheard = notices.iter().zip(reports).filter(|(_, said)| said.is_err());
         let over: Vec<RunId> = unheard.map(|(notice, _)| notice.ticket.run.clone()).collect();
         notices = ctx.state_mut(|state| over.iter().filter_map(|run| state.queue.remove(run)).collect());
     }
@@ -222,8 +222,8 @@ impl LockActivities {
         errand: LockErrand,
     ) -> Result<(), ActivityError> {
         let LockErrand { lock, message } = errand;
-        let told = tell_lock(&ctx.client(), &self.queue, lock, message).await;
-        told.map_err(|error| ApplicationFailure::new(error).into())
+        let result = tell_lock(&ctx.client(), &self.queue, lock, message).await;
+        result.map_err(|error| ApplicationFailure::new(error).into())
     }
 
     /// Returns false if a run is over, or was ended.

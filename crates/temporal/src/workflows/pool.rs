@@ -77,9 +77,9 @@ impl<T> Pool<T> {
     /// Takes the next end in the order of the history, if it has happened.
     pub fn take(&mut self) -> Option<T> {
         while let Some(number) = self.woken.pop() {
-            let known = self.ended.iter().position(|(ended, _)| *ended == number);
-            let known = known.and_then(|place| self.ended.remove(place)).map(|(_, value)| value);
-            if let Some(value) = known.or_else(|| self.ask(number)) {
+            let position = self.ended.iter().position(|(ended, _)| *ended == number);
+            let position = position.and_then(|place| self.ended.remove(place)).map(|(_, value)| value);
+            if let Some(value) = position.or_else(|| self.ask(number)) {
                 return Some(value);
             }
         }

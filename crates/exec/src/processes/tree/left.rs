@@ -45,8 +45,8 @@ pub(super) fn without_trees(
     mut processes: Vec<LivingProcess>,
     is_root: &dyn Fn(&LivingProcess) -> bool,
 ) -> Vec<LivingProcess> {
-    let kept = closure_of(&processes, |one, inside| is_root(one) || inside.contains(&one.parent));
-    processes.retain(|one| !kept.contains(&one.pid));
+    let closure = closure_of(&processes, |one, inside| is_root(one) || inside.contains(&one.parent));
+    processes.retain(|one| !closure.contains(&one.pid));
     processes
 }
 

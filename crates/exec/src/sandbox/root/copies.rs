@@ -59,8 +59,8 @@ impl SandboxViewBuilder<'_> {
     /// Returns the copy shown in place of a file.
     pub(super) fn copy_of(&self, place: &Path) -> Option<&Path> {
         let path = place.strip_prefix(self.canonical(&self.sandbox.root)?).ok()?;
-        let kept = self.sandbox.copies.iter().find(|kept| kept.path == path)?;
-        Some(&kept.copy)
+        let copy = self.sandbox.copies.iter().find(|kept| kept.path == path)?;
+        Some(&copy.copy)
     }
 }
 

@@ -91,12 +91,12 @@ fn restore(from: &Path, to: &Path) -> io::Result<()> {
 }
 
 fn restore_file(from: &Path, to: &Path) -> io::Result<()> {
-    let mut kept = File::open(from)?;
-    let stat = kept.metadata()?;
+    let mut source = File::open(from)?;
+    let stat = source.metadata()?;
     let mut file = File::create_new(to)?;
     if stat.len() > MAX_COPIED_BYTES {
         return rustix::mount::mount_bind(from, to).map_err(io::Error::from);
     }
-    io::copy(&mut kept, &mut file)?;
+    io::copy(&mut source, &mut file)?;
     file.set_modified(stat.modified()?)
 }

@@ -120,8 +120,8 @@ fn linked(root: &OwnedFd, path: &str) -> Option<ViewError> {
     let target = plain(path).iter().find_map(|part| {
         link.push(part);
         let parent = open_without_links(root, &Path::new(".").join(link.parent()?)).ok()?;
-        let found = rustix::fs::statat(&parent, part, AtFlags::SYMLINK_NOFOLLOW).ok()?;
-        FileType::from_raw_mode(found.st_mode).is_symlink().then_some(())?;
+        let stat = rustix::fs::statat(&parent, part, AtFlags::SYMLINK_NOFOLLOW).ok()?;
+        FileType::from_raw_mode(stat.st_mode).is_symlink().then_some(())?;
         rustix::fs::readlinkat(&parent, part, Vec::new()).ok()
     })?;
     let real = || real_path(&beneath(root, path, OFlags::PATH).ok()?).ok();
@@ -158,7 +158,7 @@ fn make(root: &OwnedFd, path: &str) -> io::Result<OwnedFd> {
 
 /// Returns the path without links of an open file.
 fn real_path(source: &OwnedFd) -> Result<PathBuf, ViewError> {
-    let found = fs::read_link(by_descriptor(source)).map_err(view_error("look"))?;
-    let at = found.strip_prefix(OLD_ROOT).unwrap_or(&found);
+    let target = fs::read_link(by_descriptor(source)).map_err(view_error("look"))?;
+    let at = target.strip_prefix(OLD_ROOT).unwrap_or(&target);
     Ok(Path::new("/").join(at))
 }

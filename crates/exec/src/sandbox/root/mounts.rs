@@ -134,17 +134,17 @@ impl<'a> SandboxViewBuilder<'a> {
 
     /// Shows paths as they are. Missing ones are skipped.
     fn show(&self, paths: Vec<PathBuf>, shown: &mut Vec<PathBuf>) -> Result<(), ViewError> {
-        let mut found = Vec::new();
+        let mut links = Vec::new();
         for path in paths {
             if let Ok((source, place)) = self.find(&path) {
                 if place != path {
                     self.link(&path, &place);
                 }
-                found.push((source, place));
+                links.push((source, place));
             }
         }
-        found.sort_by_key(|(_, place)| place.components().count());
-        for (source, place) in found {
+        links.sort_by_key(|(_, place)| place.components().count());
+        for (source, place) in links {
             if place == Path::new("/") {
                 return Err("a sandbox cannot expose the whole file system: list folders in `read`".into());
             }
@@ -187,9 +187,9 @@ impl<'a> SandboxViewBuilder<'a> {
         match &self.sandbox.layer {
             WorkspaceLayer::Scratch { whiteouts } => {
                 let is_there = |path: &&PathBuf| {
-                    let found = beneath(root, &path.to_string_lossy(), OFlags::PATH | OFlags::NOFOLLOW);
+                    let folder = beneath(root, &path.to_string_lossy(), OFlags::PATH | OFlags::NOFOLLOW);
                     // A worktree has no ignored files, and none that came after it was made.
-                    self.sandbox.worktree.is_none() || found.is_ok()
+                    self.sandbox.worktree.is_none() || folder.is_ok()
                 };
                 let whiteouts: Vec<PathBuf> = whiteouts.iter().filter(is_there).cloned().collect();
                 match overlay(root, place, &whiteouts) {
@@ -301,10 +301,10 @@ impl<'a> SandboxViewBuilder<'a> {
     pub(super) fn find(&self, path: &Path) -> io::Result<(OwnedFd, PathBuf)> {
         let flags = OFlags::PATH | OFlags::CLOEXEC;
         let resolve = ResolveFlags::IN_ROOT | ResolveFlags::NO_MAGICLINKS;
-        let found = rustix::fs::openat2(&self.old, path, flags, Mode::empty(), resolve)?;
-        let place = fs::read_link(by_descriptor(&found))?;
+        let file = rustix::fs::openat2(&self.old, path, flags, Mode::empty(), resolve)?;
+        let place = fs::read_link(by_descriptor(&file))?;
         let place = place.strip_prefix(OLD_ROOT).map_err(io::Error::other)?;
-        Ok((found, Path::new("/").join(place)))
+        Ok((file, Path::new("/").join(place)))
     }
 
     pub(super) fn canonical(&self, path: &Path) -> Option<PathBuf> {

@@ -36,18 +36,18 @@ static PRIVATE_PATHS: Mutex<PrivatePaths> = Mutex::new(None);
 /// Returns the private files and folders of the system, at most `FRESH` seconds old.
 pub(crate) fn of_system() -> io::Result<Arc<Vec<PathBuf>>> {
     // Concurrent callers wait for one search and share its findings.
-    let mut known = crate::mutex::lock(&PRIVATE_PATHS);
+    let mut cached = crate::mutex::lock(&PRIVATE_PATHS);
     let now = rustix::time::clock_gettime(ClockId::Boottime).tv_sec;
-    if let Some((at, found)) = &*known
+    if let Some((at, found)) = &*cached
         && now - at < CACHE_SECONDS
     {
         return Ok(Arc::clone(found));
     }
     let roots = SYSTEM_FOLDERS.iter().chain(&NETWORK_FOLDERS).map(Path::new);
     let roots: Vec<PathBuf> = roots.filter_map(|root| fs::canonicalize(root).ok()).collect();
-    let found = Arc::new(below(roots)?);
-    *known = Some((now, Arc::clone(&found)));
-    Ok(found)
+    let paths = Arc::new(below(roots)?);
+    *cached = Some((now, Arc::clone(&paths)));
+    Ok(paths)
 }
 
 /// Returns the private files and folders below these. Empty ones, the targets of links and the
@@ -57,7 +57,7 @@ fn below(mut level: Vec<PathBuf>) -> io::Result<Vec<PathBuf>> {
     level.sort();
     level.dedup_by(|root, above| root.starts_with(above));
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    let mut found = Vec::new();
+    let mut paths = Vec::new();
     while !level.is_empty() {
         let share = level.len().div_ceil(threads.min(MAX_THREADS));
         let parts: Vec<_> = std::thread::scope(|scope| {
@@ -69,17 +69,17 @@ fn below(mut level: Vec<PathBuf>) -> io::Result<Vec<PathBuf>> {
         for part in parts {
             let (private, deeper) =
                 part.map_err(|_| io::Error::other("cannot list the folders of the system"))?;
-            found.extend(private);
+            paths.extend(private);
             level.extend(deeper);
         }
     }
-    found.sort();
-    Ok(found)
+    paths.sort();
+    Ok(paths)
 }
 
 /// Returns the private entries of these folders, and the folders in them that are not private.
 fn scan_folders(folders: &[PathBuf]) -> (Vec<PathBuf>, Vec<PathBuf>) {
-    let mut found = Vec::new();
+    let mut paths = Vec::new();
     let mut deeper = Vec::new();
     for entry in folders.iter().flat_map(|folder| entries(folder)) {
         // Many entries are links: their kind is known without another call.
@@ -90,12 +90,12 @@ fn scan_folders(folders: &[PathBuf]) -> (Vec<PathBuf>, Vec<PathBuf>) {
             continue;
         };
         if is_closed(&data) {
-            found.extend(Some(entry.path()).filter(|path| is_reached(path)));
+            paths.extend(Some(entry.path()).filter(|path| is_reached(path)));
         } else if data.is_dir() {
             deeper.extend(Some(entry.path()).filter(|path| !is_public(path)));
         }
     }
-    (found, deeper)
+    (paths, deeper)
 }
 
 fn is_public(folder: &Path) -> bool {

@@ -70,8 +70,8 @@ fn find(
     } else {
         folders(path).iter().map(|folder| folder.join(name)).collect()
     };
-    let mut found = candidates.iter().filter_map(|candidate| find_program(view, candidate));
-    found.next().ok_or_else(|| format!("`allow.exec`: program `{name}` not found"))
+    let mut programs = candidates.iter().filter_map(|candidate| find_program(view, candidate));
+    programs.next().ok_or_else(|| format!("`allow.exec`: program `{name}` not found"))
 }
 
 fn find_program(view: &SandboxViewBuilder<'_>, name: &Path) -> Option<AllowedProgram> {

@@ -113,8 +113,8 @@ fn harness_of(
 ) -> Option<ProductAdvice> {
     let own = DeclaredProducts::of_step(step);
     let covered = |path: &&PathBuf| own.has(path);
-    let mut known = files.iter().filter(covered).filter_map(|path| Some((path, harness::reason_of(path)?)));
-    let found = known.find(|(path, _)| tracked(path) != Some(false));
+    let mut reasons = files.iter().filter(covered).filter_map(|path| Some((path, harness::reason_of(path)?)));
+    let found = reasons.find(|(path, _)| tracked(path) != Some(false));
     found.map(|(path, reason)| ProductAdvice::Harness { step: step.id.clone(), path: path.clone(), reason })
 }
 

@@ -84,14 +84,14 @@ impl DeclaredProducts {
 
     /// Adds the declarations of a used plan, now its parameters are known.
     pub(crate) fn with(&self, plan: &Arc<Plan>, params: &JsonObject) -> Self {
-        let mut all = Self::new(plan, params);
-        all.globs.extend(self.globs.iter().cloned());
-        all.exact.extend(self.exact.iter().cloned());
-        all.grants.extend(self.grants.iter().cloned());
-        all.approved.extend(self.approved.iter().cloned());
-        all.data.extend(&self.data);
-        all.ignored = Arc::clone(&self.ignored);
-        all
+        let mut declared = Self::new(plan, params);
+        declared.globs.extend(self.globs.iter().cloned());
+        declared.exact.extend(self.exact.iter().cloned());
+        declared.grants.extend(self.grants.iter().cloned());
+        declared.approved.extend(self.approved.iter().cloned());
+        declared.data.extend(&self.data);
+        declared.ignored = Arc::clone(&self.ignored);
+        declared
     }
 
     /// Adds the files ignored by git.
@@ -194,17 +194,17 @@ pub fn exactly(path: &Path) -> String {
 
 /// Returns a plan and all plans it uses, each once.
 pub fn family(plan: &Arc<Plan>) -> Vec<&Arc<Plan>> {
-    let mut all = vec![plan];
+    let mut plans = vec![plan];
     let mut at = 0;
-    while let Some(plan) = all.get(at).copied() {
+    while let Some(plan) = plans.get(at).copied() {
         for used in plan.plans_used() {
-            if !all.iter().any(|known| Arc::ptr_eq(known, used)) {
-                all.push(used);
+            if !plans.iter().any(|known| Arc::ptr_eq(known, used)) {
+                plans.push(used);
             }
         }
         at += 1;
     }
-    all
+    plans
 }
 
 /// Returns the checks of a plan and of its steps.
@@ -221,8 +221,8 @@ pub(crate) fn product_globs(plan: &Plan) -> Vec<String> {
 
 fn products_of(step: &Step, params: Option<&JsonObject>) -> impl Iterator<Item = String> {
     let cached = step.cache.iter().flat_map(|cache| &cache.outputs);
-    let all = cached.chain(&step.artifacts).chain(&step.writes);
-    all.flat_map(move |glob| environment::globs_so_far(step, glob, params))
+    let globs = cached.chain(&step.artifacts).chain(&step.writes);
+    globs.flat_map(move |glob| environment::globs_so_far(step, glob, params))
 }
 
 /// True if a step may write the whole workspace, and declares nothing as its product.

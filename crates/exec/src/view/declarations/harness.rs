@@ -74,14 +74,14 @@ const HARNESS: [HarnessName; 25] = [
 pub(crate) fn reason_of(path: &Path) -> Option<&'static str> {
     let name = path.file_name().and_then(OsStr::to_str)?;
     let is_in = |folder: &str| path.parent().is_some_and(|above| above.iter().any(|part| part == folder));
-    let found = HARNESS.iter().find(|harness| match harness.pattern {
+    let pattern = HARNESS.iter().find(|harness| match harness.pattern {
         Whole(whole) => name == whole,
         Around(start, end) => {
             name.len() > start.len() + end.len() && name.starts_with(start) && name.ends_with(end)
         }
         Folder(folder) => is_in(folder),
     });
-    found.map(|harness| harness.reason)
+    pattern.map(|harness| harness.reason)
 }
 
 #[cfg(test)]

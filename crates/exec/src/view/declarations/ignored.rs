@@ -116,17 +116,17 @@ impl IgnoreRules {
 
 /// Reads the files above a workspace, up to the top of its repository, the outermost first.
 fn above(root: &Path) -> Vec<IgnoreFile> {
-    let mut found = Vec::new();
+    let mut paths = Vec::new();
     if root.join(".git").exists() {
-        return found;
+        return paths;
     }
     for folder in root.ancestors().skip(1) {
         if let (Ok(workspace), Some(text)) = (root.strip_prefix(folder), read(&folder.join(IGNORE_FILE))) {
-            found.push(IgnoreFile { workspace: workspace.to_path_buf(), folder: PathBuf::new(), text });
+            paths.push(IgnoreFile { workspace: workspace.to_path_buf(), folder: PathBuf::new(), text });
         }
         if folder.join(".git").exists() {
-            found.reverse();
-            return found;
+            paths.reverse();
+            return paths;
         }
     }
     // It is in no repository.

@@ -16,8 +16,8 @@ pub(crate) fn paths(check: &Check) -> BTreeSet<PathBuf> {
         None => Vec::new(),
         Some(CheckProbe::Run(script)) => vec![script.text.clone()],
         Some(CheckProbe::Exec(words)) => {
-            let known = KnownValues::of_params(None);
-            words.iter().filter_map(|word| word.render(&known).ok()).collect()
+            let values = KnownValues::of_params(None);
+            words.iter().filter_map(|word| word.render(&values).ok()).collect()
         }
     };
     let cwd = check.cwd.clone().unwrap_or_default();
@@ -31,17 +31,17 @@ pub(crate) fn paths(check: &Check) -> BTreeSet<PathBuf> {
 /// Returns the paths a check may start or load by what it names: those of [`paths`], those below a folder its script
 /// changes to, and the files of modules and folders an interpreter starts. Most of them do not exist.
 pub(crate) fn relied_paths(check: &Check) -> BTreeSet<PathBuf> {
-    let mut found = paths(check);
+    let mut paths_named = paths(check);
     if let Some(CheckProbe::Run(script)) = &check.probe {
         let cwd = check.cwd.clone().unwrap_or_default();
         let words = shell_words(&script.text);
         for pair in words.windows(2).filter(|pair| pair[0] == "cd") {
-            found.extend(in_text(&script.text, &Path::new(&cwd).join(&pair[1])));
+            paths_named.extend(in_text(&script.text, &Path::new(&cwd).join(&pair[1])));
         }
     }
-    let of_modules: Vec<PathBuf> = found.iter().flat_map(|path| files_of_module(path)).collect();
-    found.extend(of_modules);
-    found
+    let of_modules: Vec<PathBuf> = paths_named.iter().flat_map(|path| files_of_module(path)).collect();
+    paths_named.extend(of_modules);
+    paths_named
 }
 
 /// Returns the files an interpreter starts for a module or a folder, given by the path or by the name.
@@ -59,8 +59,8 @@ fn files_of_module(path: &Path) -> Vec<PathBuf> {
 
 /// Returns the paths named in a text run in a folder, both relative to the workspace.
 pub(crate) fn in_text(text: &str, cwd: &Path) -> Vec<PathBuf> {
-    let all = words(text).into_iter().chain(shell_words(text));
-    let paths = all.filter_map(|word| below(&cwd.join(word)));
+    let words_of_text = words(text).into_iter().chain(shell_words(text));
+    let paths = words_of_text.filter_map(|word| below(&cwd.join(word)));
     paths.filter(|path| path.parent().is_some()).collect()
 }
 

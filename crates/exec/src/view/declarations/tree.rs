@@ -30,9 +30,9 @@ pub fn tree(
     let declared = DeclaredProducts::default().and(products);
     let manifest =
         WorkspaceManifest::of_workspace(root, &ExcludedFiles::new(apart.iter().map(PathBuf::as_path)))?;
-    let known = |path: &PathBuf| tracked.is_none_or(|tracked| tracked.contains(path));
+    let is_tracked = |path: &PathBuf| tracked.is_none_or(|tracked| tracked.contains(path));
     let files = manifest.files().into_iter();
-    let files = files.filter(|path| is_bound(path, &declared) && !data.has(path) && known(path));
+    let files = files.filter(|path| is_bound(path, &declared) && !data.has(path) && is_tracked(path));
     let reader = ManifestReader::new(root, &manifest)?;
     files.map(|path| reader.pin(&path)).collect()
 }
@@ -51,9 +51,9 @@ pub(crate) fn bound(
     let reader = ManifestReader::new(root, manifest)?;
     let mut approved: BTreeMap<&Path, &PinnedFile> = BTreeMap::new();
     approved.extend(files.iter().map(|pin| (Path::new(&pin.path), pin)));
-    let mut kept = manifest.clone();
-    kept.retain(&|path| !is_bound(path, declared) || approved.contains_key(path));
-    for path in kept.files() {
+    let mut bound_manifest = manifest.clone();
+    bound_manifest.retain(&|path| !is_bound(path, declared) || approved.contains_key(path));
+    for path in bound_manifest.files() {
         if let Some(pin) = approved.remove(&*path)
             && is_bound(&path, declared)
             && let current = reader.pin(&path)?
@@ -63,7 +63,7 @@ pub(crate) fn bound(
         }
     }
     let gone = approved.into_values().find(|pin| is_bound(Path::new(&pin.path), declared));
-    gone.map_or(Ok(kept), |pin| changed(&pin.path))
+    gone.map_or(Ok(bound_manifest), |pin| changed(&pin.path))
 }
 
 /// True if an approval covers a file.

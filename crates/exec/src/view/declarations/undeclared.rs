@@ -26,14 +26,14 @@ pub fn undeclared_files(plan: &Arc<Plan>, root: &Path) -> Vec<UndeclaredFile> {
     let steps = plan.steps().iter();
     let of_steps = steps.flat_map(|step| step.verify.iter().map(|check| (Some(&step.id), check)));
     let of_plan = plan.parts().verify.iter().map(|check| (None, check));
-    let mut all = Vec::new();
+    let mut files = Vec::new();
     for (step, check) in of_steps.chain(of_plan) {
         let paths = named::paths(check).into_iter();
         let open =
             paths.filter(|path| is_file_name(path) && !declared.has(path) && !root.join(path).exists());
         for path in open {
             let maker = plan.steps().iter().find(|step| named_by(step).contains(&path));
-            all.extend(maker.map(|maker| UndeclaredFile {
+            files.extend(maker.map(|maker| UndeclaredFile {
                 step: step.cloned(),
                 check: check.name.clone(),
                 path,
@@ -41,7 +41,7 @@ pub fn undeclared_files(plan: &Arc<Plan>, root: &Path) -> Vec<UndeclaredFile> {
             }));
         }
     }
-    all
+    files
 }
 
 /// True if a word looks like a file name, which not every word of a command does.

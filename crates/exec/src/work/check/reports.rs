@@ -51,8 +51,8 @@ impl ReportFolder {
         while let Some(part) = parts.next() {
             let kind = if parts.peek().is_some() { OFlags::DIRECTORY } else { OFlags::NONBLOCK };
             let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | kind;
-            let found = rustix::fs::openat(&at, part.as_os_str(), flags, Mode::empty());
-            at = File::from(found.map_err(|_| missing())?);
+            let file = rustix::fs::openat(&at, part.as_os_str(), flags, Mode::empty());
+            at = File::from(file.map_err(|_| missing())?);
         }
         if !at.metadata().is_ok_and(|found| found.is_file()) {
             return Err(missing());

@@ -63,11 +63,13 @@ pub use files::recorded_results::{
 pub use models::workspace::{ModelSurroundings, WorkspaceCall, WorkspaceModels};
 pub use proof::reverify::{OutermostRun, Reverification, verify};
 pub use run::recorded_config::{WORKTREE, WORKTREE_FOLDER, continue_lineage};
+pub use session::end::SuspendedRequest;
 pub use session::engine_session::{PlanReader, SharedState};
+pub use session::hosts::RecordedAnswers;
+pub use session::hosts::RecordedCalibrations;
+pub use session::hosts::RecordedConversations;
 pub use session::hosts::{FutureClaim, FutureResult, SharedLedgers, SharedResults, WorkClaim};
-pub use session::recorded::{RecordedAnswers, RecordedCalibrations, RecordedConversations};
 pub use session::remote_workspace::{EarlierConversations, RemoteWorkspace};
 pub use session::state_addition::StateAddition;
-pub use session::suspend::SuspendedRequest;
 pub use session::{EngineError, EngineSession, FinishedRun, RunRequest};
 pub use wf_gateway::cassette::{Cassette, CassetteError, NO_RECORDED_REPLY, to_portable};

@@ -10,7 +10,7 @@
 //!
 //! attempt, probe, dialogue ──▶ supervise ──▶ process ──▶ spawn             one process, from start to end
 //!   the sink of its output        │             └──▶ sandbox ──▶ spawn     its view and its rights
-//!   log, output_head, lines       └──▶ tree      what it started, found and ended
+//!   log, tails, lines             └──▶ tree      what it started, found and ended
 //!
 //! check, gate, planner ──▶ view ──▶ manifest     the workspace that a program judges
 //!       └──▶ probe          ├──▶ originals       what it was when the run began
@@ -51,7 +51,7 @@
 //!   keeps the beginning in memory; a [`dialogue`] passes its lines on while it runs.
 //! - A path of the workspace is opened below the root by [`confined_dir::ConfinedDir`]; a path of a
 //!   sandbox, whose root is another, in `sandbox::root::mount`.
-//! - A version of a file is a `disk::stamp::FileStamp`; a file of unknown kind is opened by
+//! - A version of a file is a `disk::files::FileStamp`; a file of unknown kind is opened by
 //!   `disk::files::open_regular`.
 //! - The reason why work does not count is a [`WorkError`], which becomes an exit of the step.
 //!
@@ -76,13 +76,10 @@ pub mod view;
 pub mod worktree;
 
 mod disk;
-mod mutex;
 mod processes;
 mod repository;
 mod secrets;
-mod spawn_task;
 mod step_files;
-mod stop_level;
 mod work;
 mod work_error;
 
@@ -90,12 +87,12 @@ pub use disk::{cache, cached_files, confined_dir, evidence, files};
 pub use gate::planner;
 pub use processes::tails::StreamTails;
 pub use processes::{container, dialogue, environment, probe, process, shell, supervise, tree};
+pub use runtime::spawn_task;
 pub use secrets::{connection_secrets, keychain, keyfile, secret};
-pub use spawn_task::spawn_task;
 pub use step_files::{correction, outputs, usage};
-pub use stop_level::StopLevel;
 pub use work::executor::ProcessExecutor;
 pub use work::{attempt, check, wait};
+pub use work_error::StopLevel;
 pub use work_error::WorkError;
 
 /// The engine's own environment, read once by the CLI.

@@ -6,10 +6,14 @@
 
 use std::fs;
 use std::io;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use rustix::process::{Resource, getrlimit};
-use tokio::runtime::{Builder, Runtime};
+use tokio::{
+    runtime::{Builder, Runtime},
+    task::JoinSet,
+};
 
 /// The least and the most threads for work that blocks: between, as many as there are processors.
 const BLOCKING_THREADS: std::ops::RangeInclusive<usize> = 4..=32;
@@ -52,4 +56,22 @@ pub fn check_address_space() -> io::Result<()> {
         "the address space is limited to {} KiB (`ulimit -v`), and at least {needed} are needed; raise the limit",
         limit >> 10
     )))
+}
+
+/// Locks a mutex whose value is valid even if a holder panicked.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Runs the work as a tokio task aborted when this future is dropped. Waking the outermost future of a runtime costs
+/// two system calls, waking a task none.
+pub async fn spawn_task<T: Send + 'static>(work: impl Future<Output = T> + Send + 'static) -> T {
+    let mut tasks = JoinSet::new();
+    tasks.spawn(work);
+    match tasks.join_next().await {
+        Some(Ok(done)) => done,
+        Some(Err(error)) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
+        // Nothing else can abort it.
+        _ => std::future::pending().await,
+    }
 }

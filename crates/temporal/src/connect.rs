@@ -4,10 +4,12 @@ use std::path::Path;
 
 use temporalio_client::{Client, ClientOptions, ClientTlsOptions, Connection, ConnectionOptions, TlsOptions};
 
-use wf_app::config::{Backend, TemporalBackend, TlsFiles};
-use wf_app::{CONFIG, CliExitCode, CommandError, Host, load};
-use wf_base::diag::Severity;
-use wf_base::name::Name;
+use wf_app::{
+    CONFIG, CliExitCode, CommandError, Host,
+    config::{Backend, TemporalBackend, TlsFiles},
+    load,
+};
+use wf_base::{diag::Severity, name::Name};
 use wf_lang::DiskFiles;
 
 /// Returns a backend by its name in the `wf.yaml` of the workspace.

@@ -6,9 +6,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use wf_app::config::Backend;
-use wf_app::goals::GoalAnswer;
-use wf_app::{CliExitCode, CommandError, Host, keep};
+use wf_app::{CliExitCode, CommandError, Host, config::Backend, goals::GoalAnswer, keep};
 use wf_engine::FromBackend;
 use wf_exec::{agent_tool, sandbox};
 use wf_temporal::{WorkerPlace, answer_goal_request, configured_backend, connect, follow, note, say, work};

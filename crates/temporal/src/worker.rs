@@ -6,23 +6,24 @@ use std::time::Duration;
 
 use futures::future::try_join_all;
 use temporalio_client::Client;
-use temporalio_sdk::runtime::RuntimeOptions;
-use temporalio_sdk::{Runtime, Worker, WorkerOptions};
+use temporalio_sdk::{Runtime, Worker, WorkerOptions, runtime::RuntimeOptions};
 use tokio::signal::unix::{SignalKind, signal};
 
-use wf_app::Host;
-use wf_app::config::Backend;
+use wf_app::{Host, config::Backend};
 
-use crate::files::objects::Objects;
-use crate::goals::{activities::GoalActivities, workflow::GoalWorkflow};
-use crate::host::{site::Sites, worker_life::WorkerLife};
-use crate::run::{driver::DEFAULT_QUEUE, plan::RunPlans};
-use crate::terminal::note;
-use crate::workflows::activities::WorkActivities;
-use crate::workflows::lock_workflow::{LockActivities, LockWorkflow};
-use crate::workflows::waits::HOST_QUEUE;
-use crate::workflows::work_ledgers::WorkflowLedgers;
-use crate::workflows::workflow::RunWorkflow;
+use crate::{
+    files::objects::Objects,
+    goals::{activities::GoalActivities, workflow::GoalWorkflow},
+    host::{site::Sites, worker_life::WorkerLife},
+    run::{driver::DEFAULT_QUEUE, plan::RunPlans},
+    terminal::note,
+    workflows::{
+        activities::{WorkActivities, WorkflowLedgers},
+        lock_workflow::{LockActivities, LockWorkflow},
+        waits::HOST_QUEUE,
+        workflow::RunWorkflow,
+    },
+};
 
 /// The time without work before the end of a worker told to end: its last reports are sent by then.
 const IDLE: Duration = Duration::from_secs(10);

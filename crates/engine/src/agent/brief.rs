@@ -6,35 +6,41 @@ use std::sync::{Arc, Mutex};
 use serde_json::Value;
 use tokio::sync::watch;
 
-use super::client::ClientSession;
-use super::compaction::compactor;
-use super::conversation::{ContinuedConversation, prior_conversation};
-use super::journal::AgentLog;
-use super::mcp::{AgentServers, ServerPlace, server_limits};
-use super::mode::AgentMode;
-use super::session::{AgentDialogue, AgentSession};
+use wf_core::{
+    agent::{
+        BriefingParts, ContextCut, ModelReply, ModelRequest, PriorConversation, ToolDefinition, ToolResult,
+        authoring::MemoryCalibration, dispatch_definition, read_answer, skill_definition, tool_definition,
+    },
+    machine::{AgentBriefing, AgentRecord, InputKind, ModelCallOutcome, ModelLimits, ToolRecord, WorkExit},
+};
+use wf_exec::{
+    StopLevel, WorkError,
+    log::{self, LogTarget, LogWriter},
+    process::ProcessCommand,
+    sandbox::WorkspaceLayer,
+};
+use wf_model::{
+    AgentTool, AgentWork, JsonObject, ModelChoice, ModelDefinition, RequiredOutput, StepWork,
+    expr::EvalError, taint::taints,
+};
+
+use super::{
+    client::ClientSession,
+    compaction::compactor,
+    conversation::{ContinuedConversation, prior_conversation},
+    journal::AgentLog,
+    mcp::{AgentServers, ServerPlace, server_limits},
+    mode::AgentMode,
+    session::{AgentDialogue, AgentSession},
+};
 use crate::files::reliance::ReliedEvidence;
-use crate::memory::records;
-use crate::models::bodies::CallBodies;
-use crate::models::health::StoredHealth;
-use crate::run::AttemptTask;
-use crate::run::current_step::{PlanStep, step_of};
+use crate::memory;
+use crate::models::{bodies::CallBodies, health::StoredHealth};
+use crate::run::{
+    AttemptTask,
+    attempt_task::{PlanStep, step_of},
+};
 use crate::session::UnitResult;
-use wf_core::agent::authoring::MemoryCalibration;
-use wf_core::agent::{
-    BriefingParts, ContextCut, ModelReply, ModelRequest, PriorConversation, ToolDefinition, ToolResult,
-    dispatch_definition, read_answer, skill_definition, tool_definition,
-};
-use wf_core::machine::{
-    AgentBriefing, AgentRecord, InputKind, ModelCallOutcome, ModelLimits, ToolRecord, WorkExit,
-};
-use wf_exec::log::{self, LogTarget, LogWriter};
-use wf_exec::process::ProcessCommand;
-use wf_exec::sandbox::WorkspaceLayer;
-use wf_exec::{StopLevel, WorkError};
-use wf_model::expr::EvalError;
-use wf_model::taint::taints;
-use wf_model::{AgentTool, AgentWork, JsonObject, ModelChoice, ModelDefinition, RequiredOutput, StepWork};
 
 /// The reason why an agent does not begin.
 const UNCONFINED: &str =
@@ -236,7 +242,7 @@ impl AttemptTask {
         };
         let task = self.with_template_values(&BTreeMap::new(), |known| task.render(known));
         let task = task.map_err(|error| WorkError::logical(error.to_string()))?;
-        let records = records::recalled(&self.run, &self.attempt, &task);
+        let records = memory::recalled(&self.run, &self.attempt, &task);
         records.map_err(|error| WorkError::environmental(format!("memory cannot be read: {error}")))
     }
 

@@ -5,19 +5,23 @@ use std::sync::Arc;
 
 use tokio::sync::watch;
 
-use super::parse::AgentCall;
-use super::session::{AgentDialogue, AgentSession};
-use crate::models::call::{ModelCallFailure, PaidTries, passed_over};
-use crate::run::RunContext;
-use crate::session::waiting::wait_for_stop;
-use crate::session::{EngineError, UnitResult};
-use wf_core::agent::{ContextCut, ModelReply};
-use wf_core::machine::{
-    Attempt, AttemptUsage, CallEffort, CallSupplement, InputKind, ModelCallEnd, ModelCallOutcome,
-    RequestedTool,
+use wf_core::{
+    agent::{ContextCut, ModelReply},
+    machine::{
+        Attempt, AttemptUsage, CallEffort, CallSupplement, InputKind, ModelCallEnd, ModelCallOutcome,
+        RequestedTool,
+    },
 };
 use wf_exec::StopLevel;
 use wf_gateway::ModelCallResult;
+
+use super::{
+    parse::AgentCall,
+    session::{AgentDialogue, AgentSession},
+};
+use crate::models::call::{ModelCallFailure, PaidTries, passed_over};
+use crate::run::RunContext;
+use crate::session::{EngineError, UnitResult, waiting::wait_for_stop};
 
 /// A model call of an agent.
 pub(crate) struct ModelCall {

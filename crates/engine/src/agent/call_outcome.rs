@@ -1,9 +1,11 @@
 //! The outcome of a tool call, whoever carried it out.
 
 use wf_base::redact::SecretMask;
-use wf_core::agent::{ToolCall, ToolResult, answer_text, untrusted_block};
-use wf_core::health::BreakerNote;
-use wf_core::machine::PersonAnswer;
+use wf_core::{
+    agent::{ToolCall, ToolResult, answer_text, untrusted_block},
+    health::BreakerNote,
+    machine::PersonAnswer,
+};
 use wf_exec::agent_tool::ToolOutcome;
 
 /// The outcome of a tool call of an agent.

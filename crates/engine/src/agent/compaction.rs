@@ -5,16 +5,18 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 
+use wf_base::name::Name;
+use wf_core::{
+    agent::{ANSWER_TOKENS, ModelRequest, QUESTION_TOKENS, compactor_question},
+    machine::{AttemptUsage, CompactionReply, CompactionRequest, CompactorLimits, InputKind},
+};
+use wf_exec::StopLevel;
+use wf_model::{AgentEngine, ModelChoice, ModelDefinition, ModelTable};
+
 use super::session::AgentDialogue;
 use crate::models::asker::ModelAsker;
 use crate::run::RunContext;
-use crate::session::UnitResult;
-use crate::session::waiting::wait_for_stop;
-use wf_base::name::Name;
-use wf_core::agent::{ANSWER_TOKENS, ModelRequest, QUESTION_TOKENS, compactor_question};
-use wf_core::machine::{AttemptUsage, CompactionReply, CompactionRequest, CompactorLimits, InputKind};
-use wf_exec::StopLevel;
-use wf_model::{AgentEngine, ModelChoice, ModelDefinition, ModelTable};
+use crate::session::{UnitResult, waiting::wait_for_stop};
 
 /// The maximum time of a call (Silas 5.7).
 const TIMEOUT: Duration = Duration::from_secs(2);

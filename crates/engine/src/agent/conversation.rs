@@ -9,18 +9,23 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::run::RunContext;
-use crate::session::remote_workspace::ConversationTurns;
-use wf_base::digest::Sha256Digest;
-use wf_base::name::{Name, SessionName};
-use wf_core::agent::{
-    CONVERSATION_TURNS, ConversationSummary, ConversationTurn, PersonaOccurrence, PriorConversation, mood,
-    occurrences,
+use wf_base::{
+    digest::Sha256Digest,
+    name::{Name, SessionName},
 };
-use wf_core::machine::{Attempt, StepState};
+use wf_core::{
+    agent::{
+        CONVERSATION_TURNS, ConversationSummary, ConversationTurn, PersonaOccurrence, PriorConversation,
+        mood, occurrences,
+    },
+    machine::{Attempt, StepState},
+};
 use wf_exec::WorkError;
 use wf_model::{AgentWork, ConversationUse, MoodWeights, PersonaEvent};
 use wf_store::{BlobStore, StateFolder, StepRow, StoreDurability, StoreError, StoreReader};
+
+use crate::run::RunContext;
+use crate::session::remote_workspace::ConversationTurns;
 
 /// Returns what is left of a conversation an attempt continues.
 pub(super) async fn prior_conversation(

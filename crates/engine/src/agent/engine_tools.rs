@@ -5,15 +5,20 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 
-use super::call_outcome::CallOutcome;
-use crate::memory::records;
-use crate::run::RunContext;
 use wf_base::redact::SecretMask;
-use wf_core::agent::cut_result;
-use wf_core::machine::Attempt;
-use wf_core::memory::{MemoryNote, MemoryQuery, NoteDraft};
-use wf_exec::StopLevel;
-use wf_exec::fetch::{FetchTarget, fetch_page};
+use wf_core::{
+    agent::cut_result,
+    machine::Attempt,
+    memory::{MemoryNote, MemoryQuery, NoteDraft},
+};
+use wf_exec::{
+    StopLevel,
+    fetch::{FetchTarget, fetch_page},
+};
+
+use super::call_outcome::CallOutcome;
+use crate::memory;
+use crate::run::RunContext;
 
 /// Searches the memory of the workspace. Nothing is written.
 pub(super) async fn search_memory(
@@ -21,7 +26,7 @@ pub(super) async fn search_memory(
     query: MemoryQuery,
     mask: &SecretMask,
 ) -> CallOutcome {
-    let searched = tokio::task::spawn_blocking(move || records::search_all(&run, &query));
+    let searched = tokio::task::spawn_blocking(move || memory::search_all(&run, &query));
     match searched.await.unwrap_or_else(|stopped| std::panic::resume_unwind(stopped.into_panic())) {
         Ok(found) => {
             let outside = found.is_external.then(|| "memory".to_owned());
@@ -70,7 +75,7 @@ pub(super) async fn remember(
         Ok(note) => note,
         Err(bad) => return CallOutcome::failed(format!("nothing is remembered: {bad}")),
     };
-    let added = tokio::task::spawn_blocking(move || records::add_note(&run, note));
+    let added = tokio::task::spawn_blocking(move || memory::add_note(&run, note));
     match added.await.unwrap_or_else(|stopped| std::panic::resume_unwind(stopped.into_panic())) {
         Ok(Ok(text)) => CallOutcome::done(text, None),
         Ok(Err(refusal)) => CallOutcome::failed(refusal),

@@ -2,17 +2,21 @@
 
 use serde_json::{Value, json};
 
-use super::session::{AgentDialogue, AgentSession};
-use super::supplement::store_supplement;
-use crate::run::RunContext;
-use crate::session::EngineError;
-use wf_base::digest::Sha256Digest;
-use wf_base::redact::SecretMask;
-use wf_core::agent::{Message, ModelReply, ModelRequest, ToolResult, cut_result, estimate_tokens};
-use wf_core::gate::{GateContext, GateOutcome, asking};
-use wf_core::machine::{ExchangeQuestion, GatedExchange, RevisedResult, ShownContent};
+use wf_base::{digest::Sha256Digest, redact::SecretMask};
+use wf_core::{
+    agent::{Message, ModelReply, ModelRequest, ToolResult, cut_result, estimate_tokens},
+    gate::{GateContext, GateOutcome, asking},
+    machine::{ExchangeQuestion, GatedExchange, RevisedResult, ShownContent},
+};
 use wf_exec::WorkError;
 use wf_model::JsonObject;
+
+use super::{
+    session::{AgentDialogue, AgentSession},
+    supplement::store_supplement,
+};
+use crate::run::RunContext;
+use crate::session::EngineError;
 
 /// The maximum number of characters of a text that is shown. What is signed is the digest of all of it.
 const SHOWN_CHARS: usize = 4000;

@@ -5,20 +5,24 @@ use std::time::Duration;
 
 use tokio::sync::{Mutex, watch};
 
+use wf_base::{name::Name, redact::SecretMask};
+use wf_core::{
+    agent::{
+        McpListMistake, McpRequest, McpToolList, ToolCall, ToolDefinition, ToolMistake, parse_mcp_call,
+        read_mcp_answer,
+    },
+    health::{BreakerNote, CallEnd, CallTarget},
+};
+use wf_exec::{
+    StopLevel, WorkError,
+    mcp::{McpFailure, McpLimits, McpLink},
+    process::ProcessCommand,
+};
+use wf_model::McpServer;
+
 use super::journal::AgentLog;
 use crate::models::health::StoredHealth;
 use crate::run::attempt_task::BreakerNotes;
-use wf_base::name::Name;
-use wf_base::redact::SecretMask;
-use wf_core::agent::{
-    McpListMistake, McpRequest, McpToolList, ToolCall, ToolDefinition, ToolMistake, parse_mcp_call,
-    read_mcp_answer,
-};
-use wf_core::health::{BreakerNote, CallEnd, CallTarget};
-use wf_exec::mcp::{McpFailure, McpLimits, McpLink};
-use wf_exec::process::ProcessCommand;
-use wf_exec::{StopLevel, WorkError};
-use wf_model::McpServer;
 
 /// The life of a server where the attempt has no timeout.
 const MAX_LIFE: Duration = Duration::from_hours(24 * 30);

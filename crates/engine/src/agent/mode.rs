@@ -2,15 +2,18 @@
 
 use std::collections::BTreeMap;
 
-use crate::run::AttemptTask;
 use wf_base::keyword::Keyword;
-use wf_core::agent::{ModeSignals, ResolvedMode};
-use wf_core::risk::risk_of_step;
+use wf_core::{
+    agent::{ModeSignals, ResolvedMode},
+    risk::risk_of_step,
+};
 use wf_exec::WorkError;
-use wf_model::expr::EvalError;
 use wf_model::{
     AgentInteraction, AgentTool, AgentWork, InteractionMode, InteractionRegister, PersonaChanges, Step,
+    expr::EvalError,
 };
+
+use crate::run::AttemptTask;
 
 /// The mode in which an agent deals with people.
 pub(super) struct AgentMode {

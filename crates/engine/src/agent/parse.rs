@@ -1,13 +1,16 @@
 //! The calls a model asks for, read by the tool they name.
 
-use super::session::AgentSession;
-use wf_core::agent::{
-    AgentRequest, ChildRequest, McpRequest, SkillScriptCall, ToolCall, ToolRequest, find_script, parse_call,
-    read_collect, read_dispatch,
+use wf_core::{
+    agent::{
+        AgentRequest, ChildRequest, McpRequest, SkillScriptCall, ToolCall, ToolRequest, find_script,
+        parse_call, read_collect, read_dispatch,
+    },
+    calls::{call_of_url, calls_of_script},
+    memory::{MemoryQuery, NoteDraft},
 };
-use wf_core::calls::{call_of_url, calls_of_script};
-use wf_core::memory::{MemoryQuery, NoteDraft};
 use wf_exec::fetch::FetchTarget;
+
+use super::session::AgentSession;
 
 /// A valid call of an agent: who carries it out, and what.
 pub(super) enum AgentCall<'a> {

@@ -3,21 +3,21 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::client::ClientSession;
-use super::conversation::ContinuedConversation;
-use super::journal::AgentLog;
-use super::mcp::AgentServers;
-use crate::files::reliance::ReliedEvidence;
-use crate::models::bodies::CallBodies;
-use crate::models::call::ModelCallFailure;
-use crate::run::{AttemptTask, RunContext};
-use crate::session::{EngineError, UnitResult};
-use wf_base::digest::Sha256Digest;
-use wf_base::time::Moment;
-use wf_core::agent::{ContextCut, ModelReply, ModelRequest, ToolCall, ToolResult, read_answer};
-use wf_core::machine::{Attempt, AttemptEnd, WorkExit};
+use wf_base::{digest::Sha256Digest, time::Moment};
+use wf_core::{
+    agent::{ContextCut, ModelReply, ModelRequest, ToolCall, ToolResult, read_answer},
+    machine::{Attempt, AttemptEnd, WorkExit},
+};
 use wf_exec::process::ProcessCommand;
 use wf_model::{AgentDispatch, AgentSkill, AgentTool, FetchHost, ModelDefinition, RequiredOutput};
+
+use super::{
+    client::ClientSession, conversation::ContinuedConversation, journal::AgentLog, mcp::AgentServers,
+};
+use crate::files::reliance::ReliedEvidence;
+use crate::models::{bodies::CallBodies, call::ModelCallFailure};
+use crate::run::{AttemptTask, RunContext};
+use crate::session::{EngineError, UnitResult};
 
 /// The working agents of a run.
 #[derive(Default)]

@@ -2,15 +2,18 @@
 
 use tokio::sync::watch;
 
-use super::session::AgentSession;
-use crate::run::current_step::step_of;
 use wf_core::agent::SkillScriptCall;
-use wf_exec::agent_tool::{ToolEnvironment, ToolOutcome, run_program};
-use wf_exec::attempt::{begin_output, take_output};
-use wf_exec::outputs::parse;
-use wf_exec::sandbox::WorkspaceLayer;
-use wf_exec::{StopLevel, WorkError};
+use wf_exec::{
+    StopLevel, WorkError,
+    agent_tool::{ToolEnvironment, ToolOutcome, run_program},
+    attempt::{begin_output, take_output},
+    outputs::parse,
+    sandbox::WorkspaceLayer,
+};
 use wf_model::{AgentSkillScript, RequiredOutput, Step, StepWork};
+
+use super::session::AgentSession;
+use crate::run::attempt_task::step_of;
 
 impl AgentSession {
     /// Runs a script of a skill with what both the skill and the step permit.

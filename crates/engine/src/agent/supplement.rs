@@ -1,18 +1,18 @@
 //! The texts of gates for a model call: how they reach the model, or take its place.
 
-use super::session::{AgentDialogue, AgentSession};
-use crate::models::call::ModelCallFailure;
-use crate::run::RunContext;
-use crate::run::current_step::step_of;
-use crate::session::EngineError;
 use wf_base::redact::SecretMask;
-use wf_core::agent::{ModelReply, StopReason, context_block, estimate_tokens};
-use wf_core::gate::GateOutcome;
-use wf_core::machine::{
-    AddedContext, CallSupplement, ExchangeQuestion, GateReply, ModelCallEnd, ModelCallOutcome,
+use wf_core::{
+    agent::{ModelReply, StopReason, context_block, estimate_tokens},
+    gate::GateOutcome,
+    machine::{AddedContext, CallSupplement, ExchangeQuestion, GateReply, ModelCallEnd, ModelCallOutcome},
 };
 use wf_exec::WorkError;
 use wf_model::TokenUsage;
+
+use super::session::{AgentDialogue, AgentSession};
+use crate::models::call::ModelCallFailure;
+use crate::run::{RunContext, attempt_task::step_of};
+use crate::session::EngineError;
 
 /// Stores the texts that gates give to a model call, masked. The inputs of a gate are not known: if the step reads what
 /// is from outside, or its agent was given such text, so is its context.

@@ -5,19 +5,25 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 
-use super::call_outcome::CallOutcome;
-use super::engine_tools::{NoteSource, fetch, remember, search_memory};
-use super::mcp::ServerAnswer;
-use super::parse::AgentCall;
-use super::session::AgentSession;
-use crate::run::RunContext;
-use crate::run::current_step::step_of;
-use crate::session::{EngineError, UnitResult};
 use wf_base::redact::SecretMask;
-use wf_core::agent::{ChildrenReport, ToolCall, cut_result, estimate_tokens, source_of_result};
-use wf_core::machine::{InputKind, PersonAnswer, ToolCallEnd, ToolCallId};
-use wf_exec::StopLevel;
-use wf_exec::agent_tool::{ToolEnvironment, run_tool};
+use wf_core::{
+    agent::{ChildrenReport, ToolCall, cut_result, estimate_tokens, source_of_result},
+    machine::{InputKind, PersonAnswer, ToolCallEnd, ToolCallId},
+};
+use wf_exec::{
+    StopLevel,
+    agent_tool::{ToolEnvironment, run_tool},
+};
+
+use super::{
+    call_outcome::CallOutcome,
+    engine_tools::{NoteSource, fetch, remember, search_memory},
+    mcp::ServerAnswer,
+    parse::AgentCall,
+    session::AgentSession,
+};
+use crate::run::{RunContext, attempt_task::step_of};
+use crate::session::{EngineError, UnitResult};
 
 /// The result of a tool call whose end nobody saw.
 const INTERRUPTED: &str = "the engine was interrupted while this call was executed, so its result is unknown: look at \

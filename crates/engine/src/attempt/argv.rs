@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use wf_exec::{WorkError, files, shell};
-use wf_model::expr::EvalError;
-use wf_model::{Step, StepWork};
+use wf_model::{Step, StepWork, expr::EvalError};
 
-use crate::run::AttemptTask;
-use crate::run::scope::{TemplateValues, argument_words};
+use crate::run::{
+    AttemptTask,
+    scope::{TemplateValues, argument_words},
+};
 
 /// The reason why a script of a skill is not run at all.
 const UNCONFINED_SKILL_REASON: &str = "skill scripts run only in the sandbox, which is off here; remove \

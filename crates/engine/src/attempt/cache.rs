@@ -6,27 +6,24 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use wf_base::digest::Sha256Digest;
-use wf_base::redact::SecretMask;
-use wf_core::machine::{
-    Artifact, Attempt, CachedFile, CachedFileKind, CachedResult, InputKind, StepItem, TaskId,
+use wf_base::{digest::Sha256Digest, redact::SecretMask};
+use wf_core::{
+    machine::{Artifact, Attempt, CachedFile, CachedFileKind, CachedResult, InputKind, StepItem, TaskId},
+    observe::TaskRemark,
 };
-use wf_exec::cached_files::{self, CachedContent, EarlierFiles};
-use wf_exec::evidence::{EvidenceDifference, difference};
-use wf_exec::{WorkError, cache, environment, files};
-use wf_model::definition;
-use wf_model::expr::Template;
-use wf_model::{JsonObject, Step, StepWork};
+use wf_exec::{
+    WorkError, cache,
+    cached_files::{self, CachedContent, EarlierFiles},
+    environment,
+    evidence::{EvidenceDifference, difference},
+    files,
+};
+use wf_model::{JsonObject, Step, StepWork, definition, expr::Template};
 use wf_store::{CacheEntry, CacheLookup, StoreError};
 
 use crate::files::copies;
-use crate::run::context::KnownKey;
-use crate::run::current_step::step_of;
-use crate::run::scope::secrets_read;
-use crate::run::{AttemptTask, RunContext};
-use crate::session::UnitResult;
-use crate::session::state_addition::StateAddition;
-use wf_core::observe::TaskRemark;
+use crate::run::{AttemptTask, RunContext, attempt_task::step_of, context::KnownKey, scope::secrets_read};
+use crate::session::{UnitResult, state_addition::StateAddition};
 
 /// The beginning of the reasons for which a result was not stored.
 const NOT_STORED: &str = "cannot store its result in the cache: ";

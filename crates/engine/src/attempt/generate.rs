@@ -2,15 +2,18 @@
 
 use std::collections::BTreeMap;
 
-use wf_core::envelope::MAX_PLAN_BYTES;
-use wf_core::machine::{InputKind, PlanGeneration, WorkExit};
+use wf_core::{
+    envelope::MAX_PLAN_BYTES,
+    machine::{InputKind, PlanGeneration, WorkExit},
+};
 use wf_exec::WorkError;
 use wf_model::{GeneratedPlan, Plan, Step, StepWork};
 
-use crate::nested::generated::{UNCONFINED, bodies, missing_outputs, read_in_envelope, shorten};
-use crate::nested::plan_run;
-use crate::run::AttemptTask;
-use crate::run::current_step::step_of;
+use crate::nested::{
+    generated::{UNCONFINED, bodies, missing_outputs, read_in_envelope, shorten},
+    plan_run,
+};
+use crate::run::{AttemptTask, attempt_task::step_of};
 use crate::session::{EngineError, UnitResult};
 
 /// Reads and stores the plan of an attempt, and reports if it may run. An open step has nothing to do.

@@ -2,12 +2,14 @@
 
 use std::sync::Arc;
 
-use wf_core::machine::{AttemptEnd, LogDigest};
+use wf_core::{
+    machine::{AttemptEnd, LogDigest},
+    observe::{OutputInterest, OutputStream},
+};
 use wf_exec::{OnOutput, log};
 use wf_model::Step;
 
 use crate::run::AttemptTask;
-use wf_core::observe::{OutputInterest, OutputStream};
 
 /// The number of last lines shown to observers wanting only these; a view keeps fewer.
 const MAX_END_LINES: usize = 100;

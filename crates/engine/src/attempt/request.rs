@@ -5,13 +5,15 @@ use std::sync::Arc;
 
 use tokio::sync::watch;
 
-use crate::models::health::StoredHealth;
-use crate::run::AttemptTask;
-use crate::run::scope::secrets_read;
-use wf_core::health::{BreakerNote, CallEnd, CallTarget};
-use wf_core::machine::{AttemptEnd, WorkExit};
+use wf_core::{
+    health::{BreakerNote, CallEnd, CallTarget},
+    machine::{AttemptEnd, WorkExit},
+};
 use wf_exec::{StopLevel, WorkError, http, log};
 use wf_model::{FailureClass, HttpCall, SecretSource, Step};
+
+use crate::models::health::StoredHealth;
+use crate::run::{AttemptTask, scope::secrets_read};
 
 impl AttemptTask {
     /// Sends the step's request.

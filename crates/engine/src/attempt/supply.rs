@@ -8,14 +8,11 @@ use tokio::sync::watch;
 
 use wf_base::name::EnvName;
 use wf_core::machine::AttemptEnd;
-use wf_exec::sandbox::KeptCopy;
-use wf_exec::view::WorkspaceView;
-use wf_exec::{StopLevel, WorkError};
+use wf_exec::{StopLevel, WorkError, sandbox::KeptCopy, view::WorkspaceView};
 use wf_model::{EngineFailure, SecretSource, Step, StepWork};
 
 use crate::files::copies;
-use crate::run::AttemptTask;
-use crate::run::scope::secrets_read;
+use crate::run::{AttemptTask, scope::secrets_read};
 use crate::session::waiting::wait_for_stop;
 
 impl AttemptTask {

@@ -8,23 +8,28 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 
-use wf_core::machine::{Attempt, AttemptEnd, InputKind, WorkExit};
-use wf_core::verify::{SandboxDenial, classify};
-use wf_exec::attempt::ProcessOutcome;
-use wf_exec::container::AttemptContainer;
-use wf_exec::environment::{self, EnvironmentSources};
-use wf_exec::process::ProcessCommand;
-use wf_exec::sandbox::SandboxSpec;
-use wf_exec::supervisor::{self, JobHooks, RecalledOutcome, SupervisorLost, SupervisorSearch, recall};
-use wf_exec::{HostEnv, ProcessEnv, StopLevel, WorkError, attempt, correction, log, outputs, usage, wait};
+use wf_core::{
+    machine::{Attempt, AttemptEnd, InputKind, WorkExit},
+    verify::{SandboxDenial, classify},
+};
+use wf_exec::{
+    HostEnv, ProcessEnv, StopLevel, WorkError,
+    attempt::{self, ProcessOutcome},
+    container::AttemptContainer,
+    correction,
+    environment::{self, EnvironmentSources},
+    log, outputs,
+    process::ProcessCommand,
+    sandbox::SandboxSpec,
+    supervisor::{self, JobHooks, RecalledOutcome, SupervisorLost, SupervisorSearch, recall},
+    usage, wait,
+};
 use wf_model::{JsonObject, Step, StepWork, WaitCondition};
 
 use super::argv::skill_argv;
-use crate::files::artifacts;
-use crate::files::reliance::ReliedEvidence;
+use crate::files::{copies, reliance::ReliedEvidence};
 use crate::nested::running;
-use crate::run::AttemptTask;
-use crate::run::current_step::step_of;
+use crate::run::{AttemptTask, attempt_task::step_of};
 use crate::session::UnitResult;
 
 /// The part of the engine's own environment a step in a container sees.
@@ -71,9 +76,9 @@ impl AttemptTask {
         self.release_changed().await;
         self.end_worktree(&mut end).await;
         if end.exit.is_success() && !step.artifacts.is_empty() {
-            let globs = self.with_template_values(&BTreeMap::new(), |known| artifacts::globs(step, known));
+            let globs = self.with_template_values(&BTreeMap::new(), |known| copies::globs(step, known));
             let artifacts = match globs {
-                Ok(globs) => artifacts::store_artifacts(run, &self.attempt, globs).await,
+                Ok(globs) => copies::store_artifacts(run, &self.attempt, globs).await,
                 Err(unable) => Err(unable),
             };
             match artifacts {

@@ -12,7 +12,7 @@ use wf_model::{Plan, Step};
 use wf_store::{CacheEntry, MegramSelection, StoreError, StoreReader};
 
 use super::past_runs::PastRuns;
-use crate::memory::records;
+use crate::memory;
 use crate::run::RunContext;
 use crate::session::{EngineError, EngineSession};
 
@@ -52,7 +52,7 @@ impl CarriedState {
     /// Reads what the runs of a plan may need, whichever they are; `reuses`: they find cached results.
     pub fn of_plan(plan: &Arc<Plan>, reader: &StoreReader, reuses: bool) -> Result<Self, StoreError> {
         let plans = family(plan);
-        let memory = if plans.iter().any(|plan| records::may_be_asked(plan)) {
+        let memory = if plans.iter().any(|plan| memory::may_be_asked(plan)) {
             let megrams = reader.memory(&MegramSelection::All)?;
             Some(MemoryBundle { megrams, notes: reader.notes()? })
         } else {

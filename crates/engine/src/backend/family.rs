@@ -7,15 +7,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use wf_base::name::RunId;
-use wf_core::machine::{ApprovalRequest, Event, EventKind, TaskId};
-use wf_core::observe::TaskRemark;
+use wf_core::{
+    machine::{ApprovalRequest, Event, EventKind, TaskId},
+    observe::TaskRemark,
+};
 use wf_store::{Store, StoreError, StoreReader};
 
-use super::nested_run::NestedRun;
-use super::replica::RunReplica;
+use super::{nested_run::NestedRun, replica::RunReplica};
 use crate::attempt::cache;
-use crate::session::state_addition::StateAddition;
-use crate::session::{EngineError, EngineSession, RunRequest};
+use crate::session::{EngineError, EngineSession, RunRequest, state_addition::StateAddition};
 
 /// A run and the runs nested in it that are under way.
 pub struct RunFamily {

@@ -6,11 +6,9 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use wf_base::name::RunId;
-use wf_exec::StopLevel;
-use wf_exec::dialogue::LineSender;
+use wf_exec::{StopLevel, dialogue::LineSender};
 
-use super::family::RunFamily;
-use super::remote::ToBackend;
+use super::{family::RunFamily, remote::ToBackend};
 use crate::session::{EngineError, EngineSession};
 
 /// The time after which an answer delivered without effect was not enough.

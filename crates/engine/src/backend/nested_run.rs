@@ -10,18 +10,21 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use wf_base::digest::Sha256Digest;
-use wf_base::name::{Name, RunId};
+use wf_base::{
+    digest::Sha256Digest,
+    name::{Name, RunId},
+};
 use wf_core::machine::{Attempt, ChildId, DiscardedResult, Effect, InputKind};
 use wf_exec::WorkError;
 use wf_model::{JsonObject, StepWork};
 
 use super::replica::{RunReplica, WorkInputs, with_stale};
 use crate::files::reliance::ReliedEvidence;
-use crate::nested::children;
-use crate::nested::plan_run::{self, NestedBeginning, NestedPlace, NestedWork};
-use crate::run::AttemptTask;
-use crate::run::current_step::step_of;
+use crate::nested::{
+    children,
+    plan_run::{self, NestedBeginning, NestedPlace, NestedWork},
+};
+use crate::run::{AttemptTask, attempt_task::step_of};
 use crate::session::{EngineError, FinishedRun};
 
 /// A run of the plan of a step, or one its agent started, as far as its attempt decides about it.

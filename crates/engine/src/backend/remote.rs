@@ -18,24 +18,33 @@ use serde_json::Value;
 use tokio::sync::watch;
 
 use wf_base::name::RunId;
-use wf_core::machine::{Event, LockHolder, LockKey, RunApproval, TaskId};
-use wf_core::observe::TaskRemark;
-use wf_exec::dialogue::{self, DialogueEnd, DialogueLimits, LineReceiver, LineSender};
-use wf_exec::process::ProcessCommand;
-use wf_exec::{StopLevel, WorkError, spawn_task};
+use wf_core::{
+    machine::{Event, LockHolder, LockKey, RunApproval, TaskId},
+    observe::TaskRemark,
+};
+use wf_exec::{
+    StopLevel, WorkError,
+    dialogue::{self, DialogueEnd, DialogueLimits, LineReceiver, LineSender},
+    process::ProcessCommand,
+    spawn_task,
+};
 use wf_model::JsonObject;
 use wf_sign::approval::Approvers;
 
-use super::carried_state::CarriedState;
-use super::family::RunFamily;
-use super::link::{BackendLink, send};
-use super::nested_run::NestedRun;
-use super::retried_results::RetriedResults;
+use super::{
+    carried_state::CarriedState,
+    family::RunFamily,
+    link::{BackendLink, send},
+    nested_run::NestedRun,
+    retried_results::RetriedResults,
+};
 use crate::reuse::RepeatedRun;
-use crate::session::remote_workspace::EarlierConversations;
-use crate::session::state_addition::StateAddition;
-use crate::session::waiting::{self, block_on};
-use crate::session::{EngineError, EngineSession, FinishedRun, RunRequest};
+use crate::session::{
+    EngineError, EngineSession, FinishedRun, RunRequest,
+    remote_workspace::EarlierConversations,
+    state_addition::StateAddition,
+    waiting::{self, block_on},
+};
 
 /// The limits on the program of a backend: it follows a run as long as that takes.
 const LIMITS: DialogueLimits = DialogueLimits {

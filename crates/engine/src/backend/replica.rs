@@ -9,10 +9,11 @@ use std::sync::Arc;
 
 use tokio::sync::watch;
 
-use wf_base::digest::Sha256Digest;
-use wf_base::name::RunId;
-use wf_core::machine::{ApprovalRequest, Attempt, Effect, Event, EventKind, InputKind, Machine, TaskId};
-use wf_core::observe::TaskRemark;
+use wf_base::{digest::Sha256Digest, name::RunId};
+use wf_core::{
+    machine::{ApprovalRequest, Attempt, Effect, Event, EventKind, InputKind, Machine, TaskId},
+    observe::TaskRemark,
+};
 use wf_exec::StopLevel;
 use wf_sign::approval::ApprovalToken;
 use wf_store::{EventBatch, NewRun, RunFence, StoreError, WriteTicket};
@@ -20,20 +21,21 @@ use wf_store::{EventBatch, NewRun, RunFence, StoreError, WriteTicket};
 use crate::agent;
 use crate::attempt::cache;
 use crate::decisions::asking;
-use crate::dispatch::opening::{self, BegunRun, ReplayedRun};
-use crate::dispatch::publish;
-use crate::dispatch::units::EffectUnit;
+use crate::dispatch::{
+    commit_queue,
+    opening::{self, BegunRun, ReplayedRun},
+    units::EffectUnit,
+};
 use crate::files::copies;
-use crate::memory::preferences::OpenRequests;
-use crate::memory::records;
-use crate::nested::generated;
-use crate::nested::plan_run::OpenNestedRun;
+use crate::memory::{self, OpenRequests};
+use crate::nested::{generated, plan_run::OpenNestedRun};
 use crate::run::RunContext;
-use crate::session::end::finished_run_of;
-use crate::session::remote_workspace::EarlierConversations;
-use crate::session::state_addition::StateAddition;
-use crate::session::suspend::SuspendedRequest;
-use crate::session::{EngineError, EngineSession, FinishedRun, RunRequest};
+use crate::session::{
+    EngineError, EngineSession, FinishedRun, RunRequest,
+    end::{SuspendedRequest, finished_run_of},
+    remote_workspace::EarlierConversations,
+    state_addition::StateAddition,
+};
 
 /// A copy of a run.
 pub struct RunReplica {
@@ -200,7 +202,7 @@ impl RunReplica {
             self.note(event);
             session.observe(|observer| observer.event(&self.run.run_ref, event));
         }
-        publish::durable(&self.run, &appended, events);
+        commit_queue::durable(&self.run, &appended, events);
         Ok(())
     }
 
@@ -222,12 +224,12 @@ impl RunReplica {
         match &event.fact {
             EventKind::RoundCompleted(round) => {
                 self.run.note_plan(self.machine.plan());
-                records::remember(&self.run, event);
+                memory::remember(&self.run, event);
                 self.run.forget_keys(&round.reopened);
             }
             EventKind::MemoryApplied { .. } => {
                 self.run.note_plan(self.machine.plan());
-                records::remember(&self.run, event);
+                memory::remember(&self.run, event);
             }
             EventKind::EvidenceTaken { attempt, files } => self.run.note_evidence(&attempt.place, files),
             _ => {}

@@ -5,11 +5,11 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 use wf_core::machine::{DeselectedStep, DiscardedResult, InputKind, ReusedResult};
+use wf_model::JsonObject;
 use wf_store::{StoreError, StoreReader};
 
 use crate::files::recorded_results::{RecordedResults, reused_results};
 use crate::reuse::RepeatedRun;
-use wf_model::JsonObject;
 
 /// The results of the run a run repeats, as decided where both are recorded.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

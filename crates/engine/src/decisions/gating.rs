@@ -7,23 +7,28 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
-use wf_base::digest::Sha256Digest;
-use wf_base::exact_json;
-use wf_base::name::Name;
-use wf_core::gate::llm::{ANSWER_TIMEOUT, JUDGE_ROLE, question, read};
-use wf_core::gate::{GateAnswer, GateContext, GateOutcome, GatePass};
-use wf_core::machine::{AskedModel, Attempt, GatePoint, GateQuestion, InputKind, ShownContent, gates_at};
-use wf_exec::gate::{self, GateEnvironment};
-use wf_exec::{StopLevel, WorkError, check};
-use wf_model::expr::EvalError;
-use wf_model::{GateProvider, JsonObject, LlmJudge, ModelChoice, Step, StepWork};
+use wf_base::{digest::Sha256Digest, exact_json, name::Name};
+use wf_core::{
+    gate::{
+        GateAnswer, GateContext, GateOutcome, GatePass,
+        llm::{ANSWER_TIMEOUT, JUDGE_ROLE, question, read},
+    },
+    machine::{AskedModel, Attempt, GatePoint, GateQuestion, InputKind, ShownContent, gates_at},
+};
+use wf_exec::{
+    StopLevel, WorkError, check,
+    gate::{self, GateEnvironment},
+};
+use wf_model::{GateProvider, JsonObject, LlmJudge, ModelChoice, Step, StepWork, expr::EvalError};
 
 use crate::agent::{answer_exchange, put_exchange, tool_call};
 use crate::files::copies;
 use crate::models::asker::ModelAsker;
-use crate::run::RunContext;
-use crate::run::current_step::{PlanStep, step_of};
-use crate::run::scope::{TemplateValues, secrets_read};
+use crate::run::{
+    RunContext,
+    attempt_task::{PlanStep, step_of},
+    scope::{TemplateValues, secrets_read},
+};
 use crate::session::UnitResult;
 
 /// The placeholder for a secret in the input of gates.

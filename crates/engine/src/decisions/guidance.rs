@@ -6,16 +6,17 @@ use std::time::Duration;
 use tokio::sync::watch;
 
 use wf_base::name::Name;
-use wf_core::agent::{guidance_question, read_guidance};
-use wf_core::machine::{AttemptUsage, GuidanceReply, GuidanceRequest, InputKind, PlannerReply};
+use wf_core::{
+    agent::{guidance_question, read_guidance},
+    machine::{AttemptUsage, GuidanceReply, GuidanceRequest, InputKind, PlannerReply},
+};
 use wf_exec::StopLevel;
 use wf_model::{ModelChoice, Plan, Planner, PlannerSource};
 
-use crate::memory::records;
+use crate::memory;
 use crate::models::asker::ModelAsker;
 use crate::run::RunContext;
-use crate::session::UnitResult;
-use crate::session::waiting::wait_for_stop;
+use crate::session::{UnitResult, waiting::wait_for_stop};
 
 /// The maximum time of a question, repair included (Silas 19.4.1).
 const TIMEOUT: Duration = Duration::from_secs(90);
@@ -28,7 +29,7 @@ pub(crate) async fn ask(
 ) -> UnitResult {
     let role = role(&run.plan);
     let mut request = request;
-    request.calibration = records::calibration(&run, &request.subject())?;
+    request.calibration = memory::calibration(&run, &request.subject())?;
     let mut reply = GuidanceReply {
         attempt: request.attempt.clone(),
         said: PlannerReply::Nothing(format!(

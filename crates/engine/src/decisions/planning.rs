@@ -6,18 +6,19 @@ use std::time::Duration;
 use tokio::sync::watch;
 
 use wf_base::name::Name;
-use wf_core::agent::{ModelRequest, planner_answer, planner_question};
-use wf_core::machine::{InputKind, PlanReply, PlanRequest, PlannerCalls, PlannerReply};
+use wf_core::{
+    agent::{ModelRequest, planner_answer, planner_question},
+    machine::{InputKind, PlanReply, PlanRequest, PlannerCalls, PlannerReply},
+};
 use wf_exec::{StopLevel, planner};
 use wf_model::{ModelChoice, Planner, PlannerSource};
 
 use super::gating;
-use crate::memory::records;
+use crate::memory;
 use crate::models::asker::ModelAsker;
 use crate::nested::generated;
 use crate::run::RunContext;
-use crate::session::UnitResult;
-use crate::session::waiting::wait_for_stop;
+use crate::session::{UnitResult, waiting::wait_for_stop};
 
 /// The answer of a planner, and its usage.
 struct PlannerAnswer {
@@ -32,7 +33,7 @@ pub(crate) async fn ask(
     stop: watch::Receiver<StopLevel>,
 ) -> UnitResult {
     let mut request = request;
-    request.calibration = records::calibration(&run, &request.subject())?;
+    request.calibration = memory::calibration(&run, &request.subject())?;
     let answer = match &run.plan.parts().planner {
         Some(Planner { source: PlannerSource::Role(role), timeout }) => {
             ask_model(&run, role, &planner_question(&request), *timeout, stop).await

@@ -9,14 +9,18 @@ use wf_exec::{StopLevel, spawn_task, supervisor};
 use wf_model::Plan;
 use wf_store::{RunFence, StateFolder, StoreError, StoreReader};
 
-use super::dispatcher::RunDispatcher;
-use super::opening::{BegunRun, ReplayedRun};
-use super::session_watch;
+use super::{
+    dispatcher::RunDispatcher,
+    opening::{BegunRun, ReplayedRun},
+    session_watch,
+};
 use crate::files::copies;
 use crate::reuse::RepeatedRun;
-use crate::session::end::recorded_end;
-use crate::session::waiting::{self, block_on};
-use crate::session::{EngineError, EngineSession, FinishedRun, RunRequest};
+use crate::session::{
+    EngineError, EngineSession, FinishedRun, RunRequest,
+    end::recorded_end,
+    waiting::{self, block_on},
+};
 
 /// Begins a run and works on it to its end. The first interrupt of the program cancels the run,
 /// the second kills what is left.

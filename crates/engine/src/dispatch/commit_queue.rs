@@ -1,12 +1,16 @@
-//! The decisions not durable yet.
+//! The decisions not durable yet, and the publication of those that are.
 //!
 //! All that is decided between two waits of the loop is sent to the disk in one write.
 
 use std::collections::VecDeque;
 
-use crate::run::RunContext;
 use wf_core::machine::{Effect, Event, TaskId};
-use wf_store::{AppendResult, EventBatch, NewRun, StoreError, WriteTicket};
+use wf_store::{
+    AppendResult, EventBatch, LogPosition, NewRun, StoreError, WriteTicket,
+    feed::{BusMessage, BusMessageKind, LogAnchor},
+};
+
+use crate::run::RunContext;
 
 /// The facts and effects decided at once.
 pub(super) struct PendingTurn {
@@ -89,4 +93,33 @@ impl CommitQueue {
     pub(super) fn take_durable(&mut self) -> Vec<PendingTurn> {
         self.sent.pop_front().map(|(_, decided)| decided).unwrap_or_default()
     }
+}
+
+/// Publishes to all listeners the durable news: the run itself, if it was recorded now, and its events.
+pub(crate) fn durable(run: &RunContext, appended: &AppendResult, events: Vec<Event>) {
+    let tell = |at, what| {
+        run.session.bus.publish(BusMessage {
+            at,
+            run: Some(run.run_ref.id.clone()),
+            plan: Some(run.run_ref.plan.clone()),
+            path: run.run_ref.path.clone(),
+            what,
+        });
+    };
+    let mut rows = appended.rows.iter().map(bound);
+    let first = events.first().map(|event| event.at);
+    if appended.rows.len() > events.len()
+        && let (Some(at), Some(first)) = (rows.next(), first)
+    {
+        tell(first, BusMessageKind::Recorded { at });
+    }
+    let before = appended.last.saturating_sub(events.len() as u64);
+    for ((event, at), n) in events.into_iter().zip(rows).zip(before + 1..) {
+        let fact = Box::new(event.fact);
+        tell(event.at, BusMessageKind::Event { at, n, fact });
+    }
+}
+
+fn bound(position: &LogPosition) -> LogAnchor {
+    LogAnchor { seq: position.seq, hash: position.hash }
 }

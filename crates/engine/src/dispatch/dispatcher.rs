@@ -4,8 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::{oneshot, watch};
-use tokio::task::{AbortHandle, JoinSet};
+use tokio::{
+    sync::{oneshot, watch},
+    task::{AbortHandle, JoinSet},
+};
 
 use wf_base::time::Moment;
 use wf_core::machine::{
@@ -15,16 +17,18 @@ use wf_core::machine::{
 use wf_exec::StopLevel;
 use wf_store::{AppendResult, NewRun, StoreError};
 
-use super::commit_queue::{CommitQueue, PendingTurn};
-use super::timers::RunTimers;
-use super::{opening, publish, session_watch};
-use crate::memory::preferences::OpenRequests;
-use crate::memory::records;
+use super::{
+    commit_queue::{self, CommitQueue, PendingTurn},
+    opening, session_watch,
+    timers::RunTimers,
+};
+use crate::memory::{self, OpenRequests};
 use crate::nested::children::LiveChildren;
 use crate::run::RunContext;
-use crate::session::end::finished_run_of;
-use crate::session::suspend::SuspendedRequest;
-use crate::session::{EngineError, FinishedRun, UnitResult};
+use crate::session::{
+    EngineError, FinishedRun, UnitResult,
+    end::{SuspendedRequest, finished_run_of},
+};
 
 /// The maximum delay until an approver's answer is seen.
 const APPROVAL_POLL_INTERVAL: Duration = Duration::from_millis(500);
@@ -115,7 +119,7 @@ impl RunDispatcher {
         for (_, event) in events {
             self.run.note_event(event);
             // The engine may have died before it was written.
-            records::remember(&self.run, event);
+            memory::remember(&self.run, event);
             self.requests.note(&self.run, event);
             let run = &self.run;
             let session = &run.session;
@@ -278,7 +282,7 @@ impl RunDispatcher {
             orders.extend(valid);
             events.extend(turn.events);
         }
-        publish::durable(&self.run, appended, events);
+        commit_queue::durable(&self.run, appended, events);
         for effect in orders {
             self.execute_effect(effect);
         }
@@ -289,7 +293,7 @@ impl RunDispatcher {
         self.run.note_event(event);
         if matches!(event.fact, EventKind::RoundCompleted(_) | EventKind::MemoryApplied { .. }) {
             self.run.note_plan(self.machine.plan());
-            records::remember(&self.run, event);
+            memory::remember(&self.run, event);
         }
         self.requests.note(&self.run, event);
         if let EventKind::RoundCompleted(round) = &event.fact {

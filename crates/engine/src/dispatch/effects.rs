@@ -7,8 +7,7 @@ use tokio::sync::watch;
 use wf_core::machine::{ApprovalRequest, Attempt, Effect, InputKind};
 use wf_exec::StopLevel;
 
-use super::dispatcher::RunDispatcher;
-use super::units::EffectUnit;
+use super::{dispatcher::RunDispatcher, units::EffectUnit};
 use crate::decisions::asking;
 use crate::nested::children;
 

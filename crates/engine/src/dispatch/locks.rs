@@ -5,9 +5,12 @@ use std::time::Duration;
 
 use tokio::sync::oneshot;
 
-use wf_core::machine::{Effect, InputKind, LockHolder, TaskId, TaskLocks};
-use wf_core::observe::TaskRemark;
-use wf_core::ticket_queue::LockObstacle;
+use wf_base::{name::RunId, time::Moment};
+use wf_core::{
+    machine::{Effect, InputKind, LockHolder, TaskId, TaskLocks},
+    observe::TaskRemark,
+    ticket_queue::LockObstacle,
+};
 use wf_exec::supervisor::{self, SupervisorSearch};
 use wf_model::ConversationUse;
 use wf_store::LockAcquisition;
@@ -15,8 +18,6 @@ use wf_store::LockAcquisition;
 use super::dispatcher::RunDispatcher;
 use crate::run::RunContext;
 use crate::session::{EngineError, UnitResult};
-use wf_base::name::RunId;
-use wf_base::time::Moment;
 
 /// The interval between two looks of the task that is next, and the limit on that of tasks further behind, which look less often.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);

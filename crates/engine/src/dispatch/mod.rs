@@ -14,13 +14,12 @@
 //! or resumes an outermost run, which `opening` prepares.
 
 pub(crate) mod begin;
-mod commit_queue;
+pub(crate) mod commit_queue;
 pub(crate) mod dispatcher;
 mod effects;
 mod locks;
 pub(crate) mod opening;
 mod permits;
-pub(crate) mod publish;
 pub(crate) mod recovery;
 mod session_watch;
 mod timers;

@@ -2,20 +2,26 @@
 
 use std::sync::Arc;
 
-use wf_core::machine::{Event, EventKind, InputKind, Machine, RunApproval};
-use wf_core::observe::RunRef;
+use wf_core::{
+    machine::{Event, EventKind, InputKind, Machine, RunApproval},
+    observe::RunRef,
+};
 use wf_exec::view::KeptFiles;
 use wf_model::Plan;
 use wf_store::{FencingToken, NewRun, RunLease, RunRow, StoreError};
 
-use crate::files::recorded_results::reused_results;
-use crate::files::view::{self, EarlierBaseline, ViewedRun, store_baseline};
-use crate::memory::records::{advice, intent_advice};
+use crate::files::{
+    recorded_results::reused_results,
+    view::{self, EarlierBaseline, ViewedRun, store_baseline},
+};
+use crate::memory::{advice, intent_advice};
 use crate::reuse::RepeatedRun;
-use crate::run::RunContext;
-use crate::run::context::{RunInputs, RunOwnership};
-use crate::run::evidence_record::EvidenceRecord;
-use crate::run::recorded_config::first_run;
+use crate::run::{
+    RunContext,
+    context::{RunInputs, RunOwnership},
+    evidence_record::EvidenceRecord,
+    recorded_config::first_run,
+};
 use crate::session::{EngineError, EngineSession, RunRequest};
 
 /// A run without a record.

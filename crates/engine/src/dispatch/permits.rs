@@ -6,19 +6,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::watch;
-use tokio::task::AbortHandle;
+use tokio::{sync::watch, task::AbortHandle};
 
-use wf_core::machine::TaskId;
-use wf_core::observe::TaskRemark;
+use wf_core::{machine::TaskId, observe::TaskRemark};
 use wf_exec::StopLevel;
 use wf_store::PermitAnswer;
 
-use super::dispatcher::RunDispatcher;
-use super::locks;
+use super::{dispatcher::RunDispatcher, locks};
 use crate::run::RunContext;
-use crate::session::waiting::wait_for_stop;
-use crate::session::{EngineError, UnitResult};
+use crate::session::{EngineError, UnitResult, waiting::wait_for_stop};
 
 /// The intervals between two requests, while other processes have all permits.
 const FIRST_POLL_INTERVAL: Duration = Duration::from_millis(20);

@@ -10,8 +10,7 @@ use wf_model::{Plan, SecretDeclaration, Step};
 
 use crate::files::view;
 use crate::run::scope::secrets_read;
-use crate::session::waiting::block_on;
-use crate::session::{EngineError, EngineSession};
+use crate::session::{EngineError, EngineSession, waiting::block_on};
 
 /// Returns the secrets a run was given, by its events, as far as they must be masked: those its begun steps read, in
 /// any alternative.

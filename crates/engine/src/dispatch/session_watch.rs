@@ -6,11 +6,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::run::RunContext;
-use crate::session::EngineError;
 use wf_base::name::SessionName;
 use wf_core::session::SessionState;
 use wf_store::{StoreError, StoreReader};
+
+use crate::run::RunContext;
+use crate::session::EngineError;
 
 /// The maximum delay until the suspension of a session is seen.
 const SESSION_POLL_INTERVAL: Duration = Duration::from_millis(250);

@@ -5,11 +5,12 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::dispatcher::RunDispatcher;
-use crate::run::current_step;
 use wf_base::time::Moment;
 use wf_core::machine::{InputKind, TimerKind};
 use wf_model::{StepWork, WaitCondition};
+
+use super::dispatcher::RunDispatcher;
+use crate::run::attempt_task;
 
 /// The maximum sleep while waiting for an instant on the wall clock, which may be set meanwhile.
 const MAX_WALL_SLEEP: Duration = Duration::from_secs(5);
@@ -125,7 +126,7 @@ impl RunDispatcher {
 
     pub(super) fn set_timer(&mut self, at: Moment, timer: TimerKind) {
         let step = match &timer {
-            TimerKind::Wait(attempt) => Some(current_step::step_of(&self.run, &attempt.place)),
+            TimerKind::Wait(attempt) => Some(attempt_task::step_of(&self.run, &attempt.place)),
             _ => None,
         };
         // Its limit, if that is earlier, is a duration.

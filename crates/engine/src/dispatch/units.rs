@@ -13,12 +13,13 @@ use wf_model::StepWork;
 
 use crate::agent::{self, AgentEnding, ClientTurn, ModelCall, ToolOrder};
 use crate::attempt::{cache, generate};
-use crate::decisions::gating::GateEvaluation;
-use crate::decisions::{guidance, planning};
+use crate::decisions::{gating::GateEvaluation, guidance, planning};
 use crate::files::{reliance, worktrees};
-use crate::proof::before_work;
-use crate::proof::judging::{self, CheckSubject};
-use crate::run::{AttemptTask, RunContext, current_step};
+use crate::proof::{
+    before_work,
+    judging::{self, CheckSubject},
+};
+use crate::run::{AttemptTask, RunContext, attempt_task};
 use crate::session::UnitResult;
 
 /// The work of a unit, until it has ended.
@@ -141,7 +142,7 @@ impl EffectUnit {
 
     /// Returns the unit that begins the work of an attempt, or goes on with it.
     fn of_attempt(task: AttemptTask, record: Option<Box<AgentRecord>>) -> Self {
-        let step = current_step::step_of(&task.run, &task.attempt.place);
+        let step = attempt_task::step_of(&task.run, &task.attempt.place);
         let attempt = task.attempt.clone();
         let before = before_work::is_wanted(&step).then(|| CheckSubject {
             run: Arc::clone(&task.run),

@@ -18,15 +18,22 @@ use std::sync::Arc;
 
 use wf_base::name::{Name, RunId};
 use wf_core::machine::{Artifact, Attempt, CachedFile, Event, EventKind, TaskId};
-use wf_exec::evidence::{EvidenceDifference, difference};
-use wf_exec::sandbox::KeptCopy;
-use wf_exec::{WorkError, view};
-use wf_model::{SandboxPermissions, StepWork};
+use wf_exec::{
+    WorkError,
+    evidence::{EvidenceDifference, difference},
+    files,
+    sandbox::KeptCopy,
+    view,
+};
+use wf_model::{SandboxPermissions, Step, StepWork, expr::EvalError};
 use wf_store::StoreError;
 
-use crate::run::RunContext;
-use crate::run::current_step::{step_of, written_step};
-use crate::run::result_files::{FOLDER, KeptFile, folder};
+use crate::run::{
+    RunContext,
+    attempt_task::{step_of, written_step},
+    result_files::{FOLDER, KeptFile, folder},
+    scope::TemplateValues,
+};
 use crate::session::EngineSession;
 
 /// The folder of files that changed beside a run, as they were when it began.
@@ -343,4 +350,37 @@ pub(crate) async fn blocking<T: Send + 'static>(
     let run = Arc::clone(run);
     let done = tokio::task::spawn_blocking(move || work(&run)).await;
     done.unwrap_or_else(|_| Err(WorkError::environmental("cannot read the files that were kept")))
+}
+
+/// Returns the globs of the files a step leaves, rendered for a task.
+pub(crate) fn globs(step: &Step, values: &TemplateValues<'_>) -> Result<Vec<String>, WorkError> {
+    let globs = step.artifacts.iter().map(|glob| files::glob(glob, values));
+    let globs: Result<Vec<String>, EvalError> = globs.collect();
+    globs.map_err(|error| WorkError::logical(error.to_string()))
+}
+
+/// Stores the files of a task matching globs, except those revealing a secret.
+pub(crate) async fn store_artifacts(
+    run: &Arc<RunContext>,
+    attempt: &Attempt,
+    globs: Vec<String>,
+) -> Result<Vec<Artifact>, WorkError> {
+    let (run, attempt) = (Arc::clone(run), attempt.clone());
+    let mask = run.mask().await;
+    let collect = move || {
+        let blobs = run.session.store.blobs();
+        let found = files::artifacts(&run.folder_of(&attempt), &globs, &mask, |path| blobs.put_file(path))?;
+        keep(&run, &attempt, &found)?;
+        let artifact = |file: CachedFile| Artifact {
+            path: file.path,
+            digest: file.digest,
+            size: file.size,
+            released_by: None,
+        };
+        Ok(found.into_iter().map(artifact).collect())
+    };
+    match tokio::task::spawn_blocking(collect).await {
+        Ok(found) => found,
+        Err(_) => Err(WorkError::environmental("cannot collect the artifacts")),
+    }
 }

@@ -8,8 +8,10 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use wf_core::machine::{Artifact, DiscardedResult, ReusedResult};
-use wf_exec::cache::{cache_key, digest_of_input, input_changed};
-use wf_exec::evidence::{DigestMemo, EvidenceDifference, difference};
+use wf_exec::{
+    cache::{cache_key, digest_of_input, input_changed},
+    evidence::{DigestMemo, EvidenceDifference, difference},
+};
 use wf_model::{Step, StepWork};
 use wf_store::{StoreError, StoreReader};
 

@@ -11,7 +11,6 @@
 //!
 //! Start at `view`, then `copies` and `reliance`; `recorded_results` and `kept` serve later runs.
 
-pub(crate) mod artifacts;
 pub(crate) mod copies;
 pub(crate) mod kept;
 pub(crate) mod recorded_results;

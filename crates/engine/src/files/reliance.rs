@@ -7,9 +7,7 @@ use wf_exec::evidence::{EvidenceTrace, first_stale};
 use wf_model::SandboxPermissions;
 
 use super::copies;
-use crate::run::current_step::step_of;
-use crate::run::result_files::KeptFile;
-use crate::run::{AttemptTask, RunContext};
+use crate::run::{AttemptTask, RunContext, attempt_task::step_of, result_files::KeptFile};
 use crate::session::UnitResult;
 
 /// Checks the evidence of tasks again, before their run ends. Missing files were cleaned up, if there are

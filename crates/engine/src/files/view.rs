@@ -5,19 +5,18 @@ use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use wf_base::digest::Sha256Digest;
-use wf_base::name::RunId;
-use wf_base::time::Moment;
+use wf_base::{digest::Sha256Digest, name::RunId, time::Moment};
 use wf_core::machine::{Baseline, Event, EventKind, RunApproval};
-use wf_exec::pinned::PinnedFiles;
-use wf_exec::view::{KeptFiles, WorkspaceView, files_to_keep};
+use wf_exec::{
+    pinned::PinnedFiles,
+    view::{KeptFiles, WorkspaceView, files_to_keep},
+};
 use wf_model::{JsonObject, Plan};
 use wf_store::StoreError;
 
 use super::copies;
 use crate::reuse::RepeatedRun;
-use crate::run::RunContext;
-use crate::run::recorded_config::is_elsewhere;
+use crate::run::{RunContext, recorded_config::is_elsewhere};
 use crate::session::{EngineError, EngineSession};
 
 /// The file in a run's folder listing the workspace as it was when the run began.

@@ -6,13 +6,14 @@ use std::sync::Arc;
 use wf_core::machine::{
     Attempt, AttemptEnd, InputKind, MergeEnd, MergeOutcome, MergePreparation, MergeStart,
 };
-use wf_exec::WorkError;
-use wf_exec::worktree::{AttemptWorktree, ComputedMerge, WorktreeGit};
+use wf_exec::{
+    WorkError,
+    worktree::{AttemptWorktree, ComputedMerge, WorktreeGit},
+};
 use wf_model::{AgentWorkspace, Step, StepWork};
 
 use super::view::excluded_folders;
-use crate::run::current_step::step_of;
-use crate::run::{AttemptTask, RunContext};
+use crate::run::{AttemptTask, RunContext, attempt_task::step_of};
 use crate::session::UnitResult;
 
 /// The folder of the worktrees in that of a run.

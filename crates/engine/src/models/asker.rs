@@ -2,16 +2,20 @@
 
 use std::time::Duration;
 
-use super::bodies::CallBodies;
-use super::call::{ModelCallFailure, PaidTries, passed_over};
-use crate::run::RunContext;
-use crate::run::account::SetAside;
-use wf_core::agent::{ModelReply, ModelRequest};
-use wf_core::machine::{AskedModel, AttemptUsage, CallEffort};
+use wf_core::{
+    agent::{ModelReply, ModelRequest},
+    machine::{AskedModel, AttemptUsage, CallEffort},
+};
 use wf_exec::WorkError;
 use wf_gateway::ModelCallResult;
 use wf_model::{EngineFailure, ModelDefinition, Plan, TokenUsage};
 use wf_store::StoreError;
+
+use super::{
+    bodies::CallBodies,
+    call::{ModelCallFailure, PaidTries, passed_over},
+};
+use crate::run::{RunContext, account::SetAside};
 
 /// A caller of one model, and its calls.
 pub(crate) struct ModelAsker<'a> {

@@ -1,7 +1,6 @@
 //! The bodies of calls: requests, replies and results, each by its digest.
 
-use serde::Serialize;
-use serde::de::DeserializeOwned;
+use serde::{Serialize, de::DeserializeOwned};
 
 use wf_base::digest::Sha256Digest;
 use wf_core::agent::ModelRequest;

@@ -1,14 +1,15 @@
 //! The calls of models, by agents, gates and planners: what goes to a model, comes back, and is recorded has no secrets.
 
-use crate::run::RunContext;
-use crate::run::account::SetAside;
 use wf_base::redact::SecretMask;
-use wf_core::agent::{Message, ModelReply, ModelRequest, ToolCall};
-use wf_core::machine::{AttemptUsage, PassedOverModel};
-use wf_gateway::cassette::CassetteError;
-use wf_gateway::{AllowanceFuture, ModelCallError, ModelCallResult, TryAllowance};
+use wf_core::{
+    agent::{Message, ModelReply, ModelRequest, ToolCall},
+    machine::{AttemptUsage, PassedOverModel},
+};
+use wf_gateway::{AllowanceFuture, ModelCallError, ModelCallResult, TryAllowance, cassette::CassetteError};
 use wf_model::{EngineFailure, FailureClass, ModelDefinition};
 use wf_store::StoreError;
+
+use crate::run::{RunContext, account::SetAside};
 
 /// The reason why a model did not reply.
 #[derive(Clone, Debug)]

@@ -4,11 +4,12 @@
 
 use std::sync::Arc;
 
-use super::keys::ModelKeys;
 use wf_core::health::{BreakerChange, BreakerNote, CallEnd, CallTarget, OpenBreaker};
 use wf_exec::WorkError;
 use wf_gateway::{CallHealth, CallHealthFuture};
 use wf_store::{CallLedger, Store};
+
+use super::keys::ModelKeys;
 
 /// The health of what is called, as the state has it.
 #[derive(Clone, Debug)]

@@ -2,15 +2,17 @@
 
 use std::sync::Arc;
 
+use wf_base::{name::EnvName, redact::SecretMask};
+use wf_exec::secret::PlanSecrets;
+use wf_gateway::{
+    Gateway, ModelKeyError, ModelKeyFuture, ModelKeyResolver,
+    cassette::Cassette,
+    client::{ClientLimits, ModelKey},
+};
+use wf_model::{ModelTable, SecretDeclaration, SecretSource};
+
 use super::health::ModelHealth;
 use crate::session::EngineSession;
-use wf_base::name::EnvName;
-use wf_base::redact::SecretMask;
-use wf_exec::secret::PlanSecrets;
-use wf_gateway::cassette::Cassette;
-use wf_gateway::client::{ClientLimits, ModelKey};
-use wf_gateway::{Gateway, ModelKeyError, ModelKeyFuture, ModelKeyResolver};
-use wf_model::{ModelTable, SecretDeclaration, SecretSource};
 
 /// The keys of the models of a workspace. They are masked like the secrets of plans.
 pub(super) struct ModelKeys {

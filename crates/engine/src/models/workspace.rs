@@ -5,17 +5,18 @@ use std::sync::Arc;
 
 use wf_base::time::Clock;
 use wf_core::agent::ModelRequest;
-use wf_exec::secret::PlanSecrets;
-use wf_exec::{HostEnv, ProcessExecutor};
-use wf_gateway::cassette::Cassette;
-use wf_gateway::client::ClientLimits;
-use wf_gateway::{CallHealth, Gateway, ModelCallResult, ProcessHealth};
+use wf_exec::{HostEnv, ProcessExecutor, secret::PlanSecrets};
+use wf_gateway::{
+    CallHealth, Gateway, ModelCallResult, ProcessHealth, cassette::Cassette, client::ClientLimits,
+};
 use wf_model::{ModelDefinition, ModelTable};
 use wf_store::{Store, StoreDurability, StoreReader};
 
-use super::call::{mask_exchange, mask_request};
-use super::health::ModelHealth;
-use super::keys::ModelKeys;
+use super::{
+    call::{mask_exchange, mask_request},
+    health::ModelHealth,
+    keys::ModelKeys,
+};
 
 /// The surroundings of the models of a workspace.
 pub struct ModelSurroundings {

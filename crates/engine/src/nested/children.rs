@@ -5,16 +5,18 @@ use std::sync::Arc;
 
 use tokio::sync::watch;
 
-use super::plan_run::{self, NestedBeginning, NestedPlace};
-use super::running;
-use crate::files::copies;
-use crate::run::RunContext;
-use crate::run::current_step::step_of;
-use crate::session::{EngineError, FinishedRun, UnitResult};
 use wf_base::name::PlanId;
 use wf_core::machine::{Attempt, ChildEnd, ChildId, InputKind};
 use wf_exec::StopLevel;
 use wf_model::{AgentDispatch, ChildPlan, JsonObject, Plan, Step, StepWork};
+
+use super::{
+    plan_run::{self, NestedBeginning, NestedPlace},
+    running,
+};
+use crate::files::copies;
+use crate::run::{RunContext, attempt_task::step_of};
+use crate::session::{EngineError, FinishedRun, UnitResult};
 
 /// The child runs worked on, each with the switch ending it.
 #[derive(Default)]

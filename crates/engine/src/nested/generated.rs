@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use crate::run::RunContext;
-use crate::session::EngineSession;
 use wf_base::digest::Sha256Digest;
-use wf_core::envelope;
-use wf_core::machine;
+use wf_core::{envelope, machine};
 use wf_exec::WorkError;
 use wf_model::{GeneratedPlan, Plan, Step, StepWork};
 use wf_store::CallBodyStore;
+
+use crate::run::RunContext;
+use crate::session::EngineSession;
 
 /// The maximum numbers of recorded problems and of their characters.
 const MOST_PROBLEMS: usize = 20;

@@ -5,26 +5,31 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use wf_base::digest::Sha256Digest;
-use wf_base::name::{Name, RunId};
-use wf_core::machine::{
-    Attempt, AttemptEnd, ChildId, Event, Machine, NestedFindings, RunOutcome, Standing, TaskId, WorkExit,
+use wf_base::{
+    digest::Sha256Digest,
+    name::{Name, RunId},
 };
-use wf_exec::WorkError;
-use wf_exec::view::{self, WorkspaceView};
-use wf_model::expr::Template;
-use wf_model::{JsonObject, NestedPlan, Plan, Step, StepWork, resolve_params};
+use wf_core::{
+    machine::{
+        Attempt, AttemptEnd, ChildId, Event, Machine, NestedFindings, RunOutcome, Standing, TaskId, WorkExit,
+    },
+    observe::RunRef,
+};
+use wf_exec::{
+    WorkError,
+    view::{self, WorkspaceView},
+};
+use wf_model::{JsonObject, NestedPlan, Plan, Step, StepWork, expr::Template, resolve_params};
 use wf_store::NewRun;
 
 use super::generated;
 use crate::files::copies;
 use crate::reuse::RepeatedRun;
-use crate::run::context::RunInputs;
-use crate::run::current_step::step_of;
-use crate::run::evidence_record::EvidenceRecord;
-use crate::run::{AttemptTask, RunContext, declarations};
+use crate::run::{
+    AttemptTask, RunContext, attempt_task::step_of, context::RunInputs, declarations,
+    evidence_record::EvidenceRecord,
+};
 use crate::session::{EngineError, FinishedRun};
-use wf_core::observe::RunRef;
 
 /// A plan to be run for a step.
 pub(crate) struct NestedWork<'a> {

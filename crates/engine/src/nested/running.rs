@@ -17,8 +17,7 @@ use super::plan_run::{
 use crate::dispatch::dispatcher::RunDispatcher;
 use crate::files::copies;
 use crate::run::AttemptTask;
-use crate::session::end::recorded_end;
-use crate::session::{EngineError, FinishedRun};
+use crate::session::{EngineError, FinishedRun, end::recorded_end};
 
 /// Runs the plan of a step. The same attempt always has the same nested run, so an interrupted one is resumed.
 pub(crate) fn run<'a>(

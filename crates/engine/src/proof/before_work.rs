@@ -21,8 +21,7 @@ use wf_model::{Check, Step};
 
 use super::judging::CheckSubject;
 use crate::files::copies;
-use crate::run::RunContext;
-use crate::run::current_step::written_step;
+use crate::run::{RunContext, attempt_task::written_step};
 
 /// The findings of the checks of a task before its work.
 pub(super) type PriorFindings = BTreeMap<Name, PriorFinding>;

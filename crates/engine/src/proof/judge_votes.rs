@@ -4,17 +4,15 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 
-use wf_core::agent::ModelRequest;
-use wf_core::judgement::{
-    Ballot, CriterionVote, FailedVote, JudgedText, Judgement, judge_question, read_vote,
+use wf_core::{
+    agent::ModelRequest,
+    judgement::{Ballot, CriterionVote, FailedVote, JudgedText, Judgement, judge_question, read_vote},
+    machine::{CheckRuling, CheckVerdict},
 };
-use wf_core::machine::{CheckRuling, CheckVerdict};
-use wf_exec::StopLevel;
-use wf_exec::check::CheckOutcome;
+use wf_exec::{StopLevel, check::CheckOutcome};
 use wf_model::{Check, CheckJudge, EngineFailure, FailureClass, ModelChoice};
 
-use crate::models::asker::ModelAsker;
-use crate::models::call::ModelCallFailure;
+use crate::models::{asker::ModelAsker, call::ModelCallFailure};
 use crate::run::RunContext;
 use crate::session::waiting::wait_for_stop;
 

@@ -12,18 +12,24 @@ use tokio::sync::watch;
 
 use wf_base::redact::SecretMask;
 use wf_core::machine::{Artifact, Attempt, CheckRuling, CheckVerdict, InputKind, StepItem};
-use wf_exec::evidence::EvidenceSnapshot;
-use wf_exec::view::ViewedWorktree;
-use wf_exec::worktree::AttemptWorktree;
-use wf_exec::{StopLevel, WorkError, check as probe, files, view};
-use wf_model::expr::EvalError;
-use wf_model::{Check, CheckPhase, FailureClass, JsonObject, Step, StepWork};
+use wf_exec::{
+    StopLevel, WorkError,
+    check::{self as probe, CheckEnvironment, CheckOutcome},
+    evidence::EvidenceSnapshot,
+    files,
+    view::{self, ViewedCheck, ViewedWorktree},
+    worktree::AttemptWorktree,
+};
+use wf_model::{Check, CheckPhase, FailureClass, JsonObject, Step, StepWork, expr::EvalError};
 
 use super::before_work;
-use crate::files::{artifacts, copies};
-use crate::run::current_step::{step_of, written_step};
-use crate::run::scope::TemplateValues;
-use crate::run::{RunContext, declarations};
+use crate::files::copies;
+use crate::run::{
+    RunContext,
+    attempt_task::{step_of, written_step},
+    declarations,
+    scope::TemplateValues,
+};
 use crate::session::UnitResult;
 
 /// The subject of checks, and the values their templates read.
@@ -340,7 +346,7 @@ impl CheckSubject {
         match &self.attempt {
             Some(attempt) => {
                 let step = written_step(&self.run, &attempt.place);
-                self.with_values(|known| artifacts::globs(step, known))
+                self.with_values(|known| copies::globs(step, known))
             }
             None => Ok(Vec::new()),
         }
@@ -357,7 +363,7 @@ impl CheckSubject {
             inputs.map(|glob| files::glob(glob, known)).collect::<Result<Vec<String>, EvalError>>()
         });
         let mut globs = inputs.map_err(|error| WorkError::logical(error.to_string()))?;
-        globs.extend(self.with_values(|known| artifacts::globs(step, known))?);
+        globs.extend(self.with_values(|known| copies::globs(step, known))?);
         Ok(EvidenceFiles {
             globs,
             products: self.with_values(|known| declarations::literal_products(step, known)),
@@ -398,5 +404,32 @@ pub(super) fn unchecked_verdict(check: &Check, reason: &str) -> CheckVerdict {
         tests: None,
         before: None,
         judgement: None,
+    }
+}
+
+impl CheckSubject {
+    /// Judges the output of a check. One that passed is an error if git cannot read the commit it was told of any more.
+    pub(super) async fn judge_undoubted(
+        &self,
+        check: &Check,
+        outcome: CheckOutcome,
+        viewed_check: &ViewedCheck,
+        environment: &CheckEnvironment,
+        stop: &watch::Receiver<StopLevel>,
+    ) -> CheckVerdict {
+        if let Some(question) = viewed_check.git_check().filter(|_| outcome.verdict.passed()) {
+            let verdict = self.trial(&question, environment).run(stop.clone()).await.verdict;
+            if !verdict.passed() {
+                let reason = format!(
+                    "git cannot read the commit with which the run began, so what it says here is no answer: {}; \
+                     objects were removed meanwhile (`git gc --prune`), or the settings of the repository changed: \
+                     mend it, and start a new `wf run`, or use `wf run --worktree`",
+                    verdict.found
+                );
+                let failure_class = Some(FailureClass::Environmental);
+                return CheckVerdict { failure_class, ..unchecked_verdict(check, &reason) };
+            }
+        }
+        self.run.judge_output(check, outcome, stop).await
     }
 }

@@ -6,7 +6,6 @@
 //! Start at `judging`; `before_work` are the checks preceding the work, `reverify` those of an ended run.
 
 pub(crate) mod before_work;
-mod git_doubt;
 mod judge_votes;
 pub(crate) mod judging;
 pub(crate) mod reverify;

@@ -5,26 +5,29 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use tokio::sync::watch;
-use wf_core::verify::{CriterionComparison, EvidenceFreshness, ReverifiedResult};
 
 use wf_base::name::{Name, RunId};
-use wf_core::machine::{Artifact, Attempt, CheckRuling, CheckVerdict, Event, EventKind, Machine, TaskId};
-use wf_exec::StopLevel;
-use wf_exec::evidence::first_stale;
-use wf_exec::view::WorkspaceView;
+use wf_core::{
+    machine::{Artifact, Attempt, CheckRuling, CheckVerdict, Event, EventKind, Machine, TaskId},
+    observe::RunRef,
+    verify::{CriterionComparison, EvidenceFreshness, ReverifiedResult},
+};
+use wf_exec::{StopLevel, evidence::first_stale, view::WorkspaceView};
 use wf_model::{Check, JsonObject, Plan};
 use wf_store::FencingToken;
 
 use super::judging::{self, CheckSubject};
-use crate::files::recorded_results::evidence_of_run;
-use crate::files::view;
-use crate::run::RunContext;
-use crate::run::context::{RunInputs, RunOwnership};
-use crate::run::current_step::written_step;
-use crate::run::recorded_config::is_elsewhere;
-use crate::session::waiting::{self, block_on};
-use crate::session::{EngineError, EngineSession};
-use wf_core::observe::RunRef;
+use crate::files::{recorded_results::evidence_of_run, view};
+use crate::run::{
+    RunContext,
+    attempt_task::written_step,
+    context::{RunInputs, RunOwnership},
+    recorded_config::is_elsewhere,
+};
+use crate::session::{
+    EngineError, EngineSession,
+    waiting::{self, block_on},
+};
 
 /// A run with results to check again.
 pub struct Reverification {

@@ -2,15 +2,20 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::reads::{ParamReadAnswer, ParamReaders};
-use super::rows::RecordedSteps;
-use super::{RepeatChoice, RerunReason, StepFate, StepRerun};
 use wf_base::name::Name;
 use wf_core::machine::StepState;
-use wf_model::definition::{StepEquality, compare};
-use wf_model::expr::{Expr, ExprReference, StatusFunction};
-use wf_model::{Plan, Step, StepIx, StepWork};
+use wf_model::{
+    Plan, Step, StepIx, StepWork,
+    definition::{StepEquality, compare},
+    expr::{Expr, ExprReference, StatusFunction},
+};
 use wf_store::StepRow;
+
+use super::{
+    RepeatChoice, RerunReason, StepFate, StepRerun,
+    reads::{ParamReadAnswer, ParamReaders},
+    rows::RecordedSteps,
+};
 
 /// The facts that decide.
 pub(super) struct RepeatContext<'a> {

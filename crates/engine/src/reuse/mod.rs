@@ -12,7 +12,6 @@
 mod choice;
 mod decide;
 mod fate;
-mod item_values;
 mod past;
 mod reads;
 mod rows;
@@ -21,6 +20,6 @@ mod tests;
 
 pub use choice::RepeatChoice;
 pub use fate::{RerunReason, StepFate, StepRerun};
-pub(crate) use item_values::add_item_digests;
 pub use past::{RepeatRequest, RepeatedRun};
+pub(crate) use rows::add_item_digests;
 pub use rows::{items, nested_run};

@@ -3,15 +3,17 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::decide::{self, RepeatContext};
-use super::reads::{ParamReadAnswer, ParamReaders};
-use super::rows::{RecordedSteps, nested_run, reused_result};
-use super::{RepeatChoice, StepFate, StepRerun};
 use wf_base::name::{Name, RunId};
 use wf_core::machine::{DeselectedStep, DiscardedResult, Event, EventKind, ReusedResult, StepState};
-use wf_model::definition::same_plan_meaning;
-use wf_model::{JsonObject, NestedPlan, Plan, StepIx, StepWork};
+use wf_model::{JsonObject, NestedPlan, Plan, StepIx, StepWork, definition::same_plan_meaning};
 use wf_store::{RunRow, RunState, StoreError, StoreReader};
+
+use super::{
+    RepeatChoice, StepFate, StepRerun,
+    decide::{self, RepeatContext},
+    reads::{ParamReadAnswer, ParamReaders},
+    rows::{RecordedSteps, nested_run, reused_result},
+};
 
 /// A run that is repeated, and the fate of each of its steps.
 #[derive(Clone, Debug)]

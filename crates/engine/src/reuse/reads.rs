@@ -2,8 +2,10 @@
 //! of a separate program are unknown.
 
 use wf_base::name::Name;
-use wf_model::expr::{ExprReference, SpannedReference, Template};
-use wf_model::{Check, CheckProbe, EnvVar, Plan, Step, StepRepetition, StepWork};
+use wf_model::{
+    Check, CheckProbe, EnvVar, Plan, Step, StepRepetition, StepWork,
+    expr::{ExprReference, SpannedReference, Template},
+};
 
 /// The prefix of the variables of parameters.
 const VARIABLE: &str = "WF_PARAM";

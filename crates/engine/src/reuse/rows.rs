@@ -1,11 +1,16 @@
-//! The recorded steps of a repeated run. Results it reused itself are read from the run that did the work.
+//! The recorded steps of a repeated run, and the values of its items. Results it reused itself are read from the run that
+//! did the work.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::RepeatChoice;
-use wf_base::name::{Name, RunId};
-use wf_core::machine::{NOT_CHOSEN, ReusedResult, StepState, TaskId};
+use wf_base::{
+    digest::Sha256Digest,
+    name::{Name, RunId},
+};
+use wf_core::machine::{EventKind, NOT_CHOSEN, ReusedResult, StepState, TaskId};
 use wf_store::{StepRow, StoreError, StoreReader};
+
+use super::{RepeatChoice, RepeatedRun};
 
 /// The recorded steps of a run, by name.
 #[derive(Clone, Debug, Default)]
@@ -150,4 +155,44 @@ pub fn nested_run(
     let children = reader.children(&worker)?;
     let last = children.into_iter().rfind(|(_, attempt)| of(attempt));
     Ok(last.map(|(child, _)| child))
+}
+
+/// The digests of the values of a run's items, by step and key.
+type ItemDigests = BTreeMap<(Name, String), Sha256Digest>;
+
+/// Adds to the reused results of items the digests of their values, where a step names its items by a property: an item with
+/// the same key may have another value now. A result of an item whose value is not known is left out.
+pub(crate) fn add_item_digests(
+    reader: &StoreReader,
+    repeated_run: &RepeatedRun,
+    reused_results: &mut Vec<ReusedResult>,
+) -> Result<(), StoreError> {
+    let plan = repeated_run.plan();
+    let is_named = |reused_results: &ReusedResult| {
+        let ix = plan.find(reused_results.step.as_str());
+        reused_results.item.is_some() && ix.is_some_and(|ix| plan.step(ix).key.is_some())
+    };
+    let mut runs: BTreeMap<RunId, ItemDigests> = BTreeMap::new();
+    for result in reused_results.iter_mut().filter(|kept| is_named(kept)) {
+        let item = (result.step.clone(), result.item.clone().unwrap_or_default());
+        for run in repeated_run.run().into_iter().chain([&result.from]) {
+            if !runs.contains_key(run) {
+                runs.insert(run.clone(), item_digests(reader, run)?);
+            }
+            let digest = runs.get(run).and_then(|digests| digests.get(&item)).copied();
+            result.item_digest = result.item_digest.or(digest);
+        }
+    }
+    reused_results.retain(|kept| !is_named(kept) || kept.item_digest.is_some());
+    Ok(())
+}
+
+fn item_digests(reader: &StoreReader, run: &RunId) -> Result<ItemDigests, StoreError> {
+    let mut digests = ItemDigests::new();
+    for event in reader.facts(run, &["step_expanded"])? {
+        if let EventKind::StepExpanded { step, items } = event.fact {
+            digests.extend(items.iter().map(|item| ((step.clone(), item.key.clone()), item.digest())));
+        }
+    }
+    Ok(digests)
 }

@@ -2,10 +2,11 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use wf_base::name::RunId;
-use wf_base::time::Moment;
-use wf_core::machine::{AttemptUsage, Event};
-use wf_core::run_ledgers::{CallClaim, RunLedgers};
+use wf_base::{name::RunId, time::Moment};
+use wf_core::{
+    machine::{AttemptUsage, Event},
+    run_ledgers::{CallClaim, RunLedgers},
+};
 
 use crate::session::hosts::{SharedLedgers, UnpaidCall, WorkClaim};
 

@@ -1,12 +1,13 @@
-//! The attempt that work is done for.
+//! The attempt that work is done for, and the step of its task.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use wf_base::digest::Sha256Digest;
-use wf_base::time::Moment;
-use wf_core::health::BreakerNote;
-use wf_core::machine::{Attempt, AttemptEnd, AttemptFeedback, Effect, StepItem, WorkExit};
-use wf_model::JsonObject;
+use wf_base::{digest::Sha256Digest, time::Moment};
+use wf_core::{
+    health::BreakerNote,
+    machine::{Attempt, AttemptEnd, AttemptFeedback, Effect, StepItem, TaskId, WorkExit, untrusted_input},
+};
+use wf_model::{JsonObject, Plan, Step, StepIx};
 
 use super::context::RunContext;
 
@@ -81,4 +82,39 @@ impl BreakerNotes {
     pub(crate) fn take(&self) -> Vec<BreakerNote> {
         std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
+}
+
+/// A step of a plan, with the plan.
+pub(crate) struct PlanStep {
+    plan: Arc<Plan>,
+    ix: StepIx,
+}
+
+impl PlanStep {
+    /// Returns the source of its inputs that is not trusted, if there is one.
+    pub(crate) fn untrusted_input(&self) -> Option<String> {
+        untrusted_input(&self.plan, self.ix)
+    }
+}
+
+impl std::ops::Deref for PlanStep {
+    type Target = Step;
+
+    fn deref(&self) -> &Step {
+        self.plan.step(self.ix)
+    }
+}
+
+/// Returns the step of a task, as written: the parts no alternative replaces.
+pub(crate) fn written_step<'a>(run: &'a RunContext, place: &TaskId) -> &'a Step {
+    let ix = run.plan.find(place.step.as_str());
+    run.plan.step(ix.expect("the machine names only steps of its plan"))
+}
+
+/// Returns the step of a task, with the alternative now in use.
+pub(crate) fn step_of(run: &RunContext, place: &TaskId) -> PlanStep {
+    let plan = run.current_plan();
+    let ix = plan.find(place.step.as_str());
+    let ix = ix.expect("the machine names only steps of its plan");
+    PlanStep { plan, ix }
 }

@@ -6,26 +6,26 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use serde_json::Value;
 
-use wf_base::name::{Name, SessionName};
-use wf_base::redact::SecretMask;
-use wf_core::machine::{AttemptUsage, Event, EventKind, GatePoint, RunApproval, TaskId};
-use wf_exec::cached_files::EarlierFiles;
-use wf_exec::check::CheckEnvironment;
-use wf_exec::pinned::PinnedFiles;
-use wf_exec::secret::PlanSecrets;
-use wf_exec::view::WorkspaceView;
-use wf_exec::worktree::AttemptWorktree;
+use wf_base::{
+    name::{Name, SessionName},
+    redact::SecretMask,
+};
+use wf_core::{
+    machine::{AttemptUsage, Event, EventKind, GatePoint, RunApproval, TaskId},
+    observe::RunRef,
+};
+use wf_exec::{
+    cached_files::EarlierFiles, check::CheckEnvironment, pinned::PinnedFiles, secret::PlanSecrets,
+    view::WorkspaceView, worktree::AttemptWorktree,
+};
 use wf_gateway::cassette::Cassette;
 use wf_model::{JsonObject, Plan};
 use wf_store::{CacheLookup, FencingToken, StoreError};
 
-use super::account::RunAccount;
-use super::evidence_record::EvidenceRecord;
-use super::result_files::ResultFiles;
+use super::{account::RunAccount, evidence_record::EvidenceRecord, result_files::ResultFiles};
 use crate::agent::LiveAgents;
 use crate::reuse::RepeatedRun;
 use crate::session::EngineSession;
-use wf_core::observe::RunRef;
 
 /// The right to work on a run and on what is nested in it, and its earlier holders.
 #[derive(Clone, Debug)]

@@ -5,17 +5,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use wf_base::name::Name;
-use wf_base::redact::SecretMask;
+use wf_base::{name::Name, redact::SecretMask};
 use wf_core::machine::{Artifact, StepItem, TaskId};
 use wf_exec::{files, view};
-use wf_model::expr::{ExprReference, Template};
-use wf_model::{JsonObject, Plan, Step, claimed_path};
+use wf_model::{
+    JsonObject, Plan, Step, claimed_path,
+    expr::{ExprReference, Template},
+};
 
-use super::context::RunContext;
-use super::current_step::written_step;
-use super::result_files::ResultFiles;
-use super::scope::TemplateValues;
+use super::{
+    attempt_task::written_step, context::RunContext, result_files::ResultFiles, scope::TemplateValues,
+};
 
 /// A test for the paths a step declares.
 type PathTest = Box<dyn Fn(&Path) -> bool + Send + Sync>;

@@ -2,8 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use wf_base::digest::Sha256Digest;
-use wf_base::name::Name;
+use wf_base::{digest::Sha256Digest, name::Name};
 use wf_core::machine::{Artifact, Event, EventKind, ReusedItem, StepItem, TaskId};
 
 /// The evidence of tasks, as recorded: those of the last attempt of each, or of the run its result was reused from.

@@ -4,13 +4,12 @@
 //! **Invariant:** it starts nothing and decides nothing. What is known of a run after a crash follows from its events and
 //! from its recorded configuration.
 //!
-//! Start at `context`, then `attempt_task`, `current_step` and `scope`; `declarations` and `evidence_record` say the
+//! Start at `context`, then `attempt_task` and `scope`; `declarations` and `evidence_record` say the
 //! files of each task's evidence.
 
 pub(crate) mod account;
 pub(crate) mod attempt_task;
 pub(crate) mod context;
-pub(crate) mod current_step;
 pub(crate) mod declarations;
 pub(crate) mod evidence_record;
 pub(crate) mod recorded_config;

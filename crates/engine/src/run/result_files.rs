@@ -5,15 +5,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, MutexGuard, PoisonError};
 
-use wf_base::digest::Sha256Digest;
-use wf_base::name::Name;
+use wf_base::{digest::Sha256Digest, name::Name};
 use wf_core::machine::{Artifact, Attempt, StaleFile, StepItem, TaskId};
 use wf_store::StoreError;
 
-use super::context::RunContext;
-use super::current_step::step_of;
-use super::declarations::{Declarations, SharedFiles};
-use super::evidence_record::EvidenceRecord;
+use super::{
+    attempt_task::step_of,
+    context::RunContext,
+    declarations::{Declarations, SharedFiles},
+    evidence_record::EvidenceRecord,
+};
 
 /// The folder of the copies in that of a run.
 pub(crate) const FOLDER: &str = "kept";

@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use wf_core::machine::StepItem;
-use wf_core::observe::RunRef;
-use wf_model::expr::{ExprReference, ExprScope, StatusFunction, Template};
-use wf_model::{EnvVar, JsonObject, Step, StepWork};
+use wf_core::{machine::StepItem, observe::RunRef};
+use wf_model::{
+    EnvVar, JsonObject, Step, StepWork,
+    expr::{ExprReference, ExprScope, StatusFunction, Template},
+};
 
 use super::attempt_task::AttemptTask;
 

@@ -1,11 +1,27 @@
-//! The end of a run.
+//! The end of the work on a run: the finished run, the suspended ones that only wait for approvals, and the processes that
+//! steps left running.
 
-use wf_base::name::{Name, RunId};
-use wf_core::machine::{
-    CriteriaCount, Event, EventKind, FailureTally, Machine, NestedFindings, RunOutcome, StaleFile, Standing,
-    StepCounts,
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::Notify;
+
+use wf_base::{
+    name::{Name, RunId},
+    units::plural,
+    untrusted::untrusted,
 };
+use wf_core::{
+    machine::{
+        ApprovalRequest, CriteriaCount, Event, EventKind, FailureTally, LeftProcesses, Machine,
+        NestedFindings, RunOutcome, StaleFile, Standing, StepCounts, TaskId,
+    },
+    observe::RunRef,
+};
+use wf_exec::tree;
 use wf_model::JsonObject;
+
+use super::engine_session::EngineSession;
 
 /// The end of a run.
 #[derive(Clone, Debug, PartialEq)]
@@ -66,4 +82,84 @@ pub(crate) fn finished_run_of(run: &RunId, event: &Event, machine: &Machine) -> 
 /// Returns the recorded end of a run, if it is over.
 pub(crate) fn recorded_end(run: &RunId, events: &[(u64, Event)], machine: &Machine) -> Option<FinishedRun> {
     events.last().and_then(|(_, event)| finished_run_of(run, event, machine))
+}
+
+/// A pending approval of a run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SuspendedRequest {
+    pub run: RunRef,
+    pub request: ApprovalRequest,
+}
+
+/// The suspended runs of a session, which only wait for approvals. When all are, the session can
+/// end, and the runs can be resumed later.
+#[derive(Debug, Default)]
+pub(crate) struct SuspendedRuns {
+    runs: Mutex<BTreeMap<String, Option<Vec<SuspendedRequest>>>>,
+    changed: Notify,
+}
+
+impl SuspendedRuns {
+    fn runs(&self) -> MutexGuard<'_, BTreeMap<String, Option<Vec<SuspendedRequest>>>> {
+        self.runs.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Notes the approvals a run waits for; `None`: it has something to do.
+    pub(crate) fn note(&self, run: &RunRef, requests: Option<Vec<SuspendedRequest>>) {
+        let idle = requests.is_some();
+        let before = self.runs().insert(run.id.to_string(), requests);
+        if idle && before.flatten().is_none() {
+            self.changed.notify_one();
+        }
+    }
+
+    /// Forgets an ended run.
+    pub(crate) fn forget(&self, run: &RunRef) {
+        self.runs().remove(run.id.as_str());
+    }
+
+    /// Returns the pending approvals of all runs, if none has anything to do.
+    pub(crate) fn questions(&self) -> Option<Vec<SuspendedRequest>> {
+        let runs = self.runs();
+        let requests: Option<Vec<&Vec<SuspendedRequest>>> = runs.values().map(Option::as_ref).collect();
+        Some(requests?.into_iter().flatten().cloned().collect())
+    }
+
+    /// Waits until one more run has nothing to do.
+    pub(crate) async fn wait_for_change(&self) {
+        self.changed.notified().await;
+    }
+}
+
+/// The processes that tasks left running, by the events of their attempts.
+#[derive(Default)]
+pub(crate) struct LeftRunning(Mutex<Vec<(TaskId, LeftProcesses)>>);
+
+impl LeftRunning {
+    /// Notes what an event says of processes a task left.
+    pub(crate) fn note_event(&self, event: &Event) {
+        if let EventKind::AttemptEnded { attempt, left, .. } = &event.fact
+            && !left.left.is_empty()
+            && !left.detached
+        {
+            let noted = (attempt.place.clone(), left.clone());
+            self.0.lock().unwrap_or_else(PoisonError::into_inner).push(noted);
+        }
+    }
+}
+
+impl EngineSession {
+    /// Names the processes about to be ended with the run.
+    pub(crate) fn name_left_processes(&self) {
+        let noted = std::mem::take(&mut *self.shared.left.0.lock().unwrap_or_else(PoisonError::into_inner));
+        for (place, processes) in noted {
+            let ended = tree::running(&processes);
+            if !ended.is_empty() {
+                let count = plural(ended.len(), "process");
+                let commands: Vec<&str> = ended.iter().map(|process| process.command.as_str()).collect();
+                let commands = commands.join(", ");
+                self.add_note(format!("ended {count} that `{place}` left: {}", untrusted(&commands)));
+            }
+        }
+    }
 }

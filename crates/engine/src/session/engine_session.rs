@@ -6,31 +6,32 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 use tokio::sync::watch;
 
-use wf_base::name::{RunId, SessionName};
-use wf_base::time::{Clock, Moment};
-use wf_core::machine::{InputKind, LogicMismatch, RunApproval};
-use wf_core::permit::ParallelLimits;
-use wf_exec::evidence::DigestMemo;
-use wf_exec::originals::WorkspaceRepository;
-use wf_exec::sandbox::SandboxFactory;
-use wf_exec::secret::SharedRedactions;
-use wf_exec::{HostEnv, ProcessExecutor, http};
-use wf_gateway::Gateway;
-use wf_gateway::cassette::Cassette;
+use wf_base::{
+    name::{RunId, SessionName},
+    time::{Clock, Moment},
+};
+use wf_core::{
+    machine::{InputKind, LogicMismatch, RunApproval},
+    observe::RunObserver,
+    permit::ParallelLimits,
+};
+use wf_exec::{
+    HostEnv, ProcessExecutor, evidence::DigestMemo, http, originals::WorkspaceRepository,
+    sandbox::SandboxFactory, secret::SharedRedactions,
+};
+use wf_gateway::{Gateway, cassette::Cassette};
 use wf_model::{JsonObject, ModelTable, Plan};
 use wf_sign::approval::Approvers;
-use wf_store::feed::MessageBus;
-use wf_store::{ReconciliationClaim, Store, StoreError};
+use wf_store::{ReconciliationClaim, Store, StoreError, feed::MessageBus};
 
-use super::hosts::{SharedLedgers, SharedResults};
-use super::left_running::LeftRunning;
-use super::recorded::{RecordedAnswers, RecordedCalibrations, RecordedConversations};
-use super::remote_workspace::RemoteWorkspace;
-use super::state_addition::StateAddition;
-use super::suspend::{SuspendedRequest, SuspendedRuns};
-use super::wakeups::{LockWakeups, PermitWakeups};
+use super::{
+    end::{LeftRunning, SuspendedRequest, SuspendedRuns},
+    hosts::{RecordedAnswers, RecordedCalibrations, RecordedConversations, SharedLedgers, SharedResults},
+    remote_workspace::RemoteWorkspace,
+    state_addition::StateAddition,
+    waiting::{LockWakeups, PermitWakeups},
+};
 use crate::reuse::RepeatedRun;
-use wf_core::observe::RunObserver;
 
 /// The services and settings that all runs of one program share.
 pub struct EngineSession {

@@ -1,14 +1,19 @@
-//! The services several hosts share, where they do the work of the same runs: the ledgers, kept by the decider about
-//! the runs, and the results for reuse.
+//! The data a session has from elsewhere. Several hosts share services, where they do the work of the same runs: the
+//! ledgers, kept by the decider about the runs, and the results for reuse. A replay uses the data of its recorded run.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::pin::Pin;
 
 use serde::{Deserialize, Serialize};
 
 use wf_base::digest::Sha256Digest;
-use wf_core::machine::{AttemptUsage, CALL_UNPAID_PREFIX};
-use wf_core::run_ledgers::BudgetRefusal;
+use wf_core::{
+    agent::{PriorConversation, authoring::MemoryCalibration},
+    machine::{ApprovalOutcome, ApprovalRequest, Attempt, AttemptUsage, CALL_UNPAID_PREFIX},
+    observe::RunRef,
+    run_ledgers::BudgetRefusal,
+};
 use wf_exec::WorkError;
 use wf_model::EngineFailure;
 use wf_store::{BlobStore, CacheEntry};
@@ -74,5 +79,35 @@ impl EngineSession {
     /// Finds results also among those shared by other hosts.
     pub fn share_results(&self, results: Box<dyn SharedResults>) {
         let _ = self.shared.results.set(results);
+    }
+}
+
+/// The answers of people in a recorded run, which its replay gives in their place.
+pub trait RecordedAnswers: Send + Sync {
+    /// Returns the answer to a request; `None`: the recorded run has none to exactly this request. The same request of the
+    /// same run always has the same answer.
+    fn answer(&self, run: &RunRef, request: &ApprovalRequest) -> Option<ApprovalOutcome>;
+}
+
+/// The conversations the agents of a recorded run continued, by the tasks above its run and the attempt.
+pub type RecordedConversations = BTreeMap<(Vec<String>, Attempt), PriorConversation>;
+
+/// The knowledge of memory the agents of a recorded run were told, by the tasks above its run and the attempt.
+pub type RecordedCalibrations = BTreeMap<(Vec<String>, Attempt), MemoryCalibration>;
+
+impl EngineSession {
+    /// Lets the answers of a recorded run count, and none that is signed.
+    pub fn use_recorded_answers(&self, recorded: Box<dyn RecordedAnswers>) {
+        let _ = self.shared.answers.set(recorded);
+    }
+
+    /// Lets agents continue the conversations of a recorded run, and none of this workspace.
+    pub fn use_recorded_conversations(&self, recorded: RecordedConversations) {
+        let _ = self.shared.conversations.set(recorded);
+    }
+
+    /// Tells agents what memory knew in a recorded run, and nothing of this workspace.
+    pub fn use_recorded_calibrations(&self, recorded: RecordedCalibrations) {
+        let _ = self.shared.calibrations.set(recorded);
     }
 }

@@ -9,13 +9,9 @@
 pub(crate) mod end;
 pub(crate) mod engine_session;
 pub(crate) mod hosts;
-mod left_running;
-pub(crate) mod recorded;
 pub(crate) mod remote_workspace;
 pub(crate) mod state_addition;
-pub(crate) mod suspend;
 pub(crate) mod waiting;
-mod wakeups;
 
 pub use end::FinishedRun;
 pub(crate) use engine_session::UnitResult;

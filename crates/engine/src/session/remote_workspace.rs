@@ -7,8 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use wf_base::name::Name;
 use wf_core::agent::{ConversationTurn, PersonaOccurrence};
-use wf_exec::WorkError;
-use wf_exec::worktree::WorktreeGit;
+use wf_exec::{WorkError, worktree::WorktreeGit};
 
 use super::engine_session::EngineSession;
 

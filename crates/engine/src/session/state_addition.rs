@@ -6,8 +6,7 @@ use std::sync::PoisonError;
 
 use serde::{Deserialize, Serialize};
 
-use wf_base::digest::Sha256Digest;
-use wf_base::time::Moment;
+use wf_base::{digest::Sha256Digest, time::Moment};
 use wf_core::memory::MemoryNote;
 use wf_store::{CacheEntry, CacheLookup, Store, StoreError};
 

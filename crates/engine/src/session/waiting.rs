@@ -1,12 +1,15 @@
-//! The waits of a run: on the thread working for it, for signals of the user, and for the stop of a unit of work.
+//! The waits of a run: on the thread working for it, for signals of the user, for the stop of a unit of work, and for a lock
+//! or a permit of another task.
 
-use tokio::signal::unix::{SignalKind, signal};
-use tokio::sync::watch;
+use tokio::{
+    signal::unix::{SignalKind, signal},
+    sync::{Notify, watch},
+};
 
-use wf_exec::StopLevel;
+use wf_core::permit::ParallelLimits;
+use wf_exec::{StopLevel, runtime::waiting_runtime};
 
 use super::engine_session::EngineError;
-use wf_exec::runtime::waiting_runtime;
 
 /// Works on a run and passes interrupts on: the first asks it to end, the next ones insist.
 pub(crate) async fn heeding<T>(
@@ -47,4 +50,18 @@ pub(crate) fn block_on<T>(work: impl Future<Output = Result<T, EngineError>>) ->
     let runtime = waiting_runtime()
         .map_err(|error| EngineError::System { doing: "wait for processes", cause: error.to_string() })?;
     runtime.block_on(work)
+}
+
+/// The wake-ups of waits for locks. Holders in this program wake waiters at once; holders in others are polled.
+#[derive(Default)]
+pub(crate) struct LockWakeups {
+    pub(crate) freed: Notify,
+}
+
+/// The limits of the workspace, and the wake-ups of steps waiting for a permit. Those of this program are woken at
+/// once; permits that other processes give back are polled.
+#[derive(Default)]
+pub(crate) struct PermitWakeups {
+    pub(crate) limits: ParallelLimits,
+    pub(crate) freed: Notify,
 }

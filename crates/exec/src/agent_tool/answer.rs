@@ -1,15 +1,20 @@
+use std::ffi::OsStr;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::edit::{TextReplacement, edit};
-use super::error::FileToolError;
-use super::list::list;
-use super::read::read;
-use super::search::{SearchQuery, search};
-use super::workspace::ToolWorkspace;
-use super::write::write;
+use wf_base::untrusted;
 use wf_core::agent::ToolRequest;
+
+use super::{
+    edit::{TextReplacement, edit},
+    error::FileToolError,
+    list::list,
+    read::read,
+    search::{SearchQuery, search},
+    workspace::ToolWorkspace,
+    write::write,
+};
 
 /// A request about files, for the process carrying it out.
 #[derive(Debug, Serialize, Deserialize)]
@@ -69,4 +74,27 @@ impl FileToolOrder {
             ToolRequest::Run { .. } => Err(FileToolError::OtherRequest),
         }
     }
+}
+
+/// Returns a file name or path as a model gives it back: quoted as JSON if it contains anything that would be
+/// invisible, end the line or look like a quotation, because whoever made the file chose it.
+pub(super) fn shown(name: impl AsRef<OsStr>) -> String {
+    let name = name.as_ref();
+    let text = name.to_string_lossy();
+    let plain = !text.contains('"')
+        && text.trim() == text
+        && !untrusted::hides(&text)
+        && !text.contains(['\n', '\t']);
+    let shown = if plain {
+        text.into_owned()
+    } else {
+        untrusted::json(&serde_json::Value::String(text.into_owned()).to_string()).into()
+    };
+    if name.to_str().is_some() { shown } else { format!("{shown} (this name is not UTF-8)") }
+}
+
+/// Returns a path in a sentence.
+pub(super) fn quoted(path: impl AsRef<OsStr>) -> String {
+    let shown = shown(path);
+    if shown.starts_with('"') { shown } else { format!("`{shown}`") }
 }

@@ -1,10 +1,8 @@
 use std::io::Read as _;
 
-use super::error::FileToolError;
-use super::read::as_text;
-use super::shown::quoted;
-use super::workspace::ToolWorkspace;
-use super::write::WriteTarget;
+use super::{
+    answer::quoted, error::FileToolError, read::as_text, workspace::ToolWorkspace, write::WriteTarget,
+};
 
 /// The largest file edited, in bytes.
 const MAX_EDITED_BYTES: u64 = 8 << 20;

@@ -2,7 +2,7 @@ use std::io;
 
 use rustix::io::Errno;
 
-use super::shown::quoted;
+use super::answer::quoted;
 use crate::disk::confined_dir::PathLookupError;
 
 /// The reason why a request about files was not carried out, in one sentence for the model. Paths are quoted.

@@ -4,9 +4,7 @@ use std::os::unix::ffi::OsStrExt as _;
 
 use rustix::fs::{AtFlags, Dir, FileType};
 
-use super::error::FileToolError;
-use super::shown::shown;
-use super::workspace::ToolWorkspace;
+use super::{answer::shown, error::FileToolError, workspace::ToolWorkspace};
 
 /// The maximum number of listed entries.
 const MAX_ENTRIES: usize = 1_000;

@@ -22,7 +22,6 @@ mod list;
 mod outcome;
 mod read;
 mod search;
-mod shown;
 mod stage;
 #[cfg(test)]
 mod tests;

@@ -1,19 +1,27 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use tokio::sync::watch;
-use tokio::time::Instant;
+use tokio::{sync::watch, time::Instant};
 
-use super::answer::{FileToolAnswer, FileToolOrder};
-use super::stage;
-use crate::processes::probe::{ProbeJob, ProbeOutcome, ProbeRole};
-use crate::processes::process::ProcessCommand;
-use crate::sandbox::WorkspaceLayer;
-use crate::stop_level::StopLevel;
-use crate::work::executor::ProcessExecutor;
 use wf_base::redact::SecretMask;
-use wf_core::agent::{ToolRequest, cut_ends, cut_result};
-use wf_core::machine::WorkExit;
+use wf_core::{
+    agent::{ToolRequest, cut_ends, cut_result},
+    machine::WorkExit,
+};
+
+use super::{
+    answer::{FileToolAnswer, FileToolOrder},
+    stage,
+};
+use crate::{
+    processes::{
+        probe::{ProbeJob, ProbeOutcome, ProbeRole},
+        process::ProcessCommand,
+    },
+    sandbox::WorkspaceLayer,
+    work::executor::ProcessExecutor,
+    work_error::StopLevel,
+};
 
 /// The default timeout of a script.
 const SCRIPT_TIMEOUT: Duration = Duration::from_mins(2);

@@ -3,9 +3,7 @@ use std::io::{self, BufRead as _, BufReader, Read as _};
 
 use memchr::{memchr, memchr_iter};
 
-use super::error::FileToolError;
-use super::shown::quoted;
-use super::workspace::ToolWorkspace;
+use super::{answer::quoted, error::FileToolError, workspace::ToolWorkspace};
 
 /// The number of bytes that one call reads of a file's text.
 const MAX_READ_BYTES: u64 = 256 * 1024;

@@ -5,13 +5,10 @@ use std::time::Duration;
 use globset::{GlobBuilder, GlobMatcher};
 use memchr::memchr;
 use regex::bytes::{Regex, RegexBuilder};
-use rustix::fs::FileType;
-use rustix::time::ClockId;
+use rustix::{fs::FileType, time::ClockId};
 use walkdir::{DirEntry, WalkDir};
 
-use super::error::FileToolError;
-use super::shown::shown;
-use super::workspace::ToolWorkspace;
+use super::{answer::shown, error::FileToolError, workspace::ToolWorkspace};
 
 /// The folders left out of searches: what is in them belongs to git and to wf.
 const SKIPPED_FOLDERS: [&str; 2] = [".git", ".wf"];

@@ -3,10 +3,10 @@ use std::io::{self, Read as _, Write as _};
 use std::path::Path;
 use std::process::ExitCode;
 
-use super::answer::{FileToolAnswer, FileToolOrder};
-use crate::processes::spawn::OWN_PROGRAM;
-use crate::work_error::WorkError;
 use wf_core::machine::WorkExit;
+
+use super::answer::{FileToolAnswer, FileToolOrder};
+use crate::{processes::spawn::OWN_PROGRAM, work_error::WorkError};
 
 /// The argument making this program carry out one request about files. It is not a user command.
 pub const TOOL_STAGE_ARG: &str = "__tool";

@@ -5,7 +5,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use proptest::prelude::*;
 
 use super::answer::FileToolOrder;
-use super::shown::shown;
+use super::answer::shown;
 use super::stage::{command_line, is_stage};
 use wf_core::agent::ToolRequest;
 

@@ -5,8 +5,7 @@ use std::path::{Component, Path, PathBuf};
 
 use rustix::fs::{FileType, Mode, OFlags};
 
-use super::error::FileToolError;
-use super::shown::quoted;
+use super::{answer::quoted, error::FileToolError};
 use crate::disk::confined_dir::{ConfinedDir, PathLookupError};
 
 /// A file opened for reading.

@@ -5,14 +5,17 @@ use std::io::{self, Write as _};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{AtFlags, FileType, Mode, OFlags};
-use rustix::io::Errno;
+use rustix::{
+    fs::{AtFlags, FileType, Mode, OFlags},
+    io::Errno,
+};
 
-use super::error::{FileToolError, is_refusal};
-use super::shown::quoted;
-use super::workspace::{ToolWorkspace, kind_name, split};
-use crate::disk::confined_dir::PathLookupError;
-use crate::repository;
+use super::{
+    answer::quoted,
+    error::{FileToolError, is_refusal},
+    workspace::{ToolWorkspace, kind_name, split},
+};
+use crate::{disk::confined_dir::PathLookupError, repository};
 
 /// The folders no tool writes to: the files in them change what git and wf do. Permitted agents can use a script.
 const FOLDERS_OF_TOOLS: [&str; 2] = [".git", ".wf"];

@@ -6,12 +6,11 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::files;
-use crate::ProcessEnv;
-use crate::work_error::WorkError;
-use wf_base::digest::Sha256Digest;
-use wf_base::redact::SecretMask;
+use wf_base::{digest::Sha256Digest, redact::SecretMask};
 use wf_model::{JsonObject, RequiredOutput, ResourceLimits, SandboxPermissions};
+
+use super::files;
+use crate::{ProcessEnv, work_error::WorkError};
 
 /// The maximum number of differences reported.
 const MAX_DIFFERENCES: usize = 50;

@@ -7,18 +7,21 @@ use std::ffi::OsStr;
 use std::fmt::Display;
 use std::fs;
 use std::io;
-use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::os::unix::{
+    ffi::OsStrExt as _,
+    fs::{PermissionsExt as _, symlink},
+};
 use std::path::{Path, PathBuf};
 
 use walkdir::DirEntry;
-use wf_base::digest::Sha256Digest;
-use wf_base::redact::SecretMask;
+
+use wf_base::{digest::Sha256Digest, redact::SecretMask};
 use wf_core::machine::{CachedFile, CachedFileKind};
 
-use super::confined_dir::{ConfinedDir, PathLookupError};
-use super::files::{self, plain};
-use super::stamp::FileStamp;
+use super::{
+    confined_dir::{ConfinedDir, PathLookupError},
+    files::{self, FileStamp, plain},
+};
 use crate::work_error::WorkError;
 
 /// The content of a file for reuse.

@@ -7,12 +7,13 @@
 
 use std::ffi::{CStr, OsStr, OsString};
 use std::io;
-use std::os::fd::OwnedFd;
-use std::os::unix::ffi::OsStrExt as _;
+use std::os::{fd::OwnedFd, unix::ffi::OsStrExt as _};
 use std::path::{Component, Path, PathBuf};
 
-use rustix::fs::{self, FileType, Mode, OFlags, ResolveFlags, Stat};
-use rustix::io::Errno;
+use rustix::{
+    fs::{self, FileType, Mode, OFlags, ResolveFlags, Stat},
+    io::Errno,
+};
 
 use crate::work_error::WorkError;
 

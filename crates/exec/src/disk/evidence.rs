@@ -11,12 +11,14 @@ use std::sync::Mutex;
 
 use rustix::fs::{OFlags, Stat};
 
-use super::files;
-use super::stamp::{FileIdentity, FileStamp};
-use crate::work_error::WorkError;
-use wf_base::digest::Sha256Digest;
-use wf_base::time::{Clock as _, SystemClock};
+use wf_base::{
+    digest::Sha256Digest,
+    time::{Clock as _, SystemClock},
+};
 use wf_core::machine::Artifact;
+
+use super::files::{self, FileIdentity, FileStamp};
+use crate::work_error::WorkError;
 
 /// The largest file always read, in bytes.
 const SMALL_FILE_BYTES: u64 = 8 * 1024 * 1024;
@@ -45,7 +47,7 @@ impl DigestMemo {
     fn digest(&self, file: &Path) -> io::Result<(Sha256Digest, FileVersion)> {
         let stamp = version(rustix::fs::stat(file)?);
         let large = stamp.1.size > SMALL_FILE_BYTES;
-        let mut digests = crate::mutex::lock(&self.0);
+        let mut digests = crate::runtime::lock(&self.0);
         if large && let Some(digest) = digests.get(&stamp) {
             return Ok((*digest, stamp));
         }

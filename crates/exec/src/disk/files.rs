@@ -9,15 +9,15 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
-use rustix::fs::{Mode, OFlags};
+use rustix::fs::{Mode, OFlags, Stat};
 use walkdir::{DirEntry, WalkDir};
+
+use wf_base::{digest::Sha256Digest, redact::SecretMask};
+use wf_core::machine::{CachedFile, CachedFileKind};
+use wf_model::expr::{EvalError, ExprScope, Template};
 
 use super::confined_dir::ConfinedDir;
 use crate::work_error::WorkError;
-use wf_base::digest::Sha256Digest;
-use wf_base::redact::SecretMask;
-use wf_core::machine::{CachedFile, CachedFileKind};
-use wf_model::expr::{EvalError, ExprScope, Template};
 
 /// The maximum number of folder entries that one glob may visit.
 const MAX_VISITED_ENTRIES: usize = 2_000_000;
@@ -274,6 +274,49 @@ pub(super) fn inside(root: &Path, path: &Path) -> Result<(), WorkError> {
     let below = path.strip_prefix(root).unwrap_or(path);
     let file = ConfinedDir::open(root).and_then(|root| root.find(below));
     file.map(drop).map_err(|missed| missed.unable(below))
+}
+
+/// The device and the inode of a file, independent of its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct FileIdentity {
+    device: u64,
+    inode: u64,
+}
+
+/// The metadata of one version of a file: it differs even if the file was changed and put back.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct FileStamp {
+    /// The kind and the permissions.
+    pub(crate) mode: u32,
+    pub(crate) inode: u64,
+    /// The size in bytes.
+    pub(crate) size: u64,
+    /// The modification time in nanoseconds since 1970.
+    pub(crate) modified: i64,
+    /// The change time in nanoseconds since 1970.
+    pub(crate) changed: i64,
+}
+
+impl From<Stat> for FileIdentity {
+    fn from(stat: Stat) -> Self {
+        Self { device: stat.st_dev, inode: stat.st_ino }
+    }
+}
+
+impl From<Stat> for FileStamp {
+    fn from(stat: Stat) -> Self {
+        let nanos = |seconds: i64, rest: u64| {
+            let rest = i64::try_from(rest).unwrap_or_default();
+            seconds.saturating_mul(1_000_000_000).saturating_add(rest)
+        };
+        Self {
+            mode: stat.st_mode,
+            inode: stat.st_ino,
+            size: u64::try_from(stat.st_size).unwrap_or_default(),
+            modified: nanos(stat.st_mtime, stat.st_mtime_nsec),
+            changed: nanos(stat.st_ctime, stat.st_ctime_nsec),
+        }
+    }
 }
 
 #[cfg(test)]

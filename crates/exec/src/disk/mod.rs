@@ -6,13 +6,12 @@
 //! ```
 //!
 //! It starts no process and knows no step. **Invariant:** no path leads out of its folder, in spite of any links, and
-//! of renames meanwhile. **Invariant:** a version of a file is a [`FileStamp`](stamp::FileStamp), and nothing else.
+//! of renames meanwhile. **Invariant:** a version of a file is a [`FileStamp`](files::FileStamp), and nothing else.
 //!
-//! Start at `confined_dir`, then `files` and `stamp`; the others can be read alone.
+//! Start at `confined_dir`, then `files`; the others can be read alone.
 
 pub mod cache;
 pub mod cached_files;
 pub mod confined_dir;
 pub mod evidence;
 pub mod files;
-pub(crate) mod stamp;

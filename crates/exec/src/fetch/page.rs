@@ -1,16 +1,15 @@
 use std::error::Error;
 use std::time::Duration;
 
-use reqwest::header::{ACCEPT, CONTENT_ENCODING, CONTENT_TYPE, LOCATION};
-use reqwest::redirect::Policy;
-use reqwest::{Client, Response, Url};
-use tokio::sync::watch;
-use tokio::time::timeout;
+use reqwest::{
+    Client, Response, Url,
+    header::{ACCEPT, CONTENT_ENCODING, CONTENT_TYPE, LOCATION},
+    redirect::Policy,
+};
+use tokio::{sync::watch, time::timeout};
 
-use super::FetchTarget;
-use super::address::reachable;
-use super::html::text_of;
-use crate::stop_level::StopLevel;
+use super::{FetchTarget, address::reachable, html::text_of};
+use crate::work_error::StopLevel;
 
 /// The maximum time of a page.
 const PAGE_TIMEOUT: Duration = Duration::from_secs(30);

@@ -1,4 +1,5 @@
 use reqwest::Url;
+
 use wf_model::FetchHost;
 
 /// The maximum number of characters of a source.

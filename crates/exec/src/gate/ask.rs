@@ -4,14 +4,19 @@ use std::sync::Arc;
 
 use tokio::sync::watch;
 
-use super::script;
-use crate::disk::confined_dir::{ConfinedDir, PathLookupError};
-use crate::stop_level::StopLevel;
-use crate::view::WorkspaceView;
-use crate::work::check::CheckEnvironment;
-use wf_core::gate::predicate::{FileInspector, FileStatus};
-use wf_core::gate::{GateAnswer, GateContext, computed_answer, no_provider};
+use wf_core::gate::{
+    GateAnswer, GateContext, computed_answer, no_provider,
+    predicate::{FileInspector, FileStatus},
+};
 use wf_model::{Gate, GateProvider};
+
+use super::script;
+use crate::{
+    disk::confined_dir::{ConfinedDir, PathLookupError},
+    view::WorkspaceView,
+    work::check::CheckEnvironment,
+    work_error::StopLevel,
+};
 
 /// The surroundings where gates are evaluated.
 #[derive(Clone)]

@@ -5,13 +5,12 @@
 
 use tokio::sync::watch;
 
-use super::{GateEnvironment, ScriptInput, run_viewed};
-use crate::stop_level::StopLevel;
-use crate::work::check::masked;
 use wf_base::name::Name;
 use wf_core::machine::PlanRequest;
-use wf_model::expr::Template;
-use wf_model::{Check, CheckProbe, Planner, PlannerSource};
+use wf_model::{Check, CheckProbe, Planner, PlannerSource, expr::Template};
+
+use super::{GateEnvironment, ScriptInput, run_viewed};
+use crate::{work::check::masked, work_error::StopLevel};
 
 /// Returns the program of a planner as a check: the same sandbox, the same view, and the same pinning of files.
 /// `None` for a model.

@@ -1,7 +1,6 @@
 use serde_json::Value;
 
-use wf_base::name::Name;
-use wf_base::redact::SecretMask;
+use wf_base::{name::Name, redact::SecretMask};
 use wf_core::gate::{GateContext, trigger_subject};
 use wf_model::{Check, Gate, GateProvider, GateScript};
 

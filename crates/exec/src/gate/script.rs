@@ -3,20 +3,24 @@ use std::sync::Arc;
 use serde_json::Value;
 use tokio::sync::watch;
 
-use super::ask::{GateEnvironment, WorkspaceFiles};
-use super::output::GateOutput;
-use super::probe::{of_script, variables};
-use crate::processes::environment::KnownValues;
-use crate::processes::probe::ProbeOutcome;
-use crate::stop_level::StopLevel;
-use crate::view::ViewedCheck;
-use crate::work::check::{CheckEnvironment, command, discreet, judgeable_findings, masked};
-use crate::work_error::WorkError;
-use wf_core::gate::predicate::predicate;
-use wf_core::gate::{GateAnswer, GateContext};
-use wf_core::machine::CheckRuling;
-use wf_core::verify::{CriterionJudgement, ProbeFindings, judge};
+use wf_core::{
+    gate::{GateAnswer, GateContext, predicate::predicate},
+    machine::CheckRuling,
+    verify::{CriterionJudgement, ProbeFindings, judge},
+};
 use wf_model::{Check, Gate, GateScript, GateTrigger};
+
+use super::{
+    ask::{GateEnvironment, WorkspaceFiles},
+    output::GateOutput,
+    probe::{of_script, variables},
+};
+use crate::{
+    processes::{environment::KnownValues, probe::ProbeOutcome},
+    view::ViewedCheck,
+    work::check::{CheckEnvironment, command, discreet, judgeable_findings, masked},
+    work_error::{StopLevel, WorkError},
+};
 
 /// The most runs of a program while somebody changes files beside it.
 const MAX_LOOKS: usize = 3;

@@ -7,10 +7,10 @@ use tokio::sync::watch;
 
 use super::{GateEnvironment, ask};
 use crate::HostEnv;
-use crate::stop_level::StopLevel;
 use crate::view::WorkspaceView;
 use crate::work::check::CheckEnvironment;
 use crate::work::executor::ProcessExecutor;
+use crate::work_error::StopLevel;
 use wf_base::name::{GateId, PlanId};
 use wf_base::redact::SecretMask;
 use wf_base::time::SystemClock;

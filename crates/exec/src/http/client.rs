@@ -1,22 +1,25 @@
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use reqwest::header::RETRY_AFTER;
-use reqwest::redirect::{Attempt, Policy};
-use reqwest::{NoProxy, Proxy, Response};
-use tokio::sync::watch;
-use tokio::time::Instant;
+use reqwest::{
+    NoProxy, Proxy, Response,
+    header::RETRY_AFTER,
+    redirect::{Attempt, Policy},
+};
+use tokio::{sync::watch, time::Instant};
 
-use super::{HttpJob, HttpOutcome, HttpRequest, job};
-use crate::log::{LogStream, LogWriter};
-use crate::processes::supervise::{OutputSink as _, next_stop, wait_until};
-use crate::stop_level::StopLevel;
-use crate::work::attempt::conclude;
-use crate::work_error::WorkError;
-use crate::{HostEnv, OnOutput};
 use wf_base::time::{Moment, format_duration, parse_retry_after};
 use wf_core::machine::WorkExit;
 use wf_model::JsonObject;
+
+use super::{HttpJob, HttpOutcome, HttpRequest, job};
+use crate::{
+    HostEnv, OnOutput,
+    log::{LogStream, LogWriter},
+    processes::supervise::{OutputSink as _, next_stop, wait_until},
+    work::attempt::conclude,
+    work_error::{StopLevel, WorkError},
+};
 
 /// The timeout for a server to accept a connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(30);

@@ -2,15 +2,12 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::HttpRequest;
-use crate::log;
-use crate::step_files::outputs;
-use crate::work_error::WorkError;
-use wf_base::exact_json;
-use wf_base::name::Name;
-use wf_base::redact::SecretMask;
+use wf_base::{exact_json, name::Name, redact::SecretMask};
 use wf_core::machine::WorkExit;
 use wf_model::{BoundedJsonPath, JsonObject, RequiredOutput};
+
+use super::HttpRequest;
+use crate::{log, step_files::outputs, work_error::WorkError};
 
 /// A request and its limits.
 #[derive(Debug)]

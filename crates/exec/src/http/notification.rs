@@ -1,14 +1,19 @@
 use std::borrow::Cow;
 use std::time::Duration;
 
-use reqwest::Url;
-use reqwest::header::{HeaderMap, HeaderName};
+use reqwest::{
+    Url,
+    header::{HeaderMap, HeaderName},
+};
 
-use super::HttpClient;
-use super::client::{classify_status, request_error};
-use super::request::sensitive_value;
-use crate::work_error::WorkError;
 use wf_base::time::{Moment, format_duration};
+
+use super::{
+    HttpClient,
+    client::{classify_status, request_error},
+    request::sensitive_value,
+};
+use crate::work_error::WorkError;
 
 /// A notification: the content of the response does not matter, only its acceptance.
 #[derive(Clone, PartialEq, Eq)]

@@ -1,11 +1,15 @@
-use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
-use reqwest::{Method, Url};
+use reqwest::{
+    Method, Url,
+    header::{HeaderMap, HeaderName, HeaderValue},
+};
+
+use wf_base::{name::Name, redact::SecretMask};
+use wf_model::{
+    HttpCall,
+    expr::{EvalError, ExprReference, ExprScope, Template},
+};
 
 use crate::work_error::WorkError;
-use wf_base::name::Name;
-use wf_base::redact::SecretMask;
-use wf_model::HttpCall;
-use wf_model::expr::{EvalError, ExprReference, ExprScope, Template};
 
 /// A request, ready to be sent.
 #[derive(Clone, PartialEq, Eq)]

@@ -8,7 +8,7 @@ use serde_json::json;
 use tokio::sync::watch;
 
 use super::{HttpClient, HttpJob, HttpOutcome, HttpRequest};
-use crate::stop_level::StopLevel;
+use crate::work_error::StopLevel;
 use crate::{HostEnv, log};
 use wf_base::name::Name;
 use wf_base::redact::SecretMask;

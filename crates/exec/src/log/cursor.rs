@@ -1,11 +1,10 @@
 use std::io;
 use std::path::Path;
 
-use super::file::LogFile;
-use super::record::LogIndexRecord;
-use super::{LogChunk, LogStream, target};
-use crate::disk::stamp::FileIdentity;
 use wf_base::time::Moment;
+
+use super::{LogChunk, LogStream, file::LogFile, record::LogIndexRecord, target};
+use crate::disk::files::FileIdentity;
 
 /// The maximum number of bytes read at once.
 const MAX_READ_BYTES: u64 = 64 * 1024;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use rustix::fs::OFlags;
 
-use crate::disk::stamp::FileIdentity;
+use crate::disk::files::FileIdentity;
 
 /// Opens a file of a run; `None` if there is none. A pipe would be waited for, and a link leads elsewhere: both are
 /// errors, since wf makes neither.

@@ -3,8 +3,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::{LogChunk, LogStream, RunLogs, cursor::LogCursor, target};
 use wf_base::time::Moment;
+
+use super::{LogChunk, LogStream, RunLogs, cursor::LogCursor, target};
 
 /// The maximum number of parts that one call returns.
 const MAX_CHUNKS: usize = 64;

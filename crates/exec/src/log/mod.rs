@@ -9,18 +9,15 @@
 //! before the first byte reaches the disk or an observer.
 
 mod archive;
-mod chunk;
 mod cursor;
 mod file;
 mod follower;
 mod lines;
-mod mask_chain;
 mod reader;
 mod record;
 mod run_logs;
 mod runtime_masks;
 mod segment;
-mod tail;
 mod target;
 #[cfg(test)]
 mod tests;
@@ -28,8 +25,8 @@ mod writer;
 
 pub use crate::processes::tails::LogStream;
 pub use archive::archive;
-pub use chunk::LogChunk;
 pub use follower::LogFollower;
+pub use reader::LogChunk;
 pub use reader::LogChunks;
 pub use run_logs::RunLogs;
 pub use target::{LogTarget, files, path};

@@ -2,8 +2,10 @@ use std::collections::VecDeque;
 use std::io;
 use std::path::Path;
 
-use super::{LogChunk, RunLogs, cursor::LogCursor, target};
 use wf_base::time::Moment;
+
+use super::{RunLogs, cursor::LogCursor, target, writer};
+use crate::processes::tails::LogStream;
 
 /// Returns the parts of a log in order.
 pub(super) fn read(logs: &RunLogs, path: &Path) -> io::Result<LogChunks> {
@@ -48,5 +50,23 @@ impl Iterator for LogChunks {
             self.pieces.clear();
         }
         next.transpose()
+    }
+}
+
+/// A part of a log: bytes of one stream with one arrival time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LogChunk {
+    pub stream: LogStream,
+    /// The arrival time of the first byte.
+    pub at: Moment,
+    /// The bytes, at most 64 KiB.
+    pub bytes: Vec<u8>,
+}
+
+impl LogChunk {
+    /// Returns the note the middle of a log is left out.
+    pub(super) fn omission(at: Moment) -> Self {
+        let bytes = writer::omission_note("the middle").into_bytes();
+        Self { stream: LogStream::Note, at, bytes }
     }
 }

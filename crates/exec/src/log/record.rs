@@ -1,5 +1,6 @@
-use super::LogStream;
 use wf_base::time::Moment;
+
+use super::LogStream;
 
 /// A run of bytes in a log, as recorded in its index. Runs follow each other without gaps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,11 +2,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-use super::{
-    LogChunks, LogFollower, archive::LogArchive, cursor::LogCursor, file::LogFile, reader, tail, target,
-};
-use wf_base::digest::Sha256Digest;
+use wf_base::{digest::Sha256Digest, untrusted::UntrustedText};
 use wf_core::machine::{Attempt, LogDigest};
+
+use super::{LogChunks, LogFollower, archive::LogArchive, cursor::LogCursor, file::LogFile, reader, target};
 
 /// The logs of one run: each in files of its own while the run goes on, all in one archive when it has ended.
 #[derive(Debug)]
@@ -29,7 +28,7 @@ impl RunLogs {
     /// Returns the last lines of a log, from its last 64 KiB, as text safe to print, without a final newline.
     /// Empty if there is no log.
     pub fn tail(&self, attempt: &Attempt, lines: usize) -> io::Result<String> {
-        tail::tail(self, &self.path(attempt), lines)
+        tail(self, &self.path(attempt), lines)
     }
 
     /// Returns the length of a log, without the end of a long one in progress; 0 if there is none.
@@ -80,4 +79,22 @@ impl RunLogs {
         }
         Ok(self.archive.get())
     }
+}
+
+/// The maximum number of bytes read for a tail.
+const MAX_TAIL_BYTES: u64 = 64 * 1024;
+
+/// Returns the last lines of a log.
+pub(super) fn tail(logs: &RunLogs, path: &Path, lines: usize) -> io::Result<String> {
+    let [_, newer] = target::end_paths(path);
+    let mut bytes = Vec::new();
+    for part in [newer.as_path(), path] {
+        if let (true, Some(cursor)) = (bytes.is_empty(), logs.cursor(part)?) {
+            bytes = cursor.last_bytes(MAX_TAIL_BYTES)?;
+        }
+    }
+    let text = UntrustedText::printed(&bytes).block();
+    let text = text.trim_end();
+    let first = text.rmatch_indices('\n').nth(lines.saturating_sub(1)).map_or(0, |(at, _)| at + 1);
+    Ok(text.get(first..).unwrap_or_default().to_owned())
 }

@@ -3,8 +3,9 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-use super::{LogStream, record::LogIndexRecord, target};
 use wf_base::time::Moment;
+
+use super::{LogStream, record::LogIndexRecord, target};
 
 /// The time in milliseconds within which bytes of one stream share a record.
 const RECORD_MERGE_MILLIS: i64 = 50;

@@ -1,10 +1,10 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::step_files::correction;
-use wf_base::redact::SecretMask;
-use wf_base::time::Clock;
+use wf_base::{redact::SecretMask, time::Clock};
 use wf_core::machine::Attempt;
+
+use crate::step_files::correction;
 
 /// The destination of output.
 #[derive(Clone)]

@@ -2,18 +2,25 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::cursor::LogCursor;
-use super::lines::LineBuffer;
-use super::mask_chain::MaskChain;
-use super::runtime_masks::{NewMasks, RuntimeMasks};
-use super::segment::LogSegment;
-use super::{LogStream, LogTarget, target};
-use crate::OnOutput;
-use crate::processes::supervise::OutputSink;
-use crate::processes::tails::{StreamTails, TailCollector};
-use crate::work_error::WorkError;
 use wf_base::redact::SecretMask;
 use wf_model::EngineFailure;
+
+use super::{
+    LogStream, LogTarget,
+    cursor::LogCursor,
+    lines::LineBuffer,
+    runtime_masks::{MaskChain, NewMasks, RuntimeMasks},
+    segment::LogSegment,
+    target,
+};
+use crate::{
+    OnOutput,
+    processes::{
+        supervise::OutputSink,
+        tails::{StreamTails, TailCollector},
+    },
+    work_error::WorkError,
+};
 
 /// Writes the log of one attempt and passes its output to an observer.
 pub struct LogWriter {

@@ -2,14 +2,18 @@ use std::fs::File;
 use std::io;
 use std::path::Path;
 
-use rustix::fs::{AtFlags, FileType, Mode, OFlags};
-use rustix::io::Errno;
+use rustix::{
+    fs::{AtFlags, FileType, Mode, OFlags},
+    io::Errno,
+};
+
+use wf_base::digest::Sha256Digest;
 
 use super::WorkspaceManifest;
-use crate::disk::confined_dir::ConfinedDir;
-use crate::disk::stamp::FileStamp;
-use crate::work_error::WorkError;
-use wf_base::digest::Sha256Digest;
+use crate::{
+    disk::{confined_dir::ConfinedDir, files::FileStamp},
+    work_error::WorkError,
+};
 
 /// The flags to open a file: no link is followed, and a pipe does not block.
 const READ_FLAGS: OFlags =

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::slice::Iter;
 
 use super::{ManifestFolder, ManifestNode, WorkspaceManifest};
-use crate::disk::stamp::FileStamp;
+use crate::disk::files::FileStamp;
 
 /// The difference between two manifests of a workspace, except for declared files.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
-use crate::disk::stamp::FileStamp;
+use crate::disk::files::FileStamp;
 
 /// The files of a workspace at one instant.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -25,6 +25,8 @@ pub use content::FileContent;
 pub use difference::{DifferenceRules, ManifestDifference};
 pub use leftover::LeftoverRule;
 pub use manifest::WorkspaceManifest;
+
 use manifest::{ManifestFolder, ManifestNode};
+
 pub use text::ManifestError;
 pub use walk::ExcludedFiles;

@@ -4,7 +4,7 @@ use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use rustix::fs::FileType;
 
 use super::{ManifestFolder, ManifestNode, WorkspaceManifest};
-use crate::disk::stamp::FileStamp;
+use crate::disk::files::FileStamp;
 
 /// The error for bytes without a manifest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]

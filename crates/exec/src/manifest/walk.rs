@@ -1,15 +1,21 @@
 use std::ffi::{OsStr, OsString};
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd};
-use std::os::unix::ffi::OsStrExt as _;
+use std::os::{
+    fd::{AsFd, BorrowedFd},
+    unix::ffi::OsStrExt as _,
+};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags};
-use rustix::io::Errno;
+use rustix::{
+    fs::{AtFlags, Dir, FileType, Mode, OFlags},
+    io::Errno,
+};
 
 use super::{ManifestFolder, ManifestNode, WorkspaceManifest};
-use crate::disk::stamp::{FileIdentity, FileStamp};
-use crate::work_error::WorkError;
+use crate::{
+    disk::files::{FileIdentity, FileStamp},
+    work_error::WorkError,
+};
 
 /// The maximum depth of folders: each level takes a descriptor.
 const MAX_DEPTH: usize = 256;

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 use ring::digest::{Context, SHA1_FOR_LEGACY_USE_ONLY};
 
-use crate::disk::stamp::FileStamp;
+use crate::disk::files::FileStamp;
 
 /// The length of the name of an object, in bytes.
 const NAME_BYTES: usize = 20;

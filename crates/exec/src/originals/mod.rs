@@ -15,9 +15,7 @@
 //! packed anew. The answers of git follow from the kept files: a `git commit` beside a run is not there for its checks.
 //! Where its folders are outside of the workspace, a sandbox shows them with these files.
 
-mod archive;
 mod git_part;
-mod git_stamp;
 mod index;
 mod outside;
 mod store;

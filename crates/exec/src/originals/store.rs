@@ -9,15 +9,18 @@ use std::time::{Duration, SystemTime};
 
 use rustix::fs::OFlags;
 
-use super::git_stamp::GitStamp;
-use super::{GitPart, archive, index, outside};
-use crate::disk::confined_dir::ConfinedDir;
-use crate::disk::files::open_regular;
-use crate::disk::stamp::FileStamp;
-use crate::manifest::WorkspaceManifest;
-use crate::sandbox::{KeptCopy, KeptGitFolder};
-use crate::work_error::WorkError;
 use wf_base::digest::Sha256Digest;
+
+use super::{GitPart, git_part::GitStamp, index, outside};
+use crate::{
+    disk::{
+        confined_dir::ConfinedDir,
+        files::{FileStamp, open_regular},
+    },
+    manifest::WorkspaceManifest,
+    sandbox::{KeptCopy, KeptGitFolder},
+    work_error::WorkError,
+};
 
 /// The most files copied since git does not have them as they are.
 const MAX_COPIES: usize = 256;
@@ -120,7 +123,7 @@ impl Originals {
 
     /// Restores the record.
     pub fn recorded(bytes: &[u8]) -> Self {
-        Self { state: Arc::new(archive::unpack(bytes).unwrap_or_default()), ..Self::default() }
+        Self { state: Arc::new(unpack(bytes).unwrap_or_default()), ..Self::default() }
     }
 
     /// Returns the same for a workspace, and the repository it is in.
@@ -139,7 +142,7 @@ impl Originals {
 
     /// Returns the record; empty: nothing.
     pub fn to_bytes(&self) -> Vec<u8> {
-        if self.state.is_empty() { Vec::new() } else { archive::pack(&self.state).unwrap_or_default() }
+        if self.state.is_empty() { Vec::new() } else { pack(&self.state).unwrap_or_default() }
     }
 
     /// Returns the path of the index of the repository in the workspace, or its name in an archive.
@@ -385,4 +388,29 @@ fn store(file: &Path, bytes: &[u8], stamp: FileStamp) -> io::Result<()> {
 /// Returns when a file was written, in nanoseconds since 1970.
 fn modified(file: &Path) -> Option<i64> {
     rustix::fs::stat(file).ok().map(|stat| FileStamp::from(stat).modified)
+}
+
+/// Packs files, by their paths, into an archive that `tar` reads.
+pub(super) fn pack(files: &BTreeMap<PathBuf, Vec<u8>>) -> io::Result<Vec<u8>> {
+    let mut builder = tar::Builder::new(Vec::new());
+    for (path, bytes) in files {
+        let mut header = tar::Header::new_gnu();
+        header.set_size(bytes.len().try_into().map_err(io::Error::other)?);
+        header.set_mode(0o644);
+        header.set_cksum();
+        builder.append_data(&mut header, path, bytes.as_slice())?;
+    }
+    builder.into_inner()
+}
+
+/// Reads the files of an archive.
+pub(super) fn unpack(bytes: &[u8]) -> io::Result<BTreeMap<PathBuf, Vec<u8>>> {
+    let mut files = BTreeMap::new();
+    for entry in tar::Archive::new(bytes).entries()? {
+        let mut entry = entry?;
+        let mut content = Vec::new();
+        entry.read_to_end(&mut content)?;
+        files.insert(entry.path()?.into_owned(), content);
+    }
+    Ok(files)
 }

@@ -3,19 +3,21 @@ use std::io::{self, ErrorKind};
 use std::path::Path;
 use std::sync::Arc;
 
-use super::trail::{PathEnd, PathEntry, resolve_path};
-use crate::disk::files::globs;
-use crate::gate::planner;
-use crate::processes::{environment, shell};
-use crate::view::{DataFiles, checks, family, named, product_globs};
-use crate::work_error::WorkError;
-use wf_base::digest::Sha256Digest;
-use wf_base::name::Name;
-use wf_model::expr::Template;
+use wf_base::{digest::Sha256Digest, name::Name};
 use wf_model::{
     Check, CheckProbe, Gate, GateProvider, JsonObject, Plan, SecretSource, ShellScript, Step, StepWork,
+    expr::Template,
 };
 use wf_skill as skill;
+
+use super::trail::{PathEnd, PathEntry, resolve_path};
+use crate::{
+    disk::files::globs,
+    gate::planner,
+    processes::{environment, shell},
+    view::{DataFiles, checks, family, named, product_globs},
+    work_error::WorkError,
+};
 
 /// Returns the files of the workspace a plan, and all plans it uses, name literally, and those of the skills whose
 /// scripts they run: by path, relative to the workspace, with the digest of the content, sorted. A link is listed as

@@ -10,12 +10,11 @@
 //! A link is pinned as in git: its content is its target path.
 
 mod files;
-mod guard;
 mod pins;
 #[cfg(test)]
 mod tests;
 mod trail;
 
 pub use files::{files, files_named_by, skills};
-pub use guard::SkillFileGuard;
 pub use pins::PinnedFiles;
+pub use pins::SkillFileGuard;

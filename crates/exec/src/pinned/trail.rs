@@ -7,9 +7,12 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::FileType;
 
-use crate::disk::confined_dir::{ConfinedDir, PathLookupError};
-use crate::disk::stamp::FileStamp;
 use wf_base::digest::Sha256Digest;
+
+use crate::disk::{
+    confined_dir::{ConfinedDir, PathLookupError},
+    files::FileStamp,
+};
 
 /// A link or file a path passes.
 #[derive(Debug)]

@@ -9,10 +9,11 @@ use std::time::Duration;
 
 use wf_model::EngineFailure;
 
-use super::probe::{ProbeJob, ProbeRole};
-use super::process::{self, ProcessCommand};
-use crate::work_error::WorkError;
-use crate::{HostEnv, ProcessEnv};
+use super::{
+    probe::{ProbeJob, ProbeRole},
+    process::{self, ProcessCommand},
+};
+use crate::{HostEnv, ProcessEnv, work_error::WorkError};
 
 /// The container engines, the preferred one first: containers of podman are descendants of the supervisor,
 /// and end with it.

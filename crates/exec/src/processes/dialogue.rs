@@ -5,18 +5,24 @@ use std::io;
 use std::time::Duration;
 
 use rustix::pipe::PipeFlags;
-use tokio::io::AsyncWriteExt as _;
-use tokio::net::unix::pipe;
-use tokio::sync::{mpsc, watch};
+use tokio::{
+    io::AsyncWriteExt as _,
+    net::unix::pipe,
+    sync::{mpsc, watch},
+};
 
-use super::process::{self, ProcessCommand};
-use super::supervise::{OutputSink, ProcessLimits, supervise};
-use super::tails::{LogStream, StreamTails, TailCollector};
-use super::tree;
-use crate::sandbox;
-use crate::stop_level::StopLevel;
-use crate::work_error::WorkError;
 use wf_core::machine::WorkExit;
+
+use super::{
+    process::{self, ProcessCommand},
+    supervise::{OutputSink, ProcessLimits, supervise},
+    tails::{LogStream, StreamTails, TailCollector},
+    tree,
+};
+use crate::{
+    sandbox,
+    work_error::{StopLevel, WorkError},
+};
 
 /// The timeout for a process to read a line, from a pipe with room for much more.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(5);

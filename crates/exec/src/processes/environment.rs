@@ -8,13 +8,14 @@ use std::path::Path;
 use globset::{Glob, GlobSet, GlobSetBuilder};
 use serde_json::Value;
 
-use crate::disk::files;
-use crate::{HostEnv, ProcessEnv};
-use wf_base::digest::Sha256Digest;
-use wf_base::name::RunId;
+use wf_base::{digest::Sha256Digest, name::RunId};
 use wf_core::machine::{Attempt, StepItem};
-use wf_model::expr::{EvalError, ExprReference, ExprScope, StatusFunction, Template};
-use wf_model::{EnvVar, JsonObject, SandboxPermissions, Step, StepRepetition};
+use wf_model::{
+    EnvVar, JsonObject, SandboxPermissions, Step, StepRepetition,
+    expr::{EvalError, ExprReference, ExprScope, StatusFunction, Template},
+};
+
+use crate::{HostEnv, ProcessEnv, disk::files};
 
 /// The variables of the engine's environment every step sees, besides `LC_*`.
 const BASE_VARIABLES: [&str; 9] =

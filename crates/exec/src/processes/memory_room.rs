@@ -8,13 +8,11 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock};
 use std::time::Duration;
 
-use tokio::sync::watch;
-use tokio::time::Instant;
+use rustix::process::Pid;
+use tokio::{sync::watch, time::Instant};
 
 use super::control_group::membership;
-use crate::mutex::lock;
-use crate::stop_level::StopLevel;
-use rustix::process::Pid;
+use crate::{runtime::lock, work_error::StopLevel};
 
 /// The largest limit with a wait for memory. In more, steps run out of memory by their work, not by their number, and a wait
 /// would only delay each of them.

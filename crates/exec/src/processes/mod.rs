@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! shell, container, environment ──▶ process: a command ──▶ spawn ──▶ supervise: until it exits, or is ended
-//!                                                            │           └──▶ output_pipe ──▶ a sink: tails, output_head, a log
+//!                                                            │           └──▶ output_pipe ──▶ a sink: tails, a log
 //!                                                            └──▶ tree: its descendants, found and ended
 //! ```
 //!
@@ -18,7 +18,6 @@ pub(crate) mod control_group;
 pub mod dialogue;
 pub mod environment;
 pub(crate) mod memory_room;
-mod output_head;
 mod output_pipe;
 pub mod probe;
 pub mod process;

@@ -2,11 +2,9 @@
 
 use std::os::fd::AsFd as _;
 
-use tokio::io::AsyncReadExt as _;
-use tokio::net::unix::pipe::Receiver;
+use tokio::{io::AsyncReadExt as _, net::unix::pipe::Receiver};
 
-use super::supervise::OutputSink;
-use super::tails::LogStream;
+use super::{supervise::OutputSink, tails::LogStream};
 
 /// The size of one read: the capacity of a pipe.
 const BUFFER: usize = 64 * 1024;

@@ -5,15 +5,19 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use tokio::sync::watch;
 
-use super::memory_room;
-use super::output_head::OutputHead;
-use super::process::{self, ProcessCommand};
-use super::supervise::{ProcessEnd, ProcessLimits, supervise};
-use super::tails::StreamTails;
-use super::tree::PauseGuard;
-use crate::sandbox::{self, IsolationKind};
-use crate::stop_level::StopLevel;
 use wf_core::machine::WorkExit;
+
+use super::{
+    memory_room,
+    process::{self, ProcessCommand},
+    supervise::{ProcessEnd, ProcessLimits, supervise},
+    tails::{OutputHead, StreamTails},
+    tree::PauseGuard,
+};
+use crate::{
+    sandbox::{self, IsolationKind},
+    work_error::StopLevel,
+};
 
 /// The command and the limits of a probe.
 #[derive(Clone, Debug, Serialize, Deserialize)]

@@ -5,28 +5,36 @@
 
 use std::collections::BTreeMap;
 use std::io;
-use std::os::fd::{AsFd as _, OwnedFd};
-use std::os::unix::process::ExitStatusExt as _;
+use std::os::{
+    fd::{AsFd as _, OwnedFd},
+    unix::process::ExitStatusExt as _,
+};
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 use std::sync::Arc;
 use std::time::Duration;
 
-use rustix::fs::{Access, OFlags};
-use rustix::io::Errno;
-use rustix::process::{Pid, PidfdFlags, Signal, WaitOptions};
+use rustix::{
+    fs::{Access, OFlags},
+    io::Errno,
+    process::{Pid, PidfdFlags, Signal, WaitOptions},
+};
 use serde::{Deserialize, Serialize};
-use tokio::io::unix::AsyncFd;
-use tokio::net::unix::pipe;
+use tokio::{io::unix::AsyncFd, net::unix::pipe};
 
-use super::memory_room;
-use super::spawn::{self, ProcessImage, SpawnedProcess};
-use super::tree::{self, LivingProcess, ProcessRoot};
-use crate::ProcessEnv;
-use crate::pinned::{PinnedFiles, SkillFileGuard};
-use crate::sandbox::{self, ControlFiles, PreparedSandbox, SandboxHandle, SandboxReport, SandboxSpec};
-use crate::work_error::WorkError;
 use wf_model::EngineFailure;
+
+use super::{
+    memory_room,
+    spawn::{self, ProcessImage, SpawnedProcess},
+    tree::{self, LivingProcess, ProcessRoot},
+};
+use crate::{
+    ProcessEnv,
+    pinned::{PinnedFiles, SkillFileGuard},
+    sandbox::{self, ControlFiles, PreparedSandbox, SandboxHandle, SandboxReport, SandboxSpec},
+    work_error::WorkError,
+};
 
 const DEFAULT_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 

@@ -4,9 +4,10 @@ use std::fs::File;
 use std::io::Read as _;
 use std::path::Path;
 
-use super::process;
 use wf_model::{ShellScript, SkillCall, interpreter_named};
 use wf_skill as skill;
+
+use super::process;
 
 /// The words a shell does not treat as the name of a program: the keywords and builtins of the shells that may be
 /// called `sh`, sorted.

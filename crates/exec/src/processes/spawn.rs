@@ -2,17 +2,23 @@
 
 use std::ffi::CString;
 use std::io::{self, Seek as _, Write as _};
-use std::os::fd::{AsFd as _, AsRawFd as _, BorrowedFd, OwnedFd};
-use std::os::unix::ffi::OsStrExt as _;
+use std::os::{
+    fd::{AsFd as _, AsRawFd as _, BorrowedFd, OwnedFd},
+    unix::ffi::OsStrExt as _,
+};
 use std::path::Path;
 use std::sync::{Mutex, OnceLock};
 
-use nix::spawn::{PosixSpawnAttr, PosixSpawnFileActions, PosixSpawnFlags, posix_spawn};
-use nix::sys::signal::{SigSet, Signal};
-use rustix::fs::{MemfdFlags, Mode, OFlags};
-use rustix::pipe::PipeFlags;
-use rustix::process::Pid;
-use rustix::time::ClockId;
+use nix::{
+    spawn::{PosixSpawnAttr, PosixSpawnFileActions, PosixSpawnFlags, posix_spawn},
+    sys::signal::{SigSet, Signal},
+};
+use rustix::{
+    fs::{MemfdFlags, Mode, OFlags},
+    pipe::PipeFlags,
+    process::Pid,
+    time::ClockId,
+};
 
 /// `POSIX_SPAWN_SETSID`, which `nix` does not define: the same in every C library of Linux.
 const SETSID: i32 = 0x80;
@@ -206,7 +212,7 @@ fn signals_to_reset(status: &str) -> SigSet {
 
 /// Runs a function in a folder.
 fn inside<T>(folder: &Path, work: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
-    let mut own = crate::mutex::lock(&FOLDER);
+    let mut own = crate::runtime::lock(&FOLDER);
     let own = match &mut *own {
         Some(own) => own,
         none => {

@@ -5,17 +5,20 @@ use std::os::unix::process::ExitStatusExt as _;
 use std::process::ExitStatus;
 use std::time::Duration;
 
-use tokio::sync::watch;
-use tokio::time::Instant;
+use tokio::{sync::watch, time::Instant};
 
-use super::output_pipe::OutputPipe;
-use super::process::ChildProcess;
-use super::tails::LogStream;
-use super::tree::{self, LivingProcess};
-use crate::sandbox::{IsolationKind, SandboxReport};
-use crate::stop_level::StopLevel;
-use crate::work_error::WorkError;
 use wf_core::machine::WorkExit;
+
+use super::{
+    output_pipe::OutputPipe,
+    process::ChildProcess,
+    tails::LogStream,
+    tree::{self, LivingProcess},
+};
+use crate::{
+    sandbox::{IsolationKind, SandboxReport},
+    work_error::{StopLevel, WorkError},
+};
 
 /// The time for which output may continue, or pipes stay open, after the exit of the process itself.
 const OUTPUT_AFTER_EXIT: Duration = Duration::from_millis(200);

@@ -8,20 +8,22 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::Read as _;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{
+    Mutex,
+    atomic::{AtomicBool, AtomicU64, Ordering},
+};
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, WaitOptions};
+
 use wf_core::machine::LeftProcess;
 
-mod adopted;
 mod left;
 mod pause;
 
-pub(super) use adopted::has_adopted;
-pub use adopted::{adopt, reap_adopted};
+pub(super) use left::has_adopted;
 pub use left::running;
+pub use left::{adopt, reap_adopted};
 pub(crate) use left::{boot_id, detach};
 pub(super) use pause::PauseGuard;
 
@@ -287,7 +289,7 @@ fn reap(processes: &[LivingProcess], me: i32, others: &BTreeMap<i32, ProcessRoot
 }
 
 fn roots<T>(with: impl FnOnce(&mut BTreeMap<i32, ProcessRoot>) -> T) -> T {
-    with(&mut crate::mutex::lock(&PROCESS_ROOTS))
+    with(&mut crate::runtime::lock(&PROCESS_ROOTS))
 }
 
 /// Returns the number of processes this one started, and not yet exited.

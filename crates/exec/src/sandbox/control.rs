@@ -8,9 +8,11 @@ use std::fs;
 use std::path::{Component, Path, PathBuf};
 
 use super::SandboxSpec;
-use crate::disk::stamp::FileIdentity;
-use crate::repository::{RepositoryGuard, put_aside};
-use crate::work_error::WorkError;
+use crate::{
+    disk::files::FileIdentity,
+    repository::{RepositoryGuard, put_aside},
+    work_error::WorkError,
+};
 
 /// The control files in folders a step may write, as they were when it began.
 #[derive(Debug)]

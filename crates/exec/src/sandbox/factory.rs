@@ -1,11 +1,11 @@
 use std::path::{Path, PathBuf};
 
-use super::control::ungranted;
-use super::root::places::TOOL_FOLDERS;
-use super::{KeptCopy, KeptGitFolder, SandboxSpec, WorkspaceLayer};
-use crate::HostEnv;
-use crate::secrets::keyfile;
 use wf_model::{Check, ResourceLimits, Step};
+
+use super::{
+    KeptCopy, KeptGitFolder, SandboxSpec, WorkspaceLayer, control::ungranted, root::places::TOOL_FOLDERS,
+};
+use crate::{HostEnv, secrets::keyfile};
 
 /// The common settings of all sandboxes of a session.
 #[derive(Clone, Debug)]

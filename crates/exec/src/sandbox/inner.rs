@@ -1,23 +1,33 @@
 //! The inner stage: process 1 of its namespace.
 
 use std::io;
-use std::os::fd::OwnedFd;
-use std::os::unix::process::ExitStatusExt as _;
+use std::os::{fd::OwnedFd, unix::process::ExitStatusExt as _};
 use std::path::Path;
 use std::process::ExitStatus;
 
 use nix::sys::signal::{SigSet, Signal};
-use rustix::process::{DumpableBehavior, Pid, WaitOptions};
+use rustix::{
+    net::{AddressFamily, SendFlags, SocketFlags, SocketType},
+    process::{DumpableBehavior, Pid, WaitOptions},
+};
 
-use super::messages::{INPUT_FD, SandboxOrder, StageMessage};
-use super::outer::{SupervisorSocket, order};
-use super::root::mounts;
-use super::{IsolationKind, loopback, restrictions, seccomp};
-use crate::agent_tool;
-use crate::processes::process;
-use crate::processes::spawn::{self, ProcessImage};
-use crate::processes::supervise::of_status;
-use crate::work_error::WorkError;
+use super::{
+    IsolationKind,
+    messages::{INPUT_FD, SandboxOrder, StageMessage},
+    outer::{SupervisorSocket, order},
+    restrictions,
+    root::mounts,
+    seccomp,
+};
+use crate::{
+    agent_tool,
+    processes::{
+        process,
+        spawn::{self, ProcessImage},
+        supervise::of_status,
+    },
+    work_error::WorkError,
+};
 
 /// Builds the sandbox, starts the command in it and waits for its exit. Processes it leaves running die with this
 /// process.
@@ -62,7 +72,7 @@ fn confine(order: &SandboxOrder) -> Result<Vec<IsolationKind>, String> {
     let entered = mounts::enter(order)?;
     isolation.extend(entered.isolation);
     if !sandbox.network {
-        loopback::up().map_err(|error| format!("cannot use the loopback interface: {error}"))?;
+        up().map_err(|error| format!("cannot use the loopback interface: {error}"))?;
         isolation.push(IsolationKind::Network);
     }
     isolation.extend(restrictions::limit(sandbox, &order.outside)?);
@@ -104,4 +114,33 @@ fn wait(command: Pid) -> io::Result<ExitStatus> {
             return Ok(ExitStatus::from_raw(status.as_raw()));
         }
     }
+}
+
+/// `NLMSG` and `RTM` numbers of the kernel's link interface, which no crate in use defines.
+const RTM_NEWLINK: u16 = 16;
+const NLM_F_REQUEST: u16 = 1;
+const IFF_UP: u32 = 1;
+/// The loopback interface is always the first one.
+const LOOPBACK: i32 = 1;
+
+/// Lets programs inside a separate network namespace talk to each other.
+pub(super) fn up() -> io::Result<()> {
+    let socket =
+        rustix::net::socket_with(AddressFamily::NETLINK, SocketType::RAW, SocketFlags::CLOEXEC, None)?;
+    let sent = rustix::net::send(&socket, &request(), SendFlags::empty())?;
+    if sent == 32 { Ok(()) } else { Err(io::ErrorKind::WriteZero.into()) }
+}
+
+/// `struct nlmsghdr` and `struct ifinfomsg`.
+fn request() -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(32);
+    bytes.extend(32_u32.to_ne_bytes());
+    bytes.extend(RTM_NEWLINK.to_ne_bytes());
+    bytes.extend(NLM_F_REQUEST.to_ne_bytes());
+    bytes.extend([0; 8]);
+    bytes.extend([0; 4]);
+    bytes.extend(LOOPBACK.to_ne_bytes());
+    bytes.extend(IFF_UP.to_ne_bytes());
+    bytes.extend(IFF_UP.to_ne_bytes());
+    bytes
 }

@@ -8,9 +8,10 @@ use std::path::{Path, PathBuf};
 
 use rustix::process::Pid;
 
+use wf_model::{DEFAULT_PROCESS_LIMIT, ResourceLimits};
+
 use super::IsolationKind;
 use crate::processes::control_group::membership;
-use wf_model::{DEFAULT_PROCESS_LIMIT, ResourceLimits};
 
 /// A control group in every hierarchy that limits a resource. Removed on drop if all its processes
 /// have exited.

@@ -4,8 +4,9 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::{IsolationKind, SandboxSpec};
 use wf_core::machine::WorkExit;
+
+use super::{IsolationKind, SandboxSpec};
 
 /// The argument making this program a stage of a sandbox. It is not a user command.
 pub const SANDBOX_STAGE_ARG: &str = "__box";

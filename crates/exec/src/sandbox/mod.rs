@@ -24,7 +24,6 @@ mod control;
 mod factory;
 mod inner;
 mod limits;
-mod loopback;
 mod messages;
 mod outer;
 mod port;

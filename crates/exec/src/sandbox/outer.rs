@@ -6,16 +6,23 @@ use std::io::{self, Read as _, Write as _};
 use std::os::fd::AsFd as _;
 use std::process::ExitCode;
 
-use nix::sched::CloneFlags;
-use nix::sys::signal::{SigSet, Signal};
-use rustix::process::WaitOptions;
-use rustix::thread::{CapabilitySet, CapabilitySets};
+use nix::{
+    sched::CloneFlags,
+    sys::signal::{SigSet, Signal},
+};
+use rustix::{
+    process::WaitOptions,
+    thread::{CapabilitySet, CapabilitySets},
+};
+
 use wf_model::EngineFailure;
 
-use super::messages::{ORDER_FD, SANDBOX_STAGE_ARG, SandboxOrder, StageMessage};
-use super::{inner, port};
-use crate::processes::spawn;
-use crate::work_error::WorkError;
+use super::{
+    inner,
+    messages::{ORDER_FD, SANDBOX_STAGE_ARG, SandboxOrder, StageMessage},
+    port,
+};
+use crate::{processes::spawn, work_error::WorkError};
 
 /// The argument selecting the inner stage.
 const INNER_STAGE_ARG: &str = "inner";

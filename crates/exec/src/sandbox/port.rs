@@ -12,9 +12,10 @@ use std::fs::Permissions;
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
 use std::net::{Ipv4Addr, TcpListener};
-use std::os::fd::{AsFd as _, OwnedFd};
-use std::os::unix::fs::PermissionsExt as _;
-use std::os::unix::net::UnixStream;
+use std::os::{
+    fd::{AsFd as _, OwnedFd},
+    unix::{fs::PermissionsExt as _, net::UnixStream},
+};
 use std::path::{Path, PathBuf};
 
 use rustix::net::{
@@ -24,7 +25,7 @@ use rustix::net::{
 use tempfile::TempDir;
 use tokio::net::UnixListener;
 
-use super::loopback;
+use super::inner;
 
 /// The receiver of a listening socket a sandbox without network opens.
 #[derive(Debug)]
@@ -67,7 +68,7 @@ impl GatewayPort {
 
 /// Listens in the network namespace of this process, and sends the socket to the engine.
 pub(super) fn send_listener(path: &Path) -> io::Result<()> {
-    loopback::up()?;
+    inner::up()?;
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, GatewayPort::NUMBER))?;
     let stream = UnixStream::connect(path)?;
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];

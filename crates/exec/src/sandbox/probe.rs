@@ -1,13 +1,16 @@
 //! The guards this machine can enforce, determined by a trial.
 
-use super::{IsolationKind, SandboxSpec};
-use crate::processes::probe;
-use crate::processes::process::ProcessCommand;
-use crate::stop_level::StopLevel;
-use crate::work::executor::ProcessExecutor;
 use std::path::Path;
 use std::time::Duration;
+
 use wf_core::machine::WorkExit;
+
+use super::{IsolationKind, SandboxSpec};
+use crate::{
+    processes::{probe, process::ProcessCommand},
+    work::executor::ProcessExecutor,
+    work_error::StopLevel,
+};
 
 /// The abilities of this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -8,11 +8,14 @@ use landlock::{
     ABI, Access as _, AccessFs, CompatLevel, Compatible as _, PathBeneath, PathFd, Ruleset, RulesetAttr as _,
     RulesetCreatedAttr as _, RulesetStatus, Scope,
 };
-use rustix::process::{Resource, Rlimit};
-use rustix::thread::{CapabilitySet, CapabilitySets};
+use rustix::{
+    process::{Resource, Rlimit},
+    thread::{CapabilitySet, CapabilitySets},
+};
+
+use wf_model::{DEFAULT_MEMORY_BYTES, DEFAULT_PROCESS_LIMIT};
 
 use super::{IsolationKind, SandboxSpec};
-use wf_model::{DEFAULT_MEMORY_BYTES, DEFAULT_PROCESS_LIMIT};
 
 /// The requested version of Landlock; an older kernel does its best.
 const LANDLOCK_ABI: ABI = ABI::V6;

@@ -2,9 +2,10 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use wf_model::ResourceLimits;
+
 use super::ControlFiles;
 use crate::work_error::WorkError;
-use wf_model::ResourceLimits;
 
 /// The view and the rights of a process.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

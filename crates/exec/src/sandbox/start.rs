@@ -1,21 +1,30 @@
 //! The start of a sandbox, and its report.
 
 use std::io::{self, Read as _, Write as _};
-use std::os::fd::{AsFd as _, OwnedFd};
-use std::os::unix::net::UnixStream;
+use std::os::{
+    fd::{AsFd as _, OwnedFd},
+    unix::net::UnixStream,
+};
 use std::path::Path;
 
-use super::limits::LimitGroup;
-use super::messages::{INPUT_FD, ORDER_FD, PRIVATE_LIST_FD, SANDBOX_STAGE_ARG, SandboxOrder, StageMessage};
-use super::root::private;
-use super::{ControlFiles, IsolationKind, SandboxSpec};
-use crate::agent_tool;
-use crate::processes::process::ProcessCommand;
-use crate::processes::spawn::{self, OWN_PROGRAM, ProcessImage, SpawnedProcess};
-use crate::processes::tree;
-use crate::work_error::WorkError;
 use wf_core::machine::WorkExit;
 use wf_model::EngineFailure;
+
+use super::{
+    ControlFiles, IsolationKind, SandboxSpec,
+    limits::LimitGroup,
+    messages::{INPUT_FD, ORDER_FD, PRIVATE_LIST_FD, SANDBOX_STAGE_ARG, SandboxOrder, StageMessage},
+    root::private,
+};
+use crate::{
+    agent_tool,
+    processes::{
+        process::ProcessCommand,
+        spawn::{self, OWN_PROGRAM, ProcessImage, SpawnedProcess},
+        tree,
+    },
+    work_error::WorkError,
+};
 
 /// A sandbox as seen from outside.
 #[derive(Debug)]

@@ -10,17 +10,22 @@
 
 use std::fs::{self, DirBuilder, File};
 use std::io::{self, Write as _};
-use std::os::fd::AsFd as _;
-use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
+use std::os::{
+    fd::AsFd as _,
+    unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _},
+};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{FlockOperation, OFlags};
 
-use super::keychain::{self, KeyringError};
-use super::secret::{SecretText, value};
-use crate::disk::files;
 use wf_base::name::RefId;
 use wf_skill::SkillBundle;
+
+use super::{
+    keychain::{self, KeyringError},
+    secret::{SecretText, value},
+};
+use crate::disk::files;
 
 mod folder;
 mod prompt;

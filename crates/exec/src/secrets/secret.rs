@@ -9,17 +9,24 @@ use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 use tokio::sync::Mutex;
 
-use crate::HostEnv;
-use crate::disk::files;
-use crate::pinned::PinnedFiles;
-use crate::processes::probe::{ProbeJob, ProbeRole};
-use crate::processes::process::ProcessCommand;
-use crate::stop_level::StopLevel;
-use crate::work::executor::ProcessExecutor;
-use wf_base::name::{EnvName, PlanId, RefId};
-use wf_base::redact::{SecretFingerprint, SecretMask, weakness};
+use wf_base::{
+    name::{EnvName, PlanId, RefId},
+    redact::{SecretFingerprint, SecretMask, weakness},
+};
 use wf_core::machine::WorkExit;
 use wf_model::{SecretDeclaration, SecretSource};
+
+use crate::{
+    HostEnv,
+    disk::files,
+    pinned::PinnedFiles,
+    processes::{
+        probe::{ProbeJob, ProbeRole},
+        process::ProcessCommand,
+    },
+    work::executor::ProcessExecutor,
+    work_error::StopLevel,
+};
 
 pub mod record;
 #[cfg(test)]
@@ -66,7 +73,7 @@ impl Redactions {
 impl SharedRedactions {
     /// Adds traces of a value a secret had earlier, unless the value is known.
     pub fn remember(&self, fingerprint: SecretFingerprint) {
-        let mut redactions = crate::mutex::lock(&self.0);
+        let mut redactions = crate::runtime::lock(&self.0);
         if !redactions.secrets.iter().any(|secret| fingerprint.is_of(secret.expose())) {
             redactions.fingerprints.insert(fingerprint);
         }
@@ -215,7 +222,7 @@ impl PlanSecrets {
         let early = secrets.early_secrets.get_or_insert_with(|| self.early()).clone();
         let masked = self.declared.iter().filter(|secret| secret.masked);
         let read = masked.filter_map(|secret| secrets.values.get(&secret.name).cloned());
-        let mut redactions = crate::mutex::lock(&self.shared_redactions.0);
+        let mut redactions = crate::runtime::lock(&self.shared_redactions.0);
         redactions.secrets.extend(early.into_iter().chain(read));
         redactions.secrets.iter().cloned().collect()
     }
@@ -224,7 +231,7 @@ impl PlanSecrets {
     pub async fn redactions(&self) -> Redactions {
         let secrets = self.known().await;
         let fingerprints =
-            crate::mutex::lock(&self.shared_redactions.0).fingerprints.iter().cloned().collect();
+            crate::runtime::lock(&self.shared_redactions.0).fingerprints.iter().cloned().collect();
         Redactions { secrets, fingerprints }
     }
 

@@ -6,9 +6,9 @@ use std::io::Write as _;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
-use crate::ProcessEnv;
-use crate::work_error::WorkError;
 use wf_core::machine::AttemptFeedback;
+
+use crate::{ProcessEnv, work_error::WorkError};
 
 /// The largest correction passed in a variable, in bytes: the system refuses programs with a larger
 /// environment.

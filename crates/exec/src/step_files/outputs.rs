@@ -2,11 +2,13 @@
 
 use serde_json::Value;
 
-use super::output_entry::{OutputEntry, entries};
-use super::usage::is_usage;
-use wf_base::diag::nearest;
-use wf_base::exact_json;
+use wf_base::{diag::nearest, exact_json};
 use wf_model::{JsonObject, RequiredOutput};
+
+use super::{
+    output_entry::{OutputEntry, entries},
+    usage::is_usage,
+};
 
 /// The largest output file to read, in bytes.
 pub const MAX_OUTPUT_FILE_BYTES: u64 = 1024 * 1024;

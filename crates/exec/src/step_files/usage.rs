@@ -6,9 +6,10 @@
 
 use serde_json::Value;
 
-use super::output_entry::{OutputEntry, entries};
 use wf_core::machine::AttemptUsage;
 use wf_model::{JsonObject, Money, RequiredOutput};
+
+use super::output_entry::{OutputEntry, entries};
 
 /// The largest number of tokens in one entry.
 const MOST_TOKENS: u64 = 1_000_000_000_000_000;

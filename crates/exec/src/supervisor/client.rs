@@ -1,27 +1,37 @@
 use std::fs::{DirBuilder, File};
 use std::io::{self, Read as _, Write as _};
 use std::net::Shutdown;
-use std::os::fd::OwnedFd;
-use std::os::unix::fs::DirBuilderExt as _;
-use std::os::unix::net::{UnixListener, UnixStream as StdStream};
-use std::os::unix::process::CommandExt as _;
+use std::os::{
+    fd::OwnedFd,
+    unix::{
+        fs::DirBuilderExt as _,
+        net::{UnixListener, UnixStream as StdStream},
+        process::CommandExt as _,
+    },
+};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{
+    Arc, Mutex,
+    atomic::{AtomicBool, Ordering},
+};
 use std::time::Duration;
 
 use tokio::sync::watch;
 
-use super::journal;
-use super::message::{RunAttempt, SupervisorReply, SupervisorRequest};
-use super::mux::MuxConnection;
-use super::recall::kill_the_rest;
-use super::request::{self, CallResult, JobHooks, SerialConnection, converse};
-use crate::mutex::lock;
-use crate::processes::probe::{ProbeJob, ProbeOutcome};
-use crate::stop_level::StopLevel;
-use crate::work::attempt::{ProcessJob, ProcessOutcome};
+use super::{
+    journal,
+    message::{RunAttempt, SupervisorReply, SupervisorRequest},
+    mux::MuxConnection,
+    recall::kill_the_rest,
+    request::{self, CallResult, JobHooks, SerialConnection, converse},
+};
+use crate::{
+    processes::probe::{ProbeJob, ProbeOutcome},
+    runtime::lock,
+    work::attempt::{ProcessJob, ProcessOutcome},
+    work_error::StopLevel,
+};
 
 /// The message that everything is recorded and nothing will be queried later.
 pub(super) const SETTLED_MESSAGE: u8 = b'f';

@@ -4,17 +4,23 @@ use std::collections::BTreeMap;
 use std::io;
 use std::sync::Arc;
 
-use tokio::net::UnixStream;
-use tokio::sync::{mpsc, watch};
-use tokio::task::JoinSet;
+use tokio::{
+    net::UnixStream,
+    sync::{mpsc, watch},
+    task::JoinSet,
+};
 
-use super::frame::{FrameReader, FrameSender, SupervisorFrame, outgoing, send, write};
-use super::message::{RequestFollowUp, SupervisorReply, SupervisorRequest};
-use super::state::{Supervisor, WorkSender};
-use super::subscription::AttemptSubscription;
-use crate::log::LogStream;
-use crate::processes::probe::{self, ProbeJob};
-use crate::stop_level::StopLevel;
+use super::{
+    frame::{FrameReader, FrameSender, SupervisorFrame, outgoing, send, write},
+    message::{RequestFollowUp, SupervisorReply, SupervisorRequest},
+    state::{Supervisor, WorkSender},
+    subscription::AttemptSubscription,
+};
+use crate::{
+    log::LogStream,
+    processes::probe::{self, ProbeJob},
+    work_error::StopLevel,
+};
 
 /// Serves the requests of a connection. The client may disconnect at any time.
 pub(super) async fn serve_connection(

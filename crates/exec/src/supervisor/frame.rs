@@ -2,10 +2,11 @@
 
 use std::io;
 
-use serde::Serialize;
-use serde::de::DeserializeOwned;
-use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
-use tokio::sync::mpsc;
+use serde::{Serialize, de::DeserializeOwned};
+use tokio::{
+    io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _},
+    sync::mpsc,
+};
 
 use super::message::RequestFollowUp;
 use crate::log::LogStream;
@@ -169,7 +170,7 @@ mod tests {
     use super::RequestFollowUp;
     use super::{FrameReader, SupervisorFrame, outgoing, write};
     use crate::log::LogStream;
-    use crate::stop_level::StopLevel;
+    use crate::work_error::StopLevel;
 
     #[tokio::test]
     async fn messages_arrive_as_they_were_sent() {

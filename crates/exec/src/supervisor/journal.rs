@@ -5,10 +5,11 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::RunAttempt;
-use crate::work::attempt::ProcessOutcome;
 use wf_base::failpoint;
 use wf_core::machine::LeftProcess;
+
+use super::RunAttempt;
+use crate::work::attempt::ProcessOutcome;
 
 /// A line of a journal.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

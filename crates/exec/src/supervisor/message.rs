@@ -1,10 +1,13 @@
 use serde::{Deserialize, Serialize};
 
-use crate::processes::probe::{ProbeJob, ProbeOutcome};
-use crate::stop_level::StopLevel;
-use crate::work::attempt::{ProcessJob, ProcessOutcome};
 use wf_base::name::RunId;
 use wf_core::machine::Attempt;
+
+use crate::{
+    processes::probe::{ProbeJob, ProbeOutcome},
+    work::attempt::{ProcessJob, ProcessOutcome},
+    work_error::StopLevel,
+};
 
 /// An attempt of a run, as known to a supervisor.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]

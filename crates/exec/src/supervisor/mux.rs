@@ -5,18 +5,23 @@ use std::io;
 use std::net::Shutdown;
 use std::os::unix::net::UnixStream as StdStream;
 use std::path::Path;
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{
+    Arc, Mutex,
+    atomic::{AtomicU32, Ordering},
+};
 
-use tokio::net::UnixStream;
-use tokio::net::unix::OwnedReadHalf;
-use tokio::sync::mpsc;
-use tokio::task::JoinSet;
+use tokio::{
+    net::{UnixStream, unix::OwnedReadHalf},
+    sync::mpsc,
+    task::JoinSet,
+};
 
-use super::frame::{FrameReader, FrameSender, SupervisorFrame, outgoing, write};
-use super::message::SupervisorRequest;
-use super::request::{self, CallResult, FrameExchange, JobHooks, converse};
-use crate::mutex::lock;
+use super::{
+    frame::{FrameReader, FrameSender, SupervisorFrame, outgoing, write},
+    message::SupervisorRequest,
+    request::{self, CallResult, FrameExchange, JobHooks, converse},
+};
+use crate::runtime::lock;
 
 /// The number of messages queued for one request before the whole connection waits.
 const REPLY_QUEUE_LENGTH: usize = 64;

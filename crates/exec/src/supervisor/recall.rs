@@ -4,14 +4,19 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::journal::{self, JournalRecord};
-use super::message::{RunAttempt, SupervisorReply, SupervisorRequest};
-use super::request::{self, JobHooks, call};
-use crate::processes::{control_group, tree};
-use crate::stop_level::StopLevel;
-use crate::work::attempt::ProcessOutcome;
 use wf_base::name::RunId;
 use wf_core::machine::WorkExit;
+
+use super::{
+    journal::{self, JournalRecord},
+    message::{RunAttempt, SupervisorReply, SupervisorRequest},
+    request::{self, JobHooks, call},
+};
+use crate::{
+    processes::{control_group, tree},
+    work::attempt::ProcessOutcome,
+    work_error::StopLevel,
+};
 
 /// The timeout for the exit of a supervisor.
 const EXIT_TIMEOUT: Duration = Duration::from_secs(10);

@@ -1,22 +1,24 @@
 //! One request to a supervisor and its answer.
 
 use std::io;
-use std::os::fd::AsRawFd as _;
-use std::os::unix::net::UnixStream as StdStream;
+use std::os::{fd::AsRawFd as _, unix::net::UnixStream as StdStream};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{Mode, OFlags};
-use tokio::io::AsyncReadExt as _;
-use tokio::net::UnixStream;
-use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
-use tokio::sync::watch;
+use tokio::{
+    io::AsyncReadExt as _,
+    net::{
+        UnixStream,
+        unix::{OwnedReadHalf, OwnedWriteHalf},
+    },
+    sync::watch,
+};
 
-use super::frame::{FrameReader, SupervisorFrame, send};
-use super::message::{RequestFollowUp, SupervisorReply, SupervisorRequest};
-use crate::OnOutput;
-use crate::log::LogStream;
-use crate::processes::supervise::next_stop;
-use crate::stop_level::StopLevel;
+use super::{
+    frame::{FrameReader, SupervisorFrame, send},
+    message::{RequestFollowUp, SupervisorReply, SupervisorRequest},
+};
+use crate::{OnOutput, log::LogStream, processes::supervise::next_stop, work_error::StopLevel};
 
 /// The answer of a supervisor, and the output before it unless a callback received that.
 pub(super) struct CallResult {

@@ -1,26 +1,31 @@
 //! The supervisor's main loop.
 
 use std::io::{self, Write as _};
-use std::os::fd::AsFd as _;
-use std::os::unix::net as std_unix;
+use std::os::{fd::AsFd as _, unix::net as std_unix};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::io::AsyncReadExt as _;
-use tokio::net::{UnixListener, UnixStream};
-use tokio::sync::mpsc;
-use tokio::task::JoinSet;
+use tokio::{
+    io::AsyncReadExt as _,
+    net::{UnixListener, UnixStream},
+    sync::mpsc,
+    task::JoinSet,
+};
 
-use super::client::{BIND_MESSAGE, DONE_MESSAGE, KILL_MESSAGE, SETTLED_MESSAGE};
-use super::connection::serve_connection;
-use super::journal::{self, JournalLine, SupervisorJournal};
-use super::state::Supervisor;
-use crate::processes::control_group::ControlGroup;
-use crate::processes::tree;
-use crate::runtime::waiting_runtime;
-use crate::spawn_task;
 use wf_base::time::Clock;
+
+use super::{
+    client::{BIND_MESSAGE, DONE_MESSAGE, KILL_MESSAGE, SETTLED_MESSAGE},
+    connection::serve_connection,
+    journal::{self, JournalLine, SupervisorJournal},
+    state::Supervisor,
+};
+use crate::{
+    processes::{control_group::ControlGroup, tree},
+    runtime::waiting_runtime,
+    spawn_task,
+};
 
 /// The interval between attempts to reap adopted processes.
 const REAP_INTERVAL: Duration = Duration::from_millis(20);

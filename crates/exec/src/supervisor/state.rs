@@ -1,21 +1,25 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 
-use tokio::net::UnixStream;
-use tokio::sync::{mpsc, watch};
+use tokio::{
+    net::UnixStream,
+    sync::{mpsc, watch},
+};
 
-use super::journal::{JournalLine, SupervisorJournal};
-use super::message::{RunAttempt, SupervisorReply};
-use super::subscription::{AttemptFollowers, AttemptHandle, AttemptSubscription};
-use crate::mutex::lock;
-use crate::secrets::secret::Redactions;
-use crate::stop_level::StopLevel;
-use crate::work::attempt::{self, ProcessHooks, ProcessJob, ProcessOutcome};
-use crate::work_error::WorkError;
-use wf_base::name::RunId;
-use wf_base::redact::SecretMask;
-use wf_base::time::Clock;
+use wf_base::{name::RunId, redact::SecretMask, time::Clock};
 use wf_core::machine::WorkExit;
+
+use super::{
+    journal::{JournalLine, SupervisorJournal},
+    message::{RunAttempt, SupervisorReply},
+    subscription::{AttemptFollowers, AttemptHandle, AttemptSubscription},
+};
+use crate::{
+    runtime::lock,
+    secrets::secret::Redactions,
+    work::attempt::{self, ProcessHooks, ProcessJob, ProcessOutcome},
+    work_error::{StopLevel, WorkError},
+};
 
 /// The channel for attempts to be worked on; `None`: the state changed.
 pub(super) type WorkSender = mpsc::UnboundedSender<Option<AcceptedJob>>;

@@ -5,11 +5,7 @@ use std::sync::{Arc, Mutex};
 use tokio::sync::{mpsc, oneshot, watch};
 
 use super::message::RequestFollowUp;
-use crate::OnOutput;
-use crate::log::LogStream;
-use crate::mutex::lock;
-use crate::stop_level::StopLevel;
-use crate::work::attempt::ProcessOutcome;
+use crate::{OnOutput, log::LogStream, runtime::lock, work::attempt::ProcessOutcome, work_error::StopLevel};
 
 /// The number of output chunks queued for a slow engine; later ones are only in the log.
 const OUTPUT_QUEUE_LENGTH: usize = 64;

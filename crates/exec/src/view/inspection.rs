@@ -16,13 +16,18 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::OFlags;
 
-use super::rules::{CheckRules, UnconfinedCheckRules, WorklessCheckRules};
-use super::{WorkspaceSnapshot, WorkspaceView, remedy};
-use crate::disk::files::{open_regular, read_bounded};
-use crate::manifest::{DifferenceRules, ManifestDifference, WorkspaceManifest};
-use crate::originals::{GitPart, Originals};
-use crate::work_error::WorkError;
 use wf_model::Check;
+
+use super::{
+    WorkspaceSnapshot, WorkspaceView, remedy,
+    rules::{CheckRules, UnconfinedCheckRules, WorklessCheckRules},
+};
+use crate::{
+    disk::files::{open_regular, read_bounded},
+    manifest::{DifferenceRules, ManifestDifference, WorkspaceManifest},
+    originals::{GitPart, Originals},
+    work_error::WorkError,
+};
 
 /// The files of git by which a plan declares commits, branches or tags, wherever the folder of git is.
 const GIT_PRODUCTS: [&str; 4] = [".git/HEAD", ".git/index", ".git/refs/heads/main", ".git/refs/tags/v1"];

@@ -17,17 +17,20 @@ use std::sync::Arc;
 
 use rustix::fs::OFlags;
 
-use super::declarations::declared::{DeclaredProducts, checks, family};
-use super::declarations::named;
-use crate::disk::confined_dir::ConfinedDir;
-use crate::disk::files::open_regular;
-use crate::processes::environment::KnownValues;
-use crate::sandbox::KeptCopy;
-use crate::work_error::WorkError;
 use wf_base::digest::Sha256Digest;
 use wf_core::machine::PinnedFile;
-use wf_model::expr::Template;
-use wf_model::{Check, CheckProbe, JsonObject, Plan};
+use wf_model::{Check, CheckProbe, JsonObject, Plan, expr::Template};
+
+use super::declarations::{
+    declared::{DeclaredProducts, checks, family},
+    named,
+};
+use crate::{
+    disk::{confined_dir::ConfinedDir, files::open_regular},
+    processes::environment::KnownValues,
+    sandbox::KeptCopy,
+    work_error::WorkError,
+};
 
 /// The files kept for checks of a run.
 #[derive(Clone, Debug, Default)]

@@ -23,7 +23,6 @@
 mod declarations;
 mod inspection;
 mod kept_files;
-mod record;
 mod remedy;
 mod rules;
 #[cfg(test)]

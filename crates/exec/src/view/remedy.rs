@@ -2,10 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use super::WorkspaceSnapshot;
-use super::declarations::harness;
-use super::declarations::writers::StepWriters;
 use wf_core::machine::HIDDEN_LIMIT;
+
+use super::{
+    WorkspaceSnapshot,
+    declarations::{harness, writers::StepWriters},
+};
 
 /// The maximum number of paths in a message.
 const MAX_NAMED_PATHS: usize = 3;

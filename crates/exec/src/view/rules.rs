@@ -5,14 +5,14 @@ use std::path::{Path, PathBuf};
 
 use globset::GlobSet;
 
-use super::WorkspaceView;
-use super::declarations::declared::DeclaredProducts;
-use super::declarations::{caches, named, tree};
-use super::view::CheckFiles;
-use crate::disk::files::globs;
-use crate::manifest::DifferenceRules;
-use crate::originals::GitPart;
 use wf_model::Check;
+
+use super::{
+    WorkspaceView,
+    declarations::{caches, declared::DeclaredProducts, named, tree},
+    view::CheckFiles,
+};
+use crate::{disk::files::globs, manifest::DifferenceRules, originals::GitPart};
 
 /// The permitted differences for one check.
 pub(super) struct CheckRules<'a> {

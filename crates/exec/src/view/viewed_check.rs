@@ -3,13 +3,11 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::{ViewedWorktree, WorkspaceSnapshot, WorkspaceView, first_paths, remedy};
-use crate::processes::environment::KnownValues;
-use crate::work::check::CheckEnvironment;
-use crate::work_error::WorkError;
 use wf_core::machine::{CHANGES_LIMIT, CheckVerdict, ForeignChanges, ProductChanges};
-use wf_model::expr::Template;
-use wf_model::{Check, CheckProbe, Expectation, JsonObject};
+use wf_model::{Check, CheckProbe, Expectation, JsonObject, expr::Template};
+
+use super::{ViewedWorktree, WorkspaceSnapshot, WorkspaceView, first_paths, remedy};
+use crate::{processes::environment::KnownValues, work::check::CheckEnvironment, work_error::WorkError};
 
 /// Reads the commit, its folders, and whether its files are there. Without git there is nothing a check could have
 /// asked; a partial clone may lack files, so of that only the commit and its top folder are read.

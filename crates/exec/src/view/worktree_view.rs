@@ -2,12 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
-use super::rules::CheckRules;
-use super::{WorkspaceSnapshot, WorkspaceView, remedy};
-use crate::manifest::{DifferenceRules as _, ExcludedFiles, ManifestDifference, WorkspaceManifest};
-use crate::work_error::WorkError;
-use crate::worktree::WorktreeChanges;
 use wf_model::Check;
+
+use super::{WorkspaceSnapshot, WorkspaceView, remedy, rules::CheckRules};
+use crate::{
+    manifest::{DifferenceRules as _, ExcludedFiles, ManifestDifference, WorkspaceManifest},
+    work_error::WorkError,
+    worktree::WorktreeChanges,
+};
 
 /// The worktree a check sees in place of the workspace.
 #[derive(Clone, Debug)]

@@ -10,23 +10,26 @@ use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 use tokio::sync::watch;
 
-use crate::disk::files;
-use crate::processes::memory_room;
-use crate::processes::probe::{self, ProbeJob};
-use crate::processes::process::{self, ProcessCommand};
-use crate::processes::supervise::{OutputSink as _, ProcessLimits, supervise};
-use crate::processes::tails::StreamTails;
-use crate::processes::tree::{self, LivingProcess};
-use crate::secrets::secret::Redactions;
-use crate::step_files::output_entry::without_masks;
-use crate::step_files::{outputs, usage};
-use crate::stop_level::StopLevel;
-use crate::work_error::WorkError;
-use crate::{OnOutput, log, sandbox};
-use wf_base::redact::SecretMask;
-use wf_base::time::Clock;
-use wf_base::units::plural;
+use wf_base::{redact::SecretMask, time::Clock, units::plural};
 use wf_core::machine::{AttemptUsage, LeftProcesses, WorkExit};
+
+use crate::{
+    OnOutput,
+    disk::files,
+    log,
+    processes::{
+        memory_room,
+        probe::{self, ProbeJob},
+        process::{self, ProcessCommand},
+        supervise::{OutputSink as _, ProcessLimits, supervise},
+        tails::StreamTails,
+        tree::{self, LivingProcess},
+    },
+    sandbox,
+    secrets::secret::Redactions,
+    step_files::{output_entry::without_masks, outputs, usage},
+    work_error::{StopLevel, WorkError},
+};
 
 /// The wait for memory from which on the log tells of it.
 const NOTED_WAIT: Duration = Duration::from_secs(1);

@@ -7,24 +7,31 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 
+use wf_base::{name::Name, redact::SecretMask, time::Clock};
+use wf_core::{
+    machine::{CheckRuling, CheckVerdict, PriorFinding},
+    verify::{CriterionJudgement, FilePresence, ProbeFindings, judge, judge_tests},
+};
+use wf_model::{
+    Check, CheckProbe, JsonObject,
+    expr::{EvalError, ExprScope, Template},
+};
+
 use super::executor::ProcessExecutor;
-use crate::disk::confined_dir::{ConfinedDir, PathLookupError};
-use crate::pinned::PinnedFiles;
-use crate::processes::probe::{ProbeJob, ProbeOutcome, ProbeRole};
-use crate::processes::process::ProcessCommand;
-use crate::processes::{environment, shell};
-use crate::sandbox::{KeptCopy, SandboxFactory};
-use crate::stop_level::StopLevel;
-use crate::work_error::WorkError;
-use crate::{HostEnv, ProcessEnv};
+use crate::{
+    HostEnv, ProcessEnv,
+    disk::confined_dir::{ConfinedDir, PathLookupError},
+    pinned::PinnedFiles,
+    processes::{
+        environment,
+        probe::{ProbeJob, ProbeOutcome, ProbeRole},
+        process::ProcessCommand,
+        shell,
+    },
+    sandbox::{KeptCopy, SandboxFactory},
+    work_error::{StopLevel, WorkError},
+};
 use reports::ReportFolder;
-use wf_base::name::Name;
-use wf_base::redact::SecretMask;
-use wf_base::time::Clock;
-use wf_core::machine::{CheckRuling, CheckVerdict, PriorFinding};
-use wf_core::verify::{CriterionJudgement, FilePresence, ProbeFindings, judge, judge_tests};
-use wf_model::expr::{EvalError, ExprScope, Template};
-use wf_model::{Check, CheckProbe, JsonObject};
 
 /// The number of bytes of a probe's output kept for the verdict.
 const KEPT_OUTPUT_BYTES: usize = 1024 * 1024;

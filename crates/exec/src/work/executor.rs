@@ -2,13 +2,17 @@ use std::sync::Arc;
 
 use tokio::sync::watch;
 
-use super::attempt::{self, ProcessHooks, ProcessJob, ProcessOutcome};
-use crate::processes::probe::{self, ProbeJob, ProbeOutcome};
-use crate::processes::tree;
-use crate::stop_level::StopLevel;
-use crate::supervisor::{JobHooks, RunAttempt, SupervisorClient, SupervisorLost};
-use crate::work_error::WorkError;
 use wf_base::time::SystemClock;
+
+use super::attempt::{self, ProcessHooks, ProcessJob, ProcessOutcome};
+use crate::{
+    processes::{
+        probe::{self, ProbeJob, ProbeOutcome},
+        tree,
+    },
+    supervisor::{JobHooks, RunAttempt, SupervisorClient, SupervisorLost},
+    work_error::{StopLevel, WorkError},
+};
 
 /// The owner of processes: this process itself, or a supervisor outliving it.
 #[derive(Clone, Debug)]

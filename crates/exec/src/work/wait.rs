@@ -3,12 +3,14 @@
 use std::path::Path;
 use std::time::Duration;
 
-use tokio::sync::watch;
-use tokio::time::Instant;
+use tokio::{sync::watch, time::Instant};
 
-use crate::processes::supervise::{next_stop, wait_until};
-use crate::stop_level::StopLevel;
 use wf_core::machine::WorkExit;
+
+use crate::{
+    processes::supervise::{next_stop, wait_until},
+    work_error::StopLevel,
+};
 
 /// The initial and the maximum polling interval.
 const POLL_INTERVALS: [Duration; 2] = [Duration::from_millis(20), Duration::from_secs(1)];
@@ -33,7 +35,7 @@ pub async fn file(path: &Path, timeout: Option<Duration>, mut stop: watch::Recei
 #[cfg(test)]
 mod tests {
     use super::file;
-    use crate::stop_level::StopLevel;
+    use crate::work_error::StopLevel;
     use std::time::Duration;
     use tokio::sync::watch;
     use wf_core::machine::WorkExit;

@@ -2,20 +2,24 @@ use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, Read as _, Write as _};
-use std::os::fd::OwnedFd;
-use std::os::unix::ffi::OsStrExt as _;
+use std::os::{fd::OwnedFd, unix::ffi::OsStrExt as _};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{AtFlags, FileType, Mode, OFlags};
-use rustix::io::Errno;
+use rustix::{
+    fs::{AtFlags, FileType, Mode, OFlags},
+    io::Errno,
+};
 
-use super::change::{FileChange, FileKind, FileVersion};
-use super::folder::{find_other_file, folders_of, parent, parent_name, remove_emptied, remove_folders};
-use super::git::WorktreeGit;
-use super::tree::unable;
-use crate::work_error::WorkError;
 use wf_base::failpoint;
 use wf_core::machine::{MergeOutcome, MergePlan};
+
+use super::{
+    change::{FileChange, FileKind, FileVersion},
+    folder::{find_other_file, folders_of, parent, parent_name, remove_emptied, remove_folders},
+    git::WorktreeGit,
+    tree::unable,
+};
+use crate::work_error::WorkError;
 
 /// A file as it lies there: its kind and its content; `None`: there is none.
 type FoundFile = Option<(FileKind, Vec<u8>)>;

@@ -2,11 +2,12 @@
 
 use std::ffi::OsStr;
 use std::io;
-use std::os::fd::OwnedFd;
-use std::os::unix::ffi::OsStrExt as _;
+use std::os::{fd::OwnedFd, unix::ffi::OsStrExt as _};
 
-use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags};
-use rustix::io::Errno;
+use rustix::{
+    fs::{AtFlags, Dir, FileType, Mode, OFlags},
+    io::Errno,
+};
 
 /// Returns the name of a file, and the path of its folder.
 pub(super) fn parent_name(path: &str) -> (&str, &str) {

@@ -4,15 +4,19 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 
-use super::tree::unable;
-use crate::HostEnv;
-use crate::processes::probe::{ProbeJob, ProbeRole};
-use crate::processes::process::ProcessCommand;
-use crate::stop_level::StopLevel;
-use crate::work::executor::ProcessExecutor;
-use crate::work_error::WorkError;
 use wf_base::untrusted::UntrustedText;
 use wf_core::machine::WorkExit;
+
+use super::tree::unable;
+use crate::{
+    HostEnv,
+    processes::{
+        probe::{ProbeJob, ProbeRole},
+        process::ProcessCommand,
+    },
+    work::executor::ProcessExecutor,
+    work_error::{StopLevel, WorkError},
+};
 
 /// The time limit for an answer.
 const TIMEOUT: Duration = Duration::from_mins(5);

@@ -3,11 +3,10 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::PathBuf;
 
-use super::change::FileChange;
-use super::git::WorktreeGit;
-use super::tree::AttemptWorktree;
-use crate::work_error::WorkError;
 use wf_core::machine::MergePlan;
+
+use super::{change::FileChange, git::WorktreeGit, tree::AttemptWorktree};
+use crate::work_error::WorkError;
 
 /// A computed merge; no file of the workspace was written.
 #[derive(Clone, Debug, PartialEq, Eq)]

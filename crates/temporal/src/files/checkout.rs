@@ -1,19 +1,22 @@
 //! A tree as files of a folder, on this host.
 
-use std::collections::BTreeMap;
-use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, btree_map::Entry};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
+};
 
 use wf_base::digest::Sha256Digest;
 
-use crate::files::objects::{ObjectError, Objects};
-use crate::files::parcel::{Parcel, RunFile};
-use crate::files::tree::{PathChange, Tree, TreeChange, TreeEntry, TreeNode, TreeRef};
-use crate::files::tree_files::{Stamp, place_entry, remove, store_entry, unable, walk};
-use crate::files::{findings::Finding, inside::place_inside};
+use crate::files::{
+    findings::Finding,
+    objects::{ObjectError, Objects},
+    parcel::{Parcel, RunFile},
+    tree::{PathChange, Tree, TreeChange, TreeEntry, TreeNode, TreeRef, place_inside},
+    tree_files::{Stamp, place_entry, remove, store_entry, unable, walk},
+};
 
 /// A folder with the files of a tree.
 pub struct Checkout {

@@ -13,9 +13,11 @@ use serde::{Deserialize, Serialize};
 
 use wf_base::digest::Sha256Digest;
 
-use crate::files::objects::{ObjectError, Objects};
-use crate::files::parcel::{Parcel, RunFile};
-use crate::files::tree::{PathChange, TreeChange, TreeEntry};
+use crate::files::{
+    objects::{ObjectError, Objects},
+    parcel::{Parcel, RunFile},
+    tree::{PathChange, TreeChange, TreeEntry},
+};
 
 /// The news of a copy at a time.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

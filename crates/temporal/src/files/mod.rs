@@ -3,13 +3,12 @@
 //! A run begins with a tree of digests ([`tree`]), and work adds changes to it. A host has the files in a folder
 //! (`checkout`), and reports the differences there ([`findings`]). Cached results are shared by their keys (`results`).
 //!
-//! **Invariant:** an object never changes. **Invariant:** a path from another host stays below its folder (`inside`).
+//! **Invariant:** an object never changes. **Invariant:** a path from another host stays below its folder ([`tree`]).
 //!
 //! Start at [`objects`] and `parcel`, then [`tree`], `checkout`, [`findings`].
 
 pub(crate) mod checkout;
 pub mod findings;
-pub(crate) mod inside;
 pub mod objects;
 pub(crate) mod parcel;
 pub(crate) mod results;

@@ -7,16 +7,14 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 
-use object_store::aws::AmazonS3Builder;
-use object_store::local::LocalFileSystem;
-use object_store::path::Path as ObjectPath;
-use object_store::{ObjectStore, ObjectStoreExt as _, PutPayload};
-use serde::Serialize;
-use serde::de::DeserializeOwned;
+use object_store::{
+    ObjectStore, ObjectStoreExt as _, PutPayload, aws::AmazonS3Builder, local::LocalFileSystem,
+    path::Path as ObjectPath,
+};
+use serde::{Serialize, de::DeserializeOwned};
 use tokio::runtime::Handle;
 
-use wf_base::digest::Sha256Digest;
-use wf_base::failpoint;
+use wf_base::{digest::Sha256Digest, failpoint};
 
 /// The bytes of objects kept in memory, at most: a workflow reads the same few again and again.
 const CACHE_BYTES: usize = 32 * 1024 * 1024;

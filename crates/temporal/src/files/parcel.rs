@@ -1,7 +1,6 @@
 //! The parts of messages held by objects: a large value, and a file of a run.
 
-use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
 use wf_base::digest::Sha256Digest;

@@ -10,8 +10,10 @@ use wf_base::digest::Sha256Digest;
 use wf_engine::{FutureResult, SharedResults};
 use wf_store::{BlobStore, CacheEntry};
 
-use crate::files::inside::place_inside;
-use crate::files::objects::{ObjectError, Objects};
+use crate::files::{
+    objects::{ObjectError, Objects},
+    tree::place_inside,
+};
 
 /// The results in an object store.
 pub struct StoredResults(pub Objects);

@@ -6,10 +6,13 @@ use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 
 use walkdir::{DirEntry, WalkDir};
+
 use wf_base::digest::Sha256Digest;
 
-use crate::files::objects::{ObjectError, Objects};
-use crate::files::tree::{Tree, TreeEntry};
+use crate::files::{
+    objects::{ObjectError, Objects},
+    tree::{Tree, TreeEntry},
+};
 
 /// The repository of a workspace, which is not carried.
 const REPOSITORY: &str = ".git";

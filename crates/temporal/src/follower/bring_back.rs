@@ -5,11 +5,14 @@ use std::path::Path;
 
 use wf_core::machine::EventKind;
 
-use crate::files::inside::place_inside;
-use crate::files::objects::{ObjectError, Objects};
-use crate::files::tree::{Tree, TreeEntry, TreeNode, TreeRef};
-use crate::files::tree_files::{place_entry, read_entry};
-use crate::messages::order::LogEntry;
+use crate::{
+    files::{
+        objects::{ObjectError, Objects},
+        tree::{Tree, TreeEntry, TreeNode, TreeRef, place_inside},
+        tree_files::{place_entry, read_entry},
+    },
+    messages::order::LogEntry,
+};
 
 /// Writes the artifacts of a run into the workspace, as they are at its end. A file changed here meanwhile is left
 /// alone. Returns the paths of those.

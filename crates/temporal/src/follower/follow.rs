@@ -11,23 +11,26 @@ use temporalio_client::{
     WorkflowIdReusePolicy, WorkflowSignalOptions, WorkflowStartOptions,
     errors::{WorkflowGetResultError, WorkflowInteractionError, WorkflowStartError, WorkflowUpdateError},
 };
-use tokio::sync::mpsc;
-use tokio::time::Instant;
+use tokio::{sync::mpsc, time::Instant};
 
-use wf_app::config::Backend;
-use wf_app::{Host, Workspace};
+use wf_app::{Host, Workspace, config::Backend};
 use wf_base::failpoint;
 use wf_core::machine::LOGIC_VERSION;
 use wf_engine::{BackendRun, FromBackend, STOP_REASON, ToBackend};
 
-use crate::files::objects::{ObjectError, Objects};
-use crate::follower::followed_run::{FollowedRun, RunLook, UNKNOWN};
-use crate::follower::stored_workspace::{StoredWorkspace, store_state};
-use crate::follower::{local_copy::LocalCopy, rescue::stuck};
-use crate::messages::order::{BegunRunMark, RequestAnswer, RunOrder, RunSpec};
-use crate::run::driver::DEFAULT_QUEUE;
-use crate::terminal::note;
-use crate::workflows::{inquiry::is_silence, workflow::RunWorkflow};
+use crate::{
+    files::objects::{ObjectError, Objects},
+    follower::{
+        followed_run::{FollowedRun, RunLook, UNKNOWN},
+        local_copy::LocalCopy,
+        rescue::stuck,
+        stored_workspace::{StoredWorkspace, store_state},
+    },
+    messages::order::{BegunRunMark, RequestAnswer, RunOrder, RunSpec},
+    run::driver::DEFAULT_QUEUE,
+    terminal::note,
+    workflows::{inquiry::is_silence, workflow::RunWorkflow},
+};
 
 /// The intervals between two looks at a run. Each look costs the workflow of the run time its steps could use.
 const FIRST_POLL: Duration = Duration::from_millis(150);

@@ -2,20 +2,26 @@
 
 use std::time::Duration;
 
-use temporalio_client::errors::WorkflowQueryError;
-use temporalio_client::tonic::Code;
-use temporalio_client::{Client, WorkflowHandle, WorkflowQueryOptions};
+use temporalio_client::{
+    Client, WorkflowHandle, WorkflowQueryOptions, errors::WorkflowQueryError, tonic::Code,
+};
 use tokio::time::Instant;
 
 use wf_engine::{BackendRun, FromBackend};
 
-use crate::files::objects::Objects;
-use crate::follower::follow::{FollowError, refused, say};
-use crate::follower::local_copy::LocalCopy;
-use crate::follower::rescue::{STUCK_AFTER, end_by_force, recorded_news, stuck};
-use crate::messages::order::RunNews;
-use crate::workflows::inquiry::{InquiryError, RunInquiry, inquire, is_silence};
-use crate::workflows::workflow::RunWorkflow;
+use crate::{
+    files::objects::Objects,
+    follower::{
+        follow::{FollowError, refused, say},
+        local_copy::LocalCopy,
+        rescue::{STUCK_AFTER, end_by_force, recorded_news, stuck},
+    },
+    messages::order::RunNews,
+    workflows::{
+        inquiry::{InquiryError, RunInquiry, inquire, is_silence},
+        workflow::RunWorkflow,
+    },
+};
 
 /// The time a run has to answer, after which nobody seems to drive it.
 const PATIENCE: Duration = Duration::from_mins(1);

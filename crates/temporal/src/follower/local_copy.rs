@@ -3,19 +3,25 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use wf_base::digest::Sha256Digest;
-use wf_base::name::RunId;
+use wf_base::{digest::Sha256Digest, name::RunId};
 use wf_engine::{BackendRun, FromBackend, NestedRun, StateAddition, ended_run};
 use wf_store::{BlobStore, StateFolder, StoreDurability};
 
-use crate::files::objects::{ObjectError, Objects};
-use crate::files::{parcel::RunFile, results};
-use crate::follower::bring_back::bring_back;
-use crate::follower::follow::{FollowError, say};
-use crate::host::run_folder::write_files;
-use crate::locks::{lock_claims::LockClaim, queue::LockTicket};
-use crate::messages::order::{LogRef, RunNews, UnstoredLog};
-use crate::run::log::{RunStory, event_files, news_since, pages_since, stories};
+use crate::{
+    files::{
+        objects::{ObjectError, Objects},
+        parcel::RunFile,
+        results,
+    },
+    follower::{
+        bring_back::bring_back,
+        follow::{FollowError, say},
+    },
+    host::run_folder::write_files,
+    locks::{lock_claims::LockClaim, queue::LockTicket},
+    messages::order::{LogRef, RunNews, UnstoredLog},
+    run::log::{RunStory, event_files, news_since, pages_since, stories},
+};
 
 /// The copy, and how far it is.
 pub(crate) struct LocalCopy {

@@ -4,17 +4,18 @@
 use std::time::Duration;
 
 use serde_json::Value;
-use temporalio_client::errors::WorkflowInteractionError;
 use temporalio_client::{
     Client, WorkflowDescribeOptions, WorkflowFetchHistoryOptions, WorkflowHandle, WorkflowTerminateOptions,
+    errors::WorkflowInteractionError,
 };
-use temporalio_common::protos::temporal::api::history::v1::HistoryEvent;
-use temporalio_common::protos::temporal::api::history::v1::history_event::Attributes;
+use temporalio_common::protos::temporal::api::history::v1::{HistoryEvent, history_event::Attributes};
 
-use crate::files::parcel::Parcel;
-use crate::follower::follow::{FollowError, refused};
-use crate::messages::order::{RunNews, WorkOrder};
-use crate::workflows::workflow::RunWorkflow;
+use crate::{
+    files::parcel::Parcel,
+    follower::follow::{FollowError, refused},
+    messages::order::{RunNews, WorkOrder},
+    workflows::workflow::RunWorkflow,
+};
 
 /// The time without an answer after which it is looked whether a run can go on.
 pub(crate) const STUCK_AFTER: Duration = Duration::from_secs(15);

@@ -6,8 +6,10 @@ use wf_app::{Host, Workspace};
 use wf_base::digest::Sha256Digest;
 use wf_engine::CarriedState;
 
-use crate::files::{objects::Objects, results::StoredResults, tree_files::store_tree};
-use crate::follower::{follow::FollowError, local_copy};
+use crate::{
+    files::{objects::Objects, results::StoredResults, tree_files::store_tree},
+    follower::{follow::FollowError, local_copy},
+};
 
 /// A workspace with stored files.
 pub(crate) struct StoredWorkspace {

@@ -4,31 +4,42 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::FutureExt as _;
-use temporalio_client::errors::{WorkflowGetResultError, WorkflowInteractionError, WorkflowQueryError};
 use temporalio_client::{
     Client, WorkflowGetResultOptions, WorkflowHandle, WorkflowQueryOptions, WorkflowSignalOptions,
+    errors::{WorkflowGetResultError, WorkflowInteractionError, WorkflowQueryError},
 };
 use temporalio_macros::activities;
-use temporalio_sdk::ApplicationFailure;
-use temporalio_sdk::activities::{ActivityContext, ActivityError};
+use temporalio_sdk::{
+    ApplicationFailure,
+    activities::{ActivityContext, ActivityError},
+};
 
-use wf_base::digest::Sha256Digest;
-use wf_base::name::RunId;
-use wf_core::goal::ReconciliationRunEnd;
-use wf_core::machine::RunOutcome;
+use wf_base::{digest::Sha256Digest, name::RunId};
+use wf_core::{goal::ReconciliationRunEnd, machine::RunOutcome};
 use wf_engine::STOP_REASON;
 
-use crate::files::objects::{ObjectError, Objects};
-use crate::files::tree::{Tree, TreeRef};
-use crate::follower::bring_back::latest_entries;
-use crate::follower::follow::{forced_end, start};
-use crate::host::{site::Sites, worker_life::WorkerLife};
-use crate::messages::goal_order::{NotificationErrand, RunErrand, RunReport};
-use crate::messages::order::{BegunRunMark, RunNews, RunOrder};
-use crate::run::log::news_since;
-use crate::terminal::note;
-use crate::workflows::inquiry::{RunInquiry, inquire};
-use crate::workflows::{activities::beat_until, workflow::RunWorkflow};
+use crate::{
+    files::{
+        objects::{ObjectError, Objects},
+        tree::{Tree, TreeRef},
+    },
+    follower::{
+        bring_back::latest_entries,
+        follow::{forced_end, start},
+    },
+    host::{site::Sites, worker_life::WorkerLife},
+    messages::{
+        goal_order::{NotificationErrand, RunErrand, RunReport},
+        order::{BegunRunMark, RunNews, RunOrder},
+    },
+    run::log::news_since,
+    terminal::note,
+    workflows::{
+        activities::beat_until,
+        inquiry::{RunInquiry, inquire},
+        workflow::RunWorkflow,
+    },
+};
 
 /// The interval between two looks at a run, for whether it waits for people. The server tells at once when it is over.
 const POLL: Duration = Duration::from_secs(2);

@@ -6,19 +6,25 @@
 use std::sync::Arc;
 
 use wf_app::goals::{GoalAct, GoalDeployment};
-use wf_base::name::RunId;
-use wf_base::time::Moment;
+use wf_base::{name::RunId, time::Moment};
 use wf_core::goal::{GoalCommand, GoalDriver, GoalOccurrence, GoalRecord};
 
-use crate::files::objects::Objects;
-use crate::goals::log::{GoalLog, run_of};
-use crate::goals::permits::GoalPermits;
-use crate::messages::goal_order::{
-    BegunGoalMark, DeployedGoalSpec, GoalNews, GoalOrder, GoalProgress, NotificationErrand, RecordChain,
-    RunErrand, RunReport, StoredRecord,
+use crate::{
+    files::objects::Objects,
+    goals::{
+        log::{GoalLog, run_of},
+        permits::GoalPermits,
+    },
+    messages::goal_order::{
+        BegunGoalMark, DeployedGoalSpec, GoalNews, GoalOrder, GoalProgress, NotificationErrand, RecordChain,
+        RunErrand, RunReport, StoredRecord,
+    },
+    run::{
+        driver::DEFAULT_QUEUE,
+        plan::RunPlans,
+        progress::{DriverError, require_own_rules},
+    },
 };
-use crate::run::progress::{DriverError, require_own_rules};
-use crate::run::{driver::DEFAULT_QUEUE, plan::RunPlans};
 
 /// A duty of the waiter for a goal.
 #[derive(Clone, Debug)]

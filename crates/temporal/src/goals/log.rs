@@ -4,9 +4,13 @@ use wf_app::goals::{DeployedRecord, StartedRun};
 use wf_base::name::RunId;
 use wf_core::goal::GoalFact;
 
-use crate::files::objects::{ObjectError, Objects};
-use crate::messages::goal_order::{GoalNews, RecordChain, RecordPage, StoredRecord};
-use crate::messages::order::RunSpec;
+use crate::{
+    files::objects::{ObjectError, Objects},
+    messages::{
+        goal_order::{GoalNews, RecordChain, RecordPage, StoredRecord},
+        order::RunSpec,
+    },
+};
 
 /// The number of records stored together.
 const PAGE_RECORDS: usize = 128;

@@ -4,18 +4,23 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use wf_app::goals::{DeployedPart, reconciliation_params};
-use wf_base::digest::Sha256Digest;
-use wf_base::time::Moment;
-use wf_core::goal::{ReconciliationPart, ReconciliationRun, RunPermits};
-use wf_core::machine::{Machine, RunApproval};
+use wf_base::{digest::Sha256Digest, time::Moment};
+use wf_core::{
+    goal::{ReconciliationPart, ReconciliationRun, RunPermits},
+    machine::{Machine, RunApproval},
+};
 use wf_engine::RetriedResults;
 use wf_model::{JsonObject, Plan};
 use wf_sign::approval::ApprovalRefusal;
 
-use crate::files::objects::{ObjectError, Objects};
-use crate::messages::goal_order::{DeployedGoalSpec, PermitAccount, PermittedRun};
-use crate::messages::order::RunSpec;
-use crate::run::{plan::RunPlans, progress::DriverError};
+use crate::{
+    files::objects::{ObjectError, Objects},
+    messages::{
+        goal_order::{DeployedGoalSpec, PermitAccount, PermittedRun},
+        order::RunSpec,
+    },
+    run::{plan::RunPlans, progress::DriverError},
+};
 
 /// The permits, and the stored part of each run with one.
 pub(crate) struct GoalPermits {

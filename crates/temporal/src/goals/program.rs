@@ -3,28 +3,35 @@
 use std::io::Read as _;
 use std::time::Duration;
 
-use temporalio_client::errors::{WorkflowStartError, WorkflowUpdateError};
 use temporalio_client::{
     Client, WorkflowDescribeOptions, WorkflowExecuteUpdateOptions, WorkflowExecutionStatus,
     WorkflowIdConflictPolicy, WorkflowIdReusePolicy, WorkflowQueryOptions, WorkflowStartOptions,
+    errors::{WorkflowStartError, WorkflowUpdateError},
 };
 use tokio::time::{Instant, sleep, timeout};
 
-use wf_app::config::Backend;
-use wf_app::goals::{DeployedRecord, GoalAct, GoalAnswer, GoalDeployment, GoalRequest};
-use wf_app::{Host, Workspace};
-use wf_base::digest::Sha256Digest;
-use wf_base::failpoint;
+use wf_app::{
+    Host, Workspace,
+    config::Backend,
+    goals::{DeployedRecord, GoalAct, GoalAnswer, GoalDeployment, GoalRequest},
+};
+use wf_base::{digest::Sha256Digest, failpoint};
 use wf_core::machine::LOGIC_VERSION;
 
-use crate::files::objects::{ObjectError, Objects};
-use crate::follower::follow::{FollowError, refused, say};
-use crate::follower::stored_workspace::{StoredWorkspace, store_state};
-use crate::goals::log::{records_since, with_run};
-use crate::goals::workflow::GoalWorkflow;
-use crate::messages::goal_order::{BegunGoalMark, DeployedGoalSpec, GoalNews, GoalOrder};
-use crate::run::driver::DEFAULT_QUEUE;
-use crate::workflows::inquiry::{InquiryError, inquire};
+use crate::{
+    files::objects::{ObjectError, Objects},
+    follower::{
+        follow::{FollowError, refused, say},
+        stored_workspace::{StoredWorkspace, store_state},
+    },
+    goals::{
+        log::{records_since, with_run},
+        workflow::GoalWorkflow,
+    },
+    messages::goal_order::{BegunGoalMark, DeployedGoalSpec, GoalNews, GoalOrder},
+    run::driver::DEFAULT_QUEUE,
+    workflows::inquiry::{InquiryError, inquire},
+};
 
 /// The beginning of the ids of workflows of goals.
 const WORKFLOW: &str = "wf-goal-";

@@ -13,17 +13,24 @@ use temporalio_sdk::{
 };
 
 use wf_app::goals::GoalAct;
-use wf_base::name::RunId;
-use wf_base::time::Moment;
+use wf_base::{name::RunId, time::Moment};
 use wf_core::goal::ReconciliationRunEnd;
 
-use crate::files::objects::Objects;
-use crate::goals::activities::GoalActivities;
-use crate::goals::keeper::{GoalDuty, GoalKeeper};
-use crate::messages::goal_order::{GoalNews, GoalOrder, NotificationErrand, RunErrand, RunReport};
-use crate::run::{plan::RunPlans, progress::DriverError};
-use crate::workflows::waits::{HEARTBEAT, now};
-use crate::workflows::{inquiry::answer, pool::Pool, workflow::sure};
+use crate::{
+    files::objects::Objects,
+    goals::{
+        activities::GoalActivities,
+        keeper::{GoalDuty, GoalKeeper},
+    },
+    messages::goal_order::{GoalNews, GoalOrder, NotificationErrand, RunErrand, RunReport},
+    run::{plan::RunPlans, progress::DriverError},
+    workflows::{
+        inquiry::answer,
+        pool::Pool,
+        waits::{HEARTBEAT, now},
+        workflow::sure,
+    },
+};
 
 /// The number of events after which a history begins anew: the state is small.
 const HISTORY_EVENTS: u32 = 2_000;

@@ -9,7 +9,6 @@
 //!
 //! Start at `Sites::work` in `site`.
 
-pub(crate) mod caller;
 pub(crate) mod run_folder;
 pub(crate) mod running;
 pub(crate) mod site;

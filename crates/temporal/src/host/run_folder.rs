@@ -8,15 +8,23 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use walkdir::WalkDir;
+
 use wf_base::name::RunId;
 use wf_core::machine::Attempt;
 use wf_exec::log;
 use wf_store::StateFolder;
 
-use crate::files::objects::{ObjectError, Objects};
-use crate::files::{inside::place_inside, parcel::RunFile};
-use crate::host::site::WorkerError;
-use crate::host::versions::{CarriedFile, make_repository, version_folders};
+use crate::{
+    files::{
+        objects::{ObjectError, Objects},
+        parcel::RunFile,
+        tree::place_inside,
+    },
+    host::{
+        site::WorkerError,
+        versions::{CarriedFile, make_repository, version_folders},
+    },
+};
 
 /// The folder, and what of it was carried already.
 pub struct RunFolder {

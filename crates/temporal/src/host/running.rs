@@ -3,12 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
-use tokio::sync::watch;
-use tokio::task::JoinSet;
+use tokio::{sync::watch, task::JoinSet};
 
 use wf_core::machine::{Attempt, InputKind};
-use wf_exec::StopLevel;
-use wf_exec::supervisor::RunAttempt;
+use wf_exec::{StopLevel, supervisor::RunAttempt};
 
 /// The result of work, once it has ended.
 pub type WorkResult = Result<Vec<InputKind>, String>;

@@ -1,39 +1,45 @@
 //! The runs a worker works for: each in a folder of its own, with its files and a copy of its log.
 
 mod found;
-mod notification;
 mod session;
 mod worktrees;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{
+    Arc, Mutex, PoisonError,
+    atomic::{AtomicU64, Ordering},
+};
 use std::time::Duration;
 
-use tokio::sync::{Mutex as AsyncMutex, OnceCell, watch};
-use tokio::time::Instant;
+use tokio::{
+    sync::{Mutex as AsyncMutex, OnceCell, watch},
+    time::Instant,
+};
 
-use wf_app::lineage::repeated_run;
-use wf_app::watch::AuditedSession;
-use wf_app::{CommandError, Host, RunOptions, Workspace, load};
+use wf_app::{CommandError, Host, RunOptions, Workspace, lineage::repeated_run, load, watch::AuditedSession};
 use wf_base::name::RunId;
 use wf_core::machine::{Attempt, Effect};
 use wf_engine::{CarriedState, EngineError, RunFamily, RunRequest, SharedLedgers, WorkInputs};
-use wf_exec::StopLevel;
-use wf_exec::supervisor::RunAttempt;
+use wf_exec::{StopLevel, supervisor::RunAttempt};
 use wf_store::{StoreDurability, StoreError};
 
-use crate::files::checkout::{Checkout, Looks};
-use crate::files::findings::{FindingSource, LookSpan};
-use crate::files::objects::{ObjectError, Objects};
-use crate::files::parcel::Parcel;
-use crate::host::caller::WorkerCaller;
-use crate::host::run_folder::{RunFolder, write_files};
-use crate::host::running::{RunningWork, WorkResult};
-use crate::host::site_family::{SiteFamily, StoredFile};
-use crate::messages::order::{BegunRunMark, Job, NestedRunBeginning, RunSpec, WorkOrder, WorkReport};
-use crate::run::{log::log_since, open_work::nested_path, plan::files};
+use crate::{
+    files::{
+        checkout::{Checkout, Looks},
+        findings::{FindingSource, LookSpan},
+        objects::{ObjectError, Objects},
+        parcel::Parcel,
+    },
+    host::{
+        run_folder::{RunFolder, write_files},
+        running::{RunningWork, WorkResult},
+        site_family::{SiteFamily, StoredFile},
+        worker_life::WorkerCaller,
+    },
+    messages::order::{BegunRunMark, Job, NestedRunBeginning, RunSpec, WorkOrder, WorkReport},
+    run::{log::log_since, open_work::nested_path, plan::files},
+};
 use found::FoundFiles;
 
 /// The reason why a worker cannot do what it was ordered.

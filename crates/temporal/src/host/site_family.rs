@@ -3,15 +3,16 @@
 use std::path::PathBuf;
 
 use wf_app::watch::AuditedSession;
-use wf_base::digest::Sha256Digest;
-use wf_base::name::RunId;
+use wf_base::{digest::Sha256Digest, name::RunId};
 use wf_core::machine::{Event, EventKind, InputKind};
 use wf_engine::{NestedRun, RunFamily, RunReplica, StateAddition};
 
-use crate::files::objects::Objects;
-use crate::host::site::WorkerError;
-use crate::messages::order::{LogPage, LogRef, NestedRunBeginning};
-use crate::run::log::{event_files, pages_since, stories};
+use crate::{
+    files::objects::Objects,
+    host::site::WorkerError,
+    messages::order::{LogPage, LogRef, NestedRunBeginning},
+    run::log::{event_files, pages_since, stories},
+};
 
 /// The copies, and how far they are.
 pub(crate) struct SiteFamily {

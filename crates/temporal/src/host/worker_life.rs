@@ -1,8 +1,15 @@
-//! The end of a worker: it takes no more work, finishes what is under way, and leaves mere waiting to others.
+//! The life of a worker: the caller it is for the local engine, and its end. It takes no more work then, finishes what is
+//! under way, and leaves mere waiting to others.
 
 use std::time::Duration;
 
 use tokio::sync::watch;
+
+use wf_app::{Caller, CliExitCode, CommandError, Host, LineReader};
+use wf_base::remedy::UserAction;
+use wf_base::diag::CheckedFile;
+
+use crate::terminal::note;
 
 /// The work under way in a worker, and whether the worker is to end.
 #[derive(Debug, Default)]
@@ -48,6 +55,52 @@ impl WorkerLife {
                 _ = count.wait_for(|count| *count > 0) => {}
             }
         }
+    }
+}
+
+/// The caller of a worker: what is said on the way goes to its log, and nobody can be asked.
+pub struct WorkerCaller(pub Host);
+
+impl Caller for WorkerCaller {
+    fn host(&self) -> &Host {
+        &self.0
+    }
+
+    fn message(&self, text: &str) {
+        note(text.trim_end());
+    }
+
+    fn info(&self, _: &str) {}
+
+    fn diagnostics(&self, _: &[CheckedFile]) {}
+
+    fn message_printer(&self) -> Box<dyn Fn(&str) + Send + Sync> {
+        Box::new(|text| note(text.trim_end()))
+    }
+
+    fn is_verbose(&self) -> bool {
+        false
+    }
+
+    fn is_interactive(&self) -> bool {
+        false
+    }
+
+    fn ask(&self, question: &str) -> Result<String, CommandError> {
+        Err(CommandError::new(CliExitCode::Usage, format!("a worker cannot ask: {question}")))
+    }
+
+    fn line_reader(&self) -> LineReader {
+        Box::new(|| Err(CommandError::new(CliExitCode::Usage, "a worker cannot ask")))
+    }
+
+    fn ask_hidden(&self, question: &str) -> Result<String, CommandError> {
+        self.ask(question)
+    }
+
+    fn action_words(&self, action: &UserAction) -> String {
+        // A worker has no commands; whoever reads its log finds the act in it.
+        format!("{action:?}")
     }
 }
 

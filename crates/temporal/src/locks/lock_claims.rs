@@ -7,8 +7,10 @@ use serde::{Deserialize, Serialize};
 use wf_base::name::RunId;
 use wf_core::machine::TaskId;
 
-use crate::locks::file_claims::FamilyClaim;
-use crate::locks::queue::{LockNotice, LockTicket};
+use crate::locks::{
+    file_claims::FamilyClaim,
+    queue::{LockNotice, LockTicket},
+};
 
 /// The claims of a run by the numbers of their tickets.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]

@@ -1,11 +1,12 @@
 //! The words between a driver and whoever waits for it.
 
-use wf_base::name::RunId;
-use wf_base::time::Moment;
+use wf_base::{name::RunId, time::Moment};
 use wf_core::machine::TimerKind;
 
-use crate::locks::queue::{LockMessage, LockNotice};
-use crate::messages::order::{OpenReport, RequestAnswer, WorkOrder};
+use crate::{
+    locks::queue::{LockMessage, LockNotice},
+    messages::order::{OpenReport, RequestAnswer, WorkOrder},
+};
 
 /// A timer of a run.
 #[derive(Clone, Debug, PartialEq)]

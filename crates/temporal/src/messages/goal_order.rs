@@ -7,9 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use wf_app::goals::GoalDeployment;
-use wf_base::digest::Sha256Digest;
-use wf_base::name::RunId;
-use wf_base::time::Moment;
+use wf_base::{digest::Sha256Digest, name::RunId, time::Moment};
 use wf_core::goal::{GoalDriver, GoalRecord, ReconciliationRunEnd};
 use wf_sign::approval::Approvers;
 

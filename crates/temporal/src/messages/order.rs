@@ -6,17 +6,20 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use wf_base::digest::Sha256Digest;
-use wf_base::name::RunId;
-use wf_base::time::Moment;
+use wf_base::{digest::Sha256Digest, name::RunId, time::Moment};
 use wf_core::machine::{ApprovalRequest, Attempt, Effect, Event, InputKind, RunApproval, RunOutcome};
 use wf_engine::{NestedRun, RetriedResults, StateAddition};
 use wf_model::JsonObject;
 use wf_sign::approval::Approvers;
 
-use crate::files::objects::{ObjectError, Objects};
-use crate::files::{findings::FindingSource, tree::TreeRef};
-use crate::locks::lock_claims::LockClaim;
+use crate::{
+    files::{
+        findings::FindingSource,
+        objects::{ObjectError, Objects},
+        tree::TreeRef,
+    },
+    locks::lock_claims::LockClaim,
+};
 
 pub use crate::files::parcel::{Parcel, RunFile};
 

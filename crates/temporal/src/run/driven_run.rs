@@ -5,15 +5,16 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use wf_base::name::RunId;
-use wf_base::time::Moment;
+use wf_base::{name::RunId, time::Moment};
 use wf_core::machine::{Attempt, Effect, Event, Machine, RestoreError, TaskId};
 use wf_engine::NestedRun;
 use wf_exec::StopLevel;
 use wf_model::{AgentWorkspace, JsonObject, Plan, StepWork};
 
-use crate::messages::order::LogEntry;
-use crate::run::{open_work::step_of, progress::StoredRun};
+use crate::{
+    messages::order::LogEntry,
+    run::{open_work::step_of, progress::StoredRun},
+};
 
 /// A run between two occurrences.
 pub(crate) struct DrivenRun {

@@ -5,7 +5,6 @@
 //! them all. It decides nothing their machines decide. **Invariant:** the same occurrences give the same commands; it
 //! reads no clock and does no I/O but to write objects, whose names are their content.
 
-mod budgets;
 mod locks;
 mod nested;
 mod reports;
@@ -14,22 +13,31 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
-use wf_base::name::{Name, RunId};
-use wf_base::time::Moment;
+use wf_base::{
+    name::{Name, RunId},
+    time::Moment,
+};
 use wf_core::machine::{Attempt, Effect, InputKind, MachineInput, MachineTurn, RunOutcome};
 use wf_exec::StopLevel;
 use wf_model::Plan;
 
-use crate::files::{findings::FindingHistory, objects::Objects, parcel::Parcel, tree::TreeRef};
-use crate::locks::{file_claims::FamilyClaims, lock_claims::LockClaims};
-use crate::messages::command::{DriverCommand, Occurrence, RunTimer};
-use crate::messages::order::{Job, RequestAnswer, RunNews, RunOrder, RunSpec, WorkOrder, WorkWish};
-use crate::run::open_work::{
-    OpenWork, WorkPart, begins_call, changes_work, child_of, name_of, nested_path, relies_on_log, started,
-    step_named,
+use crate::{
+    files::{findings::FindingHistory, objects::Objects, parcel::Parcel, tree::TreeRef},
+    locks::{file_claims::FamilyClaims, lock_claims::LockClaims},
+    messages::{
+        command::{DriverCommand, Occurrence, RunTimer},
+        order::{Job, RequestAnswer, RunNews, RunOrder, RunSpec, WorkOrder, WorkWish},
+    },
+    run::{
+        driven_run::DrivenRun,
+        log::FamilyLog,
+        open_work::{
+            OpenWork, WorkPart, begins_call, changes_work, child_of, name_of, nested_path, relies_on_log,
+            started, step_named,
+        },
+        progress::{DriverError, StoredProgress},
+    },
 };
-use crate::run::progress::{DriverError, StoredProgress};
-use crate::run::{driven_run::DrivenRun, log::FamilyLog};
 
 /// The name of the task queue for steps naming none.
 pub const DEFAULT_QUEUE: &str = "default";

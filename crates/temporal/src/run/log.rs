@@ -1,13 +1,16 @@
 //! The log of a run and of those nested in it: one order of events, stored in pages, each with the one before.
 
-use wf_base::digest::Sha256Digest;
-use wf_base::name::RunId;
+use wf_base::{digest::Sha256Digest, name::RunId};
 use wf_core::machine::{Event, EventKind};
 use wf_engine::{NestedRun, StateAddition};
 
-use crate::files::objects::{ObjectError, Objects};
-use crate::files::parcel::{Parcel, RunFile};
-use crate::messages::order::{LogEntry, LogPage, LogRef, RunNews, UnstoredLog};
+use crate::{
+    files::{
+        objects::{ObjectError, Objects},
+        parcel::{Parcel, RunFile},
+    },
+    messages::order::{LogEntry, LogPage, LogRef, RunNews, UnstoredLog},
+};
 
 /// The number of events stored together, at most.
 const PAGE_EVENTS: usize = 256;

@@ -6,7 +6,7 @@
 //! **Invariant:** the driver reads no clock and waits for nothing: the same occurrences give the same commands, on
 //! every worker replaying a history.
 //!
-//! Start at [`driver`], then its parts: `reports`, `nested`, `locks`, `budgets`.
+//! Start at [`driver`], then its parts: `reports`, `nested`, `locks`.
 
 pub(crate) mod driven_run;
 pub mod driver;

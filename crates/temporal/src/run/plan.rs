@@ -3,9 +3,11 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use wf_app::RunOptions;
-use wf_app::goals::DeployedPart;
-use wf_app::load::{SnapshotReader, collect_plan};
+use wf_app::{
+    RunOptions,
+    goals::DeployedPart,
+    load::{SnapshotReader, collect_plan},
+};
 use wf_base::digest::Sha256Digest;
 use wf_core::envelope;
 use wf_engine::PlanReader as _;

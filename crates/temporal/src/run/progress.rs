@@ -7,10 +7,12 @@ use serde::{Deserialize, Serialize};
 use wf_base::time::Moment;
 use wf_core::machine::{Attempt, LOGIC_VERSION, LogicMismatch, MachineState, RestoreError, TaskId};
 
-use crate::files::{findings::FindingHistory, objects::ObjectError, tree::TreeRef};
-use crate::locks::{file_claims::FamilyClaims, lock_claims::LockClaims};
-use crate::messages::order::LogRef;
-use crate::run::driven_run::RunNesting;
+use crate::{
+    files::{findings::FindingHistory, objects::ObjectError, tree::TreeRef},
+    locks::{file_claims::FamilyClaims, lock_claims::LockClaims},
+    messages::order::LogRef,
+    run::driven_run::RunNesting,
+};
 
 /// A run and those nested in it, as they are stored while their history begins anew.
 #[derive(Serialize, Deserialize)]

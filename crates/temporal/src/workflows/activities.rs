@@ -1,28 +1,40 @@
-//! The one activity: to do a piece of work for a run.
+//! The one activity: to do a piece of work for a run. Before it calls a model, it asks the ledgers of its workflow, wherever
+//! that is done.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use temporalio_client::errors::WorkflowQueryError;
-use temporalio_client::{Client, QueryRejectCondition, WorkflowHandle, WorkflowQueryOptions};
+use serde::{Deserialize, Serialize};
+use temporalio_client::{
+    Client, QueryRejectCondition, WorkflowExecuteUpdateOptions, WorkflowHandle, WorkflowQueryOptions,
+    errors::WorkflowQueryError,
+};
 use temporalio_macros::activities;
-use temporalio_sdk::ApplicationFailure;
-use temporalio_sdk::activities::{ActivityContext, ActivityError};
-use tokio::sync::watch;
-use tokio::time::{Instant, interval_at};
+use temporalio_sdk::{
+    ApplicationFailure,
+    activities::{ActivityContext, ActivityError},
+};
+use tokio::{
+    sync::watch,
+    time::{Instant, interval_at},
+};
 
-use wf_base::failpoint;
-use wf_base::time::Moment;
-use wf_engine::EngineError;
+use wf_base::{failpoint, time::Moment};
+use wf_engine::{EngineError, FutureClaim, SharedLedgers, WorkClaim};
 use wf_exec::StopLevel;
 
-use crate::host::site::{Sites, WorkerError};
-use crate::host::worker_life::WorkerLife;
-use crate::messages::order::{WorkOrder, WorkReport, WorkWish};
-use crate::workflows::inquiry::{InquiryError, RunInquiry, inquire};
-use crate::workflows::waits::{HEARTBEAT, moment_of};
-use crate::workflows::work_ledgers::{CLAIMANT, Claimant};
-use crate::workflows::workflow::RunWorkflow;
+use crate::{
+    host::{
+        site::{Sites, WorkerError},
+        worker_life::WorkerLife,
+    },
+    messages::order::{WorkOrder, WorkReport, WorkWish},
+    workflows::{
+        inquiry::{InquiryError, RunInquiry, inquire},
+        waits::{HEARTBEAT, moment_of},
+        workflow::RunWorkflow,
+    },
+};
 
 /// The interval between two looks for a wish of the workflow, after the first.
 const WISH_POLL_INTERVAL: Duration = Duration::from_secs(1);
@@ -133,5 +145,43 @@ async fn wish_of_earlier(handle: &WorkflowHandle<Client, RunWorkflow>, key: u64)
         Ok(wish) => wish,
         Err(NotFound(_) | Rejected { .. }) => WorkWish::End,
         Err(_) => WorkWish::GoOn,
+    }
+}
+
+tokio::task_local! {
+    /// The work under way in a task.
+    pub(crate) static CLAIMANT: Claimant;
+}
+
+/// Some work, and the ordering workflow.
+#[derive(Clone)]
+pub(crate) struct Claimant {
+    pub(crate) workflow: Option<Arc<WorkflowHandle<Client, RunWorkflow>>>,
+    pub(crate) key: u64,
+}
+
+/// A claim of some work, as a message to its workflow.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub struct OrderClaim {
+    /// The number of the work.
+    pub key: u64,
+    pub claim: WorkClaim,
+}
+
+/// The ledgers of the workflows that order the work of this process.
+#[derive(Debug)]
+pub(crate) struct WorkflowLedgers;
+
+impl SharedLedgers for WorkflowLedgers {
+    fn claim(&self, claim: WorkClaim) -> FutureClaim {
+        let claimant = CLAIMANT.try_with(Claimant::clone).ok();
+        let claimant = claimant.and_then(|Claimant { workflow, key }| Some((workflow?, key)));
+        Box::pin(async move {
+            let (workflow, key) = claimant.ok_or("no workflow has ordered the call")?;
+            let options = WorkflowExecuteUpdateOptions::default();
+            let answer =
+                workflow.execute_update(RunWorkflow::claim, OrderClaim { key, claim }, options).await;
+            answer.map_err(|error| error.to_string())
+        })
     }
 }

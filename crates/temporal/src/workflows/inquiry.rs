@@ -7,11 +7,12 @@
 use std::error::Error;
 use std::time::Duration;
 
-use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
-use temporalio_client::errors::WorkflowUpdateError;
-use temporalio_client::tonic::{Code, Status};
-use temporalio_client::{Client, WorkflowExecuteUpdateOptions, WorkflowHandle};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use temporalio_client::{
+    Client, WorkflowExecuteUpdateOptions, WorkflowHandle,
+    errors::WorkflowUpdateError,
+    tonic::{Code, Status},
+};
 use temporalio_common::{HasWorkflowDefinition, UpdateDefinition};
 
 /// The beginning of the reason of a refusal that is an answer.

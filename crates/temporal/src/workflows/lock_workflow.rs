@@ -7,26 +7,31 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use temporalio_client::errors::{WorkflowInteractionError, WorkflowStartError};
 use temporalio_client::{
     Client, WorkflowDescribeOptions, WorkflowExecutionStatus, WorkflowIdConflictPolicy, WorkflowStartOptions,
+    errors::{WorkflowInteractionError, WorkflowStartError},
 };
 use temporalio_macros::{activities, workflow, workflow_methods};
-use temporalio_sdk::activities::{ActivityContext, ActivityError};
-use temporalio_sdk::workflows::join_all;
 use temporalio_sdk::{
     ActivityOptions, ApplicationFailure, ContinueAsNewOptions, SignalWorkflowOptions, SyncWorkflowContext,
     TimerOptions, WorkflowCancellationToken, WorkflowContext, WorkflowResult, WorkflowSignalError,
+    activities::{ActivityContext, ActivityError},
+    workflows::join_all,
 };
 
-use wf_base::digest::Sha256Digest;
-use wf_base::name::RunId;
+use wf_base::{digest::Sha256Digest, name::RunId};
 
-use crate::files::objects::{ObjectError, Objects};
-use crate::files::parcel::Parcel;
-use crate::locks::queue::{LockMessage, LockNotice, LockQueue};
-use crate::workflows::pool::Pool;
-use crate::workflows::workflow::{RunWorkflow, sure};
+use crate::{
+    files::{
+        objects::{ObjectError, Objects},
+        parcel::Parcel,
+    },
+    locks::queue::{LockMessage, LockNotice, LockQueue},
+    workflows::{
+        pool::Pool,
+        workflow::{RunWorkflow, sure},
+    },
+};
 
 /// The intervals between two looks at the run with a lock, while others wait.
 const FIRST_LOOK: Duration = Duration::from_secs(3);

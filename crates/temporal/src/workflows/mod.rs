@@ -13,5 +13,4 @@ pub(crate) mod inquiry;
 pub(crate) mod lock_workflow;
 pub(crate) mod pool;
 pub(crate) mod waits;
-pub(crate) mod work_ledgers;
 pub mod workflow;

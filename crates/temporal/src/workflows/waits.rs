@@ -11,14 +11,20 @@ use temporalio_sdk::{
 
 use wf_base::time::Moment;
 
-use crate::locks::queue::LockMessage;
-use crate::messages::command::{DriverCommand, Occurrence, RunTimer};
-use crate::messages::order::{WorkOrder, WorkReport};
-use crate::run::progress::DriverError;
-use crate::workflows::activities::WorkActivities;
-use crate::workflows::lock_workflow::{LockActivities, LockErrand};
-use crate::workflows::pool::{Pool, PoolOrder};
-use crate::workflows::workflow::{OutsideMessage, RunWorkflow, sure};
+use crate::{
+    locks::queue::LockMessage,
+    messages::{
+        command::{DriverCommand, Occurrence, RunTimer},
+        order::{WorkOrder, WorkReport},
+    },
+    run::progress::DriverError,
+    workflows::{
+        activities::WorkActivities,
+        lock_workflow::{LockActivities, LockErrand},
+        pool::{Pool, PoolOrder},
+        workflow::{OutsideMessage, RunWorkflow, sure},
+    },
+};
 
 /// The longest time that work is silent before its worker counts as lost.
 pub const HEARTBEAT: Duration = Duration::from_secs(10);

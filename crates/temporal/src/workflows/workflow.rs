@@ -8,18 +8,24 @@ use temporalio_sdk::{
     ContinueAsNewOptions, SyncWorkflowContext, WorkflowContext, WorkflowContextView, WorkflowResult,
 };
 
-use wf_core::machine::RunOutcome;
-use wf_core::run_ledgers::BudgetRefusal;
+use wf_core::{machine::RunOutcome, run_ledgers::BudgetRefusal};
 
-use crate::files::objects::Objects;
-use crate::locks::queue::LockNotice;
-use crate::messages::order::{RequestAnswer, RunNews, RunOrder, RunSpec, WorkWish};
-use crate::run::driver::RunDriver;
-use crate::run::plan::{RunPlans, require_approver};
-use crate::run::progress::{DriverError, require_own_rules};
-use crate::workflows::inquiry::{RunInquiry, answer};
-use crate::workflows::waits::{TimedOccurrence, Waits, now};
-use crate::workflows::{pool::PoolOrder, work_ledgers::OrderClaim};
+use crate::{
+    files::objects::Objects,
+    locks::queue::LockNotice,
+    messages::order::{RequestAnswer, RunNews, RunOrder, RunSpec, WorkWish},
+    run::{
+        driver::RunDriver,
+        plan::{RunPlans, require_approver},
+        progress::{DriverError, require_own_rules},
+    },
+    workflows::{
+        activities::OrderClaim,
+        inquiry::{RunInquiry, answer},
+        pool::PoolOrder,
+        waits::{TimedOccurrence, Waits, now},
+    },
+};
 
 /// The mark in histories whose ends are taken in their order. Those of earlier versions have it not.
 const BY_HISTORY: &str = "wf-by-history";

@@ -1,10 +1,12 @@
 //! The exit of a program, and the answer it is held to.
 
-use super::process::ClientEnd;
-use wf_core::agent::client::ClientAnswer;
-use wf_core::agent::read_answer;
-use wf_core::machine::WorkExit;
+use wf_core::{
+    agent::{client::ClientAnswer, read_answer},
+    machine::WorkExit,
+};
 use wf_model::{AgentEngine, FailureClass, RequiredOutput};
+
+use super::process::ClientEnd;
 
 /// The exit of a program that worked as an agent, with its answer.
 #[derive(Debug, PartialEq)]

@@ -10,7 +10,6 @@
 //!
 //! Start at `serve`.
 
-mod calls;
 mod exit;
 mod process;
 mod serve;

@@ -6,23 +6,24 @@ use std::net::Ipv4Addr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::net::TcpListener;
-use tokio::sync::watch;
-use tokio::task::JoinSet;
+use tokio::{net::TcpListener, sync::watch, task::JoinSet};
 
-use super::calls::CallQueue;
-use super::session::ClientSession;
-use crate::agent::session::AgentSession;
-use crate::run::RunContext;
-use crate::run::current_step::step_of;
 use wf_base::redact::SecretMask;
-use wf_core::agent::client::{ClientCommand, ClientLaunch, ClientOutput, repair_prompt};
-use wf_core::machine::InvalidAnswer;
-use wf_exec::dialogue::{self, DialogueEnd, DialogueLimits};
-use wf_exec::process::ProcessCommand;
-use wf_exec::sandbox::{GatewayPort, SandboxSpec};
-use wf_exec::{StopLevel, WorkError};
+use wf_core::{
+    agent::client::{ClientCommand, ClientLaunch, ClientOutput, repair_prompt},
+    machine::InvalidAnswer,
+};
+use wf_exec::{
+    StopLevel, WorkError,
+    dialogue::{self, DialogueEnd, DialogueLimits},
+    process::ProcessCommand,
+    sandbox::{GatewayPort, SandboxSpec},
+};
 use wf_gateway::server::{ClientToken, serve};
+
+use super::session::{CallQueue, ClientSession};
+use crate::agent::session::AgentSession;
+use crate::run::{RunContext, attempt_task::step_of};
 
 /// The longest line of a program's output, in bytes.
 const LINE_LIMIT: usize = 16 << 20;

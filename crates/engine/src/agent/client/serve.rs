@@ -5,18 +5,22 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 
-use super::calls::{PendingCall, refuse};
-use super::exit::{ClientContract, ClientExit, exit_of};
-use super::process::{ClientEnd, ClientProcess};
-use super::session::{ClientSession, Refusals};
+use wf_core::{
+    agent::{Message, ModelReply, ModelRequest, ToolResult, estimate_tokens, source_of_tool},
+    machine::{Attempt, ClientCall, ClientReply, InputKind, InvalidAnswer, ToolCallEnd, ToolCallId},
+};
+use wf_exec::StopLevel;
+use wf_model::FailureClass;
+
+use super::{
+    exit::{ClientContract, ClientExit, exit_of},
+    process::{ClientEnd, ClientProcess},
+    session::{ClientSession, PendingCall, Refusals, refuse},
+};
 use crate::agent::session::{AgentDialogue, AgentSession};
 use crate::models::call::mask_request;
 use crate::run::RunContext;
 use crate::session::{EngineError, UnitResult};
-use wf_core::agent::{Message, ModelReply, ModelRequest, ToolResult, estimate_tokens, source_of_tool};
-use wf_core::machine::{Attempt, ClientCall, ClientReply, InputKind, InvalidAnswer, ToolCallEnd, ToolCallId};
-use wf_exec::StopLevel;
-use wf_model::FailureClass;
 
 /// The turn of a program: it gets the reply to its last request.
 pub(crate) struct ClientTurn {

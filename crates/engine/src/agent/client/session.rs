@@ -1,18 +1,20 @@
-//! The program of an agent, and its requests from one turn to the next.
+//! The program of an agent, its queue of requests, and what stays of them from one turn to the next.
 
 use std::collections::BTreeMap;
 
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 
-use super::calls::PendingCall;
+use wf_base::{digest::Sha256Digest, time::Moment};
+use wf_core::{
+    agent::{ModelReply, ModelRequest},
+    machine::{AgentRecord, ClientReply, InvalidAnswer},
+};
+use wf_exec::WorkError;
+use wf_gateway::server::{CallRefusal, ClientCallFuture, ClientCalls, ClientRequest};
+use wf_model::{AgentEngine, AgentWork, ModelDefinition};
+
 use super::process::ClientProcess;
 use crate::models::bodies::CallBodies;
-use wf_base::digest::Sha256Digest;
-use wf_base::time::Moment;
-use wf_core::agent::ModelRequest;
-use wf_core::machine::{AgentRecord, ClientReply, InvalidAnswer};
-use wf_exec::WorkError;
-use wf_model::{AgentEngine, AgentWork};
 
 /// The maximum number of waiting requests; a program has to wait before it sends more.
 const QUEUE_LENGTH: usize = 16;
@@ -105,3 +107,43 @@ impl ClientSession {
 
 /// The reasons of the tool calls a program must not execute, by position in the reply.
 pub(super) type Refusals = BTreeMap<u32, String>;
+
+/// The status of all refusals: clients do not repeat such a request.
+const BAD_REQUEST: u16 = 400;
+
+/// A request of a program waiting for its reply.
+pub(super) struct PendingCall {
+    pub(super) request: ModelRequest,
+    pub(super) reply: oneshot::Sender<Result<ModelReply, CallRefusal>>,
+}
+
+/// The calls of a program: a queue where its requests wait for their turn.
+pub(super) struct CallQueue {
+    pub(super) model: ModelDefinition,
+    pub(super) queue: mpsc::Sender<PendingCall>,
+}
+
+impl ClientCalls for CallQueue {
+    fn call(&self, client_request: ClientRequest) -> ClientCallFuture<'_> {
+        Box::pin(async move {
+            if client_request.model != self.model.name.as_str() {
+                return Err(refuse(format!(
+                    "this step works with the model `{}`, and `{}` is not available to it",
+                    self.model.name, client_request.model
+                )));
+            }
+            let mut request = client_request.request;
+            let most = self.model.max_output;
+            request.max_output = client_request.max_output.unwrap_or(most).min(most);
+            let (reply, answer) = oneshot::channel();
+            let over = || refuse("the attempt is over".to_owned());
+            self.queue.send(PendingCall { request, reply }).await.map_err(|_| over())?;
+            answer.await.unwrap_or_else(|_| Err(over()))
+        })
+    }
+}
+
+/// Refuses a request, so the program does not repeat it.
+pub(super) fn refuse(reason: String) -> CallRefusal {
+    CallRefusal::new(BAD_REQUEST, reason)
+}

@@ -8,7 +8,7 @@ use tokio::time::Instant;
 
 use super::{FetchedPage, fetch_page};
 use crate::fetch::FetchTarget;
-use crate::stop_level::StopLevel;
+use crate::work_error::StopLevel;
 use wf_model::FetchHost;
 
 /// A server that gives each request the answer of its path, and keeps the requests that it got.

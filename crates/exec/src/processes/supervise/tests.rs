@@ -4,11 +4,11 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-use super::super::output_head::OutputHead;
 use super::super::process::{ChildProcess, ProcessCommand, spawn};
+use super::super::tails::OutputHead;
 use super::{ProcessLimits, supervise};
 use crate::sandbox::PreparedSandbox;
-use crate::stop_level::StopLevel;
+use crate::work_error::StopLevel;
 use wf_core::machine::WorkExit;
 
 fn start(dir: &Path, script: &str) -> ChildProcess {

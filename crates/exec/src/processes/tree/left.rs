@@ -2,13 +2,17 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::sync::Mutex;
+use std::sync::{Mutex, atomic::Ordering};
 
-use super::{
-    LivingProcess, ProcessRoot, all_processes, closure_of, has_adopted, mark_of, process_by_id, roots,
-};
+use rustix::process::{Pid, WaitOptions};
+
 use wf_base::redact::SecretMask;
 use wf_core::machine::{LeftProcess, LeftProcesses};
+
+use super::{
+    ADOPTS_ORPHANS, LivingProcess, ProcessRoot, all_processes, closure_of, has_children, mark_of,
+    process_by_id, roots,
+};
 
 /// Returns all living descendants belonging to no process started here and still running.
 pub(super) fn orphaned_descendants() -> Vec<LivingProcess> {
@@ -31,12 +35,12 @@ pub(crate) fn detach(processes: &[LivingProcess]) {
     for process in processes {
         super::super::control_group::expel(process.pid);
     }
-    crate::mutex::lock(&DETACHED).extend(processes.iter().cloned());
+    crate::runtime::lock(&DETACHED).extend(processes.iter().cloned());
 }
 
 /// Removes the processes outliving this one, and all below them.
 pub(super) fn without_detached(processes: Vec<LivingProcess>) -> Vec<LivingProcess> {
-    let roots = crate::mutex::lock(&DETACHED).clone();
+    let roots = crate::runtime::lock(&DETACHED).clone();
     without_trees(processes, &|one| roots.iter().any(|root| (root.pid, root.start) == (one.pid, one.start)))
 }
 
@@ -102,6 +106,45 @@ pub(super) fn orphaned_among(
     });
     let over = |process: &&LivingProcess| below.contains(&process.pid) && !at_work.contains(&process.pid);
     processes.iter().filter(over).cloned().collect()
+}
+
+/// Registers this process as the parent of all orphaned descendants, so they can be found. Returns false if the system
+/// does not support that.
+pub fn adopt() -> bool {
+    let done = rustix::process::set_child_subreaper(Some(rustix::process::getpid())).is_ok();
+    ADOPTS_ORPHANS.store(done, Ordering::Relaxed);
+    done
+}
+
+/// True if this process has a child it did not start itself, such as a step's background process. This reads one short
+/// file.
+pub(crate) fn has_adopted() -> bool {
+    if !ADOPTS_ORPHANS.load(Ordering::Relaxed) {
+        return false;
+    }
+    let me = std::process::id();
+    let Ok(children) = fs::read_to_string(format!("/proc/self/task/{me}/children")) else {
+        return has_children();
+    };
+    let own = roots(|roots| roots.clone());
+    let mut children = children.split_whitespace().filter_map(|id| id.parse().ok());
+    children.any(|child: i32| !own.contains_key(&child))
+}
+
+/// Reaps adopted processes, up to the first zombie that other code waits for.
+pub fn reap_adopted() {
+    use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid};
+    let look = WaitPidFlag::WEXITED | WaitPidFlag::WNOHANG | WaitPidFlag::WNOWAIT;
+    loop {
+        let dead = waitid(Id::All, look).ok().as_ref().and_then(WaitStatus::pid);
+        let Some(dead) = dead.map(nix::unistd::Pid::as_raw) else {
+            return;
+        };
+        if roots(|roots| roots.contains_key(&dead)) {
+            return;
+        }
+        let _ = rustix::process::waitpid(Pid::from_raw(dead), WaitOptions::NOHANG);
+    }
 }
 
 #[cfg(test)]

@@ -4,11 +4,12 @@ use std::fs;
 use std::sync::Mutex;
 use std::time::Duration;
 
-use rustix::io::Errno;
-use rustix::process::{Pid, Signal};
+use rustix::{
+    io::Errno,
+    process::{Pid, Signal},
+};
 
-use super::left::orphaned_descendants;
-use super::{LivingProcess, process_by_id};
+use super::{LivingProcess, left::orphaned_descendants, process_by_id};
 use crate::work_error::WorkError;
 
 /// The maximum number of searches for running processes, and the time in between.
@@ -94,5 +95,5 @@ fn is_still(process: &LivingProcess) -> bool {
 }
 
 fn with_paused<T>(with: impl FnOnce(&mut PausedProcesses) -> T) -> T {
-    with(&mut crate::mutex::lock(&PAUSED_PROCESSES))
+    with(&mut crate::runtime::lock(&PAUSED_PROCESSES))
 }

@@ -9,8 +9,10 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
-use super::mount::{MountAccess, by_descriptor, new, open, open_without_links, overlay, remount};
-use super::mounts::{SandboxViewBuilder, ViewError, scratch_size, view_error};
+use super::{
+    mount::{MountAccess, by_descriptor, new, open, open_without_links, overlay, remount},
+    mounts::{SandboxViewBuilder, ViewError, scratch_size, view_error},
+};
 use crate::sandbox::spec::KeptCopy;
 
 /// The most bytes of the layer's files, in memory. Further copies are mounted: a process can read them, and neither

@@ -15,10 +15,11 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
-use super::mount::{MountAccess, bind, by_descriptor, new, open_without_links, remount, tmpfs};
-use super::mounts::{SandboxViewBuilder, ViewError, view_error};
-use crate::originals::GitPart;
-use crate::sandbox::spec::KeptGitFolder;
+use super::{
+    mount::{MountAccess, bind, by_descriptor, new, open_without_links, remount, tmpfs},
+    mounts::{SandboxViewBuilder, ViewError, view_error},
+};
+use crate::{originals::GitPart, sandbox::spec::KeptGitFolder};
 
 /// The largest copied file, in bytes; a larger one is mounted.
 const MAX_COPIED_BYTES: u64 = 1 << 20;
@@ -99,4 +100,41 @@ fn restore_file(from: &Path, to: &Path) -> io::Result<()> {
     }
     io::copy(&mut source, &mut file)?;
     file.set_modified(stat.modified()?)
+}
+
+/// The files git reads below the home folder. Those shown are the user's own.
+const FILES: [&str; 2] = [".gitconfig", ".config/git/config"];
+
+impl SandboxViewBuilder<'_> {
+    /// Writes the trust in repositories of other users into the home folder, where it is an empty one.
+    pub(super) fn write_git_settings(&self, home: &Path) -> Result<(), ViewError> {
+        if self.sandbox.trusted.is_empty() {
+            return Ok(());
+        }
+        let files = FILES.map(|file| new(&home.join(file)));
+        let Some(file) = files.iter().find(|file| fs::symlink_metadata(file).is_err()) else { return Ok(()) };
+        let lines = self.sandbox.trusted.iter().map(|value| format!("\tdirectory = {}\n", quoted(value)));
+        let text: String = std::iter::once("[safe]\n".to_owned()).chain(lines).collect();
+        let write = || -> io::Result<()> {
+            file.parent().map_or(Ok(()), fs::create_dir_all)?;
+            fs::write(file, &text)
+        };
+        write().map_err(view_error("say which repositories are trusted"))
+    }
+}
+
+/// Returns a value as git's settings have it.
+fn quoted(value: &str) -> String {
+    let escaped = value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
+    format!("\"{escaped}\"")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::quoted;
+
+    #[test]
+    fn a_value_stays_one_value() {
+        assert_eq!(quoted("/a b;#\"\\c\n"), r#""/a b;#\"\\c\n""#);
+    }
 }

@@ -8,11 +8,15 @@ use std::io::{self, ErrorKind};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{AtFlags, FileType, Mode, OFlags};
-use rustix::io::Errno;
+use rustix::{
+    fs::{AtFlags, FileType, Mode, OFlags},
+    io::Errno,
+};
 
-use super::mount::{MountAccess, OLD_ROOT, beneath, bind, by_descriptor, open_without_links};
-use super::mounts::{ViewError, view_error};
+use super::{
+    mount::{MountAccess, OLD_ROOT, beneath, bind, by_descriptor, open_without_links},
+    mounts::{ViewError, view_error},
+};
 use crate::sandbox::control::plain;
 
 /// Makes parts of a folder shown at a place writable: parents first, so the closest name decides.

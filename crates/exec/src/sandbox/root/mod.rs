@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! spec ──▶ view: which parts of the system;  grants: which parts of the workspace ──▶ mounts ──▶ mount, one by one
-//!          copies, git_folders, git_settings: what appears as it was;  programs: only those that are named
+//!          copies, git_folders: what appears as it was;  programs: only those that are named
 //! ```
 //!
 //! It is used by the inner stage, and to know beforehand the files a sandbox hides.
@@ -13,7 +13,6 @@
 
 mod copies;
 mod git_folders;
-mod git_settings;
 mod grants;
 mod mount;
 pub(super) mod mounts;

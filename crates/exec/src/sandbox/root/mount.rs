@@ -3,17 +3,24 @@
 use std::ffi::{CString, OsString};
 use std::fs;
 use std::io;
-use std::os::fd::{AsFd, AsRawFd as _, OwnedFd};
-use std::os::unix::ffi::OsStringExt as _;
-use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+use std::os::{
+    fd::{AsFd, AsRawFd as _, OwnedFd},
+    unix::{
+        ffi::OsStringExt as _,
+        fs::{MetadataExt as _, PermissionsExt as _},
+    },
+};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{FileType, Mode, OFlags, ResolveFlags};
-use rustix::mount::{MountFlags, MountPropagationFlags, UnmountFlags};
+use rustix::{
+    fs::{FileType, Mode, OFlags, ResolveFlags},
+    mount::{MountFlags, MountPropagationFlags, UnmountFlags},
+};
+
+use wf_model::DEFAULT_PROCESS_LIMIT;
 
 use super::places::DEVICES;
 use crate::sandbox::limits::numbers_are_own;
-use wf_model::DEFAULT_PROCESS_LIMIT;
 
 /// The place of the old root while a view is built.
 pub(super) const OLD_ROOT: &str = "/old";

@@ -8,22 +8,31 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{Mode, OFlags, ResolveFlags};
-use rustix::mount::{MountFlags, UnmountFlags};
-
-use super::grants::show_writable;
-use super::mount::{
-    MountAccess, NEW_ROOT, OLD_ROOT, PLAIN_MOUNT_FLAGS, aside, beneath, bind, by_descriptor, cover, devices,
-    mount_over, new, open, open_without_links, overlay, processes, remount, scratch, tmpfs,
+use rustix::{
+    fs::{Mode, OFlags, ResolveFlags},
+    mount::{MountFlags, UnmountFlags},
 };
-use super::places::{EMPTY_FILES, EMPTY_FOLDERS};
-use super::view::{covered, visible};
-use super::{private, programs};
-use crate::agent_tool;
-use crate::sandbox::IsolationKind;
-use crate::sandbox::messages::{PRIVATE_LIST_FD, SandboxOrder};
-use crate::sandbox::spec::{SandboxSpec, WorkspaceLayer};
+
 use wf_model::DEFAULT_SCRATCH_BYTES;
+
+use super::{
+    grants::show_writable,
+    mount::{
+        MountAccess, NEW_ROOT, OLD_ROOT, PLAIN_MOUNT_FLAGS, aside, beneath, bind, by_descriptor, cover,
+        devices, mount_over, new, open, open_without_links, overlay, processes, remount, scratch, tmpfs,
+    },
+    places::{EMPTY_FILES, EMPTY_FOLDERS},
+    private, programs,
+    view::{covered, visible},
+};
+use crate::{
+    agent_tool,
+    sandbox::{
+        IsolationKind,
+        messages::{PRIVATE_LIST_FD, SandboxOrder},
+        spec::{SandboxSpec, WorkspaceLayer},
+    },
+};
 
 /// The message for a failed step of building the view.
 pub(super) type ViewError = String;

@@ -8,14 +8,15 @@
 use std::ffi::OsStr;
 use std::fs::{self, DirEntry, Metadata};
 use std::io;
-use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::fs::MetadataExt as _;
+use std::os::unix::{ffi::OsStrExt as _, fs::MetadataExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::thread::ScopedJoinHandle;
 
-use rustix::fs::{Access, AtFlags, CWD};
-use rustix::time::ClockId;
+use rustix::{
+    fs::{Access, AtFlags, CWD},
+    time::ClockId,
+};
 
 use super::places::{NETWORK_FOLDERS, PUBLIC, SYSTEM_FOLDERS};
 
@@ -36,7 +37,7 @@ static PRIVATE_PATHS: Mutex<PrivatePaths> = Mutex::new(None);
 /// Returns the private files and folders of the system, at most `FRESH` seconds old.
 pub(crate) fn of_system() -> io::Result<Arc<Vec<PathBuf>>> {
     // Concurrent callers wait for one search and share its findings.
-    let mut cached = crate::mutex::lock(&PRIVATE_PATHS);
+    let mut cached = crate::runtime::lock(&PRIVATE_PATHS);
     let now = rustix::time::clock_gettime(ClockId::Boottime).tv_sec;
     if let Some((at, found)) = &*cached
         && now - at < CACHE_SECONDS

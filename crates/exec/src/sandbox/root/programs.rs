@@ -7,9 +7,11 @@ use std::fs;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
-use super::mount::{MountAccess, bind, new, remount, tmpfs};
-use super::mounts::{SandboxViewBuilder, ViewError, view_error};
-use super::places::PROGRAM_FOLDERS;
+use super::{
+    mount::{MountAccess, bind, new, remount, tmpfs},
+    mounts::{SandboxViewBuilder, ViewError, view_error},
+    places::PROGRAM_FOLDERS,
+};
 
 /// The folders of program loaders.
 const LOADER_FOLDERS: [&str; 4] = ["/lib", "/lib64", "/usr/lib", "/usr/lib64"];

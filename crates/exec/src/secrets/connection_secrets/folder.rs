@@ -4,10 +4,12 @@ use std::path::PathBuf;
 
 use rustix::fs::{Mode, OFlags};
 
-use super::super::secret::{SecretText, value};
-use super::{ConnectionSecretError, MAX_SECRETS, read, unable};
-use wf_base::name::RefId;
-use wf_base::redact::weakness;
+use wf_base::{name::RefId, redact::weakness};
+
+use super::{
+    super::secret::{SecretText, value},
+    ConnectionSecretError, MAX_SECRETS, read, unable,
+};
 
 /// The folders lent to one process; removed on drop.
 #[derive(Debug)]

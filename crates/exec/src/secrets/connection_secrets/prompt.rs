@@ -15,11 +15,16 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use serde::{Deserialize, Serialize};
 
-use super::super::secret::{SecretText, value};
-use super::{ConnectionSecretError, ConnectionSecrets, chance, private, read, remove, unable, write};
-use wf_base::name::{PlanId, RefId};
-use wf_base::redact::weakness;
-use wf_base::time::Moment;
+use wf_base::{
+    name::{PlanId, RefId},
+    redact::weakness,
+    time::Moment,
+};
+
+use super::{
+    super::secret::{SecretText, value},
+    ConnectionSecretError, ConnectionSecrets, chance, private, read, remove, unable, write,
+};
 
 /// The folder of all prompts, below that of the secrets.
 const PROMPTS: &str = ".prompts";

@@ -8,8 +8,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use wf_base::name::EnvName;
-use wf_base::redact::SecretFingerprint;
+use wf_base::{name::EnvName, redact::SecretFingerprint};
 
 /// The file in the folder of a run.
 const FILE: &str = "secrets.ndjson";

@@ -4,11 +4,14 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::declared::{DeclaredProducts, declares_nothing};
-use super::{harness, named};
-use crate::manifest::{ExcludedFiles, WorkspaceManifest};
 use wf_base::name::Name;
 use wf_model::{Check, JsonObject, Plan, Step};
+
+use super::{
+    declared::{DeclaredProducts, declares_nothing},
+    harness, named,
+};
+use crate::manifest::{ExcludedFiles, WorkspaceManifest};
 
 /// The most files that one advice names.
 const MAX_NAMED: usize = 8;

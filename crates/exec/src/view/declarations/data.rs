@@ -8,9 +8,10 @@ use std::sync::Arc;
 
 use globset::GlobSet;
 
+use wf_model::Plan;
+
 use super::declared::family;
 use crate::disk::files;
-use wf_model::Plan;
 
 /// The files a plan, and all plans it uses, declare as `data`, in a workspace.
 ///

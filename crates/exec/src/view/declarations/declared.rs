@@ -4,12 +4,14 @@ use std::sync::Arc;
 
 use globset::GlobSet;
 
-use super::caches::{is_cache, is_unnamed_cache};
-use super::data::DataFiles;
-use super::ignored::IgnoreRules;
-use crate::disk::files;
-use crate::processes::environment;
 use wf_model::{Check, JsonObject, Plan, Step, UNMEANT_PATHS, claimed_path};
+
+use super::{
+    caches::{is_cache, is_unnamed_cache},
+    data::DataFiles,
+    ignored::IgnoreRules,
+};
+use crate::{disk::files, processes::environment};
 
 /// The declared products of the steps of a plan and of all plans it uses.
 ///

@@ -6,6 +6,8 @@
 use std::ffi::OsStr;
 use std::path::Path;
 
+use NamePattern::{Around, Folder, Whole};
+
 /// A name of files that checks usually rely on without naming them.
 struct HarnessName {
     pattern: NamePattern,
@@ -21,8 +23,6 @@ enum NamePattern {
     /// The name of a folder above the file.
     Folder(&'static str),
 }
-
-use NamePattern::{Around, Folder, Whole};
 
 const HARNESS: [HarnessName; 25] = [
     HarnessName { pattern: Around("test_", ".py"), reason: "a test that Python's runners find by its name" },

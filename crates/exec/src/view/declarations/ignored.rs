@@ -7,13 +7,14 @@ use std::fs;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-use ignore::Match;
-use ignore::gitignore::{Gitignore, GitignoreBuilder};
+use ignore::{
+    Match,
+    gitignore::{Gitignore, GitignoreBuilder},
+};
 use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 
-use crate::disk::files::open_regular;
-use crate::manifest::WorkspaceManifest;
+use crate::{disk::files::open_regular, manifest::WorkspaceManifest};
 
 /// The name of the files with patterns.
 const IGNORE_FILE: &str = ".gitignore";

@@ -3,8 +3,9 @@
 use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 
-use crate::processes::environment::KnownValues;
 use wf_model::{Check, CheckProbe};
+
+use crate::processes::environment::KnownValues;
 
 /// The longest name of a file, in bytes.
 const MAX_NAME_BYTES: usize = 255;

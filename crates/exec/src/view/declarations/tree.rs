@@ -3,12 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use super::data::DataFiles;
-use super::declared::DeclaredProducts;
-use crate::disk::confined_dir::ConfinedDir;
-use crate::manifest::{ExcludedFiles, FileContent, WorkspaceManifest};
-use crate::work_error::WorkError;
 use wf_core::machine::PinnedFile;
+
+use super::{data::DataFiles, declared::DeclaredProducts};
+use crate::{
+    disk::confined_dir::ConfinedDir,
+    manifest::{ExcludedFiles, FileContent, WorkspaceManifest},
+    work_error::WorkError,
+};
 
 /// The suffix of an approval's file name, which is written after the files it covers.
 const APPROVAL_SUFFIX: &str = ".approval.json";

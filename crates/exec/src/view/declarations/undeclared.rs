@@ -1,11 +1,10 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::declared::DeclaredProducts;
-use super::named;
-use super::writers::named_by;
 use wf_base::name::Name;
 use wf_model::{JsonObject, Plan};
+
+use super::{declared::DeclaredProducts, named, writers::named_by};
 
 /// An undeclared file named by both a check and a step.
 #[derive(Clone, Debug, PartialEq, Eq)]

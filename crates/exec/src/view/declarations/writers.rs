@@ -8,10 +8,9 @@ use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
-use super::declared::family;
-use super::named;
-use wf_model::expr::Template;
-use wf_model::{Check, Plan, Step, StepWork};
+use wf_model::{Check, Plan, Step, StepWork, expr::Template};
+
+use super::{declared::family, named};
 
 /// The files the steps of a plan, and of all plans it uses, could write.
 #[derive(Clone, Debug, Default)]

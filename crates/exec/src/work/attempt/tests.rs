@@ -11,7 +11,7 @@ use crate::OnOutput;
 use crate::log::{self, LogStream};
 use crate::processes::process::ProcessCommand;
 use crate::secrets::secret::{Redactions, SecretText};
-use crate::stop_level::StopLevel;
+use crate::work_error::StopLevel;
 use wf_base::name::Name;
 use wf_base::time::SystemClock;
 use wf_core::machine::WorkExit;

@@ -5,9 +5,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use rustix::fs::{Mode, OFlags};
 
-use crate::work_error::WorkError;
 use wf_base::redact::SecretMask;
 use wf_core::test_report::{MAX_REPORT_BYTES, TestCounts, read_test_report};
+
+use crate::work_error::WorkError;
 
 /// The variable naming the folder for the report of a check.
 pub const REPORTS_VARIABLE: &str = "WF_REPORTS";

@@ -8,7 +8,7 @@ use tokio::sync::watch;
 use super::super::executor::ProcessExecutor;
 use super::{CheckEnvironment, RenderedCheck};
 use crate::HostEnv;
-use crate::stop_level::StopLevel;
+use crate::work_error::StopLevel;
 use wf_base::name::Name;
 use wf_base::redact::SecretMask;
 use wf_base::time::SystemClock;

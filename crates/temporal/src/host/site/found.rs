@@ -5,11 +5,15 @@ use wf_core::machine::Attempt;
 use wf_engine::StateAddition;
 
 use super::{RunSite, WorkerError};
-use crate::files::findings::{FindingSource, LookSpan};
-use crate::files::objects::{ObjectError, Objects};
-use crate::files::parcel::{Parcel, RunFile};
-use crate::files::results::StoredResults;
-use crate::host::run_folder::RunFolder;
+use crate::{
+    files::{
+        findings::{FindingSource, LookSpan},
+        objects::{ObjectError, Objects},
+        parcel::{Parcel, RunFile},
+        results::StoredResults,
+    },
+    host::run_folder::RunFolder,
+};
 
 /// The files that some work left.
 pub(super) struct FoundFiles {

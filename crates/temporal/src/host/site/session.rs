@@ -1,19 +1,30 @@
-//! The session of a run on a host, whose workspace is elsewhere.
+//! The session of a run on a host, whose workspace is elsewhere, and the notifications of deployed goals, sent from a worker:
+//! its programs, its secrets, and the files the goal has there.
 
-use std::sync::Arc;
+use std::sync::{Arc, atomic::Ordering};
 
-use wf_app::load::LoadedPlan;
-use wf_app::session::open_session_for;
-use wf_app::watch::AuditedSession;
+use wf_app::{
+    RunOptions, Workspace,
+    goals::send_goal_notification,
+    load::{self, LoadedPlan},
+    session::open_session_for,
+    watch::AuditedSession,
+};
+use wf_base::time::Moment;
 use wf_engine::{EarlierConversations, RemoteWorkspace};
 use wf_report::follow::CombinedObserver;
 
-use super::worktrees::has_worktrees;
-use super::{Sites, WorkerError};
-use crate::files::results::StoredResults;
-use crate::host::caller::WorkerCaller;
-use crate::messages::order::RunSpec;
-use crate::terminal::note;
+use super::{Sites, WorkerError, worktrees::has_worktrees};
+use crate::{
+    files::{checkout::Checkout, results::StoredResults},
+    host::worker_life::WorkerCaller,
+    messages::{
+        goal_order::{DeployedGoalSpec, NotificationErrand},
+        order::RunSpec,
+    },
+    run::plan::text_files,
+    terminal::note,
+};
 
 impl Sites {
     /// Opens the session of a run, which tells what belongs to the state of its workspace.
@@ -44,5 +55,35 @@ impl Sites {
         session.share_ledgers(Arc::clone(&self.ledgers));
         session.share_results(Box::new(StoredResults(self.objects.clone())));
         Ok(session)
+    }
+}
+
+impl Sites {
+    /// Sends a notification about a goal, in a folder with the files of its workspace.
+    pub async fn send_notification(&self, errand: &NotificationErrand) -> Result<(), WorkerError> {
+        let number = self.opened.fetch_add(1, Ordering::Relaxed);
+        let folder = self.folder.join(format!("notification-{number}"));
+        let (root, state) = (folder.join("workspace"), folder.join("state"));
+        let host = self.host.of_folder(&root, &state);
+        let sent = self.send(errand, WorkerCaller(host), Workspace { root, state }).await;
+        // The worker empties the folder around it when it starts.
+        let _ = std::fs::remove_dir_all(&folder);
+        sent
+    }
+
+    async fn send(
+        &self,
+        errand: &NotificationErrand,
+        caller: WorkerCaller,
+        workspace: Workspace,
+    ) -> Result<(), WorkerError> {
+        let DeployedGoalSpec { deployment, .. } = self.objects.get_json(&errand.spec).await?;
+        Checkout::create(&workspace.root, &errand.tree, self.queue.clone(), &self.objects).await?;
+        let begun = RunOptions { is_continuation: true, ..RunOptions::recorded(&deployment.look.config) };
+        let files = text_files(&deployment.sources);
+        let loaded = load::load_plan(&caller, &files, workspace, deployment.path, begun)?;
+        let at = errand.notice.pointer("/message/at").and_then(|at| Moment::parse(at.as_str()?).ok());
+        let sent = send_goal_notification(&caller.0, &loaded, &errand.notice, at.unwrap_or_default()).await;
+        sent.map_err(WorkerError::Run)
     }
 }

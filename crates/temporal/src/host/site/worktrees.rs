@@ -4,15 +4,16 @@ use std::sync::Arc;
 
 use wf_base::name::RunId;
 use wf_core::machine::{Attempt, Effect};
-use wf_exec::WorkError;
-use wf_exec::view::family;
+use wf_exec::{WorkError, view::family};
 use wf_model::{AgentWorkspace, Plan, StepWork};
 
 use super::{RunSite, WorkerError};
-use crate::files::{inside::place_inside, objects::Objects};
-use crate::host::{run_folder::write_files, versions::CarriedFile};
-use crate::messages::order::WorkOrder;
-use crate::run::log::log_since;
+use crate::{
+    files::{objects::Objects, tree::place_inside},
+    host::{run_folder::write_files, versions::CarriedFile},
+    messages::order::WorkOrder,
+    run::log::log_since,
+};
 
 /// True if a plan, or one it uses, has agents in worktrees.
 pub(super) fn has_worktrees(plan: &Arc<Plan>) -> bool {

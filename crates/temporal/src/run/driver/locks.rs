@@ -1,15 +1,24 @@
-//! The locks of the tasks of all runs: names, each a workflow of its own, which runs tell what they want, and which tells
-//! them; and files, which the runs of one workspace share.
+//! The locks and the budgets of the tasks of all runs. Locks are names, each a workflow of its own, which runs tell what they
+//! want, and which tells them; and files, which the runs of one workspace share. What the work of any host may use is set
+//! aside before it calls a model.
 
 use wf_base::name::RunId;
-use wf_core::machine::{EventKind, InputKind, TaskId, TaskLocks};
+use wf_core::{
+    machine::{AttemptUsage, EventKind, InputKind, TaskId, TaskLocks},
+    run_ledgers::{BudgetRefusal, CallClaim, RunLedgers},
+};
+use wf_engine::WorkClaim;
 
 use super::{RunDriver, RunInput};
-use crate::locks::file_claims::FamilyClaim;
-use crate::locks::lock_claims::{LockClaim, LockRight};
-use crate::locks::queue::{LockMessage, LockNotice, LockTicket};
-use crate::messages::command::DriverCommand;
-use crate::run::open_work::OpenWork;
+use crate::{
+    locks::{
+        file_claims::FamilyClaim,
+        lock_claims::{LockClaim, LockRight},
+        queue::{LockMessage, LockNotice, LockTicket},
+    },
+    messages::command::DriverCommand,
+    run::open_work::OpenWork,
+};
 
 impl RunDriver {
     /// Asks for the locks of a task: first that with a name, and then, all at once, the files, so no two tasks wait for
@@ -80,5 +89,39 @@ impl RunDriver {
     /// Returns the ticket of a task. The workflow hears of it, whichever of its runs the task is of.
     fn ticket(&self, place: TaskId, number: u64) -> LockTicket {
         LockTicket { run: self.order.run.clone(), place, number }
+    }
+}
+
+impl RunDriver {
+    /// True if some work is under way.
+    pub fn is_under_way(&self, key: u64) -> bool {
+        self.open.contains_key(&key)
+    }
+
+    /// Sets an amount aside for some work, until its end is reported, if the budgets of its run and of those around it
+    /// suffice. Returns the refusal if they do not.
+    pub fn claim(&mut self, key: u64, claim: WorkClaim) -> Option<BudgetRefusal> {
+        let mut ledgers = self.ledgers();
+        let open = self.open.get_mut(&key)?;
+        let WorkClaim { wanted, own_allows } = claim;
+        let claim = CallClaim { run: &open.run, before: open.set_aside, wanted, own_allows };
+        let refusal = ledgers.claim(&claim).err();
+        if refusal.is_none() {
+            open.set_aside = wanted;
+        }
+        refusal
+    }
+
+    /// Returns the ledgers of the runs, with what is set aside.
+    fn ledgers(&self) -> RunLedgers {
+        let mut ledgers = RunLedgers::default();
+        for (run, driven) in &self.runs {
+            let around = driven.nesting.as_ref().map(|nesting| &nesting.nested.outer);
+            ledgers.open_recorded(run, around, driven.machine.ledger().clone());
+        }
+        for open in self.open.values() {
+            ledgers.replace(&open.run, AttemptUsage::default(), open.set_aside);
+        }
+        ledgers
     }
 }

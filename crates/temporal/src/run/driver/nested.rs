@@ -18,12 +18,18 @@ use wf_exec::StopLevel;
 use wf_model::{Plan, StepWork};
 
 use super::{RunDriver, RunInput};
-use crate::messages::command::{DriverCommand, RunTimer};
-use crate::messages::order::{Job, NestedRunBeginning, WorkWish};
-use crate::run::driven_run::{DrivenRun, RunNesting};
-use crate::run::open_work::{OpenWork, WorkPart, step_of};
-use crate::run::plan::generated_plan;
-use crate::run::progress::{DriverError, StoredRun};
+use crate::{
+    messages::{
+        command::{DriverCommand, RunTimer},
+        order::{Job, NestedRunBeginning, WorkWish},
+    },
+    run::{
+        driven_run::{DrivenRun, RunNesting},
+        open_work::{OpenWork, WorkPart, step_of},
+        plan::generated_plan,
+        progress::{DriverError, StoredRun},
+    },
+};
 
 impl RunDriver {
     /// Begins a nested run. `wish` is that about the attempt by now.

@@ -4,11 +4,17 @@ use wf_core::machine::{InputKind, WorkExit};
 use wf_engine::StateAddition;
 
 use super::{RunDriver, RunInput};
-use crate::files::findings::{AcceptedFinding, FindingSource};
-use crate::files::tree::{TreeChange, TreeNode};
-use crate::messages::order::{OpenReport, WorkWish};
-use crate::run::open_work::{OpenWork, WorkPart, note_conflict, step_of};
-use crate::run::progress::DriverError;
+use crate::{
+    files::{
+        findings::{AcceptedFinding, FindingSource},
+        tree::{TreeChange, TreeNode},
+    },
+    messages::order::{OpenReport, WorkWish},
+    run::{
+        open_work::{OpenWork, WorkPart, note_conflict, step_of},
+        progress::DriverError,
+    },
+};
 
 impl RunDriver {
     /// Takes back work no worker had begun when it was told to end.

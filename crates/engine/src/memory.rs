@@ -1,4 +1,8 @@
-//! The records runs write to memory, and the advice of memory for a new run.
+//! Memory in a run: the advice it has for a run that begins, what agents search in it and add to it, and the records
+//! following from the rounds of a run and from the decisions of people.
+//!
+//! **Invariant:** memory advises, and decides nothing: what a run took from it is in the events of the run.
+//! **Invariant:** a record written twice, as after a crash, is there once.
 //!
 //! Only the controller writes, from the findings of its rounds, once they are durable; nothing waits for it (artoo
 //! v0.8, R7, memory writes). Three things differ from this. A megram is written for each alternative that failed, even
@@ -6,30 +10,33 @@
 //! recorded as a success of that tool on that target, since nothing else could be exploited. And a change that was
 //! ordered, and has not been tried, is evidence of nothing: the results of the abandoned alternatives are recorded.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use wf_base::digest::Sha256Digest;
-use wf_base::time::Moment;
-use wf_core::agent::authoring::{CalibrationTask, MemoryCalibration};
-use wf_core::calls::approach_name;
-use wf_core::ggs::Directive;
-use wf_core::machine::{
-    AdviceKind, Attempt, Event, EventKind, IntentAdvice, Round, RoundFailureClass, ToolAdvice,
-    UsedAlternative,
+use serde_json::Value;
+
+use wf_base::{digest::Sha256Digest, time::Moment};
+use wf_core::{
+    agent::authoring::{CalibrationTask, MemoryCalibration},
+    calls::approach_name,
+    ggs::Directive,
+    machine::{
+        AdviceKind, ApprovalRequest, Attempt, Event, EventKind, IntentAdvice, Round, RoundFailureClass,
+        ToolAdvice, UsedAlternative,
+    },
+    memory::{
+        Megram, MegramOrigin, MegramState, MegramTags, MemoryAction, MemoryFindings, MemoryNote, MemoryQuery,
+        NoteQuery, NoteScope, StepDecision, ToolTarget, advise, clusters, describe_notes, potentials, rank,
+        ruled_action, search,
+    },
 };
-use wf_core::memory::{
-    Megram, MegramOrigin, MegramState, MegramTags, MemoryAction, MemoryFindings, MemoryNote, MemoryQuery,
-    NoteQuery, NoteScope, ToolTarget, advise, clusters, describe_notes, potentials, rank, ruled_action,
-    search,
+use wf_model::{
+    AgentTool, JsonObject, OnStuck, Plan, Step, StepWork,
+    expr::{ExprReference, ExprScope, StatusFunction},
 };
-use wf_model::expr::{ExprReference, ExprScope, StatusFunction};
-use wf_model::{AgentTool, JsonObject, OnStuck, Plan, Step, StepWork};
 use wf_store::{MegramSelection, StoreError};
 
-use crate::run::RunContext;
-use crate::session::EngineSession;
-use crate::session::state_addition::StateAddition;
-use serde_json::Value;
+use crate::run::{RunContext, attempt_task::step_of};
+use crate::session::{EngineSession, state_addition::StateAddition};
 
 /// Returns the advice from memory on the alternatives of a plan's steps.
 pub(crate) fn advice(run: &RunContext) -> Result<Vec<ToolAdvice>, StoreError> {
@@ -381,5 +388,32 @@ impl ExprScope for GivenParams<'_> {
 
     fn test(&self, _: StatusFunction, _: Option<&str>) -> bool {
         false
+    }
+}
+
+/// The open requests of a run.
+#[derive(Default)]
+pub(crate) struct OpenRequests(BTreeMap<u32, ApprovalRequest>);
+
+impl OpenRequests {
+    /// Notes a durable event. Decisions of people go to memory, if the workspace wants them there: a resumed run tells
+    /// it again, and it counts once.
+    pub(crate) fn note(&mut self, run: &RunContext, event: &Event) {
+        if !run.session.learns_preferences {
+            return;
+        }
+        match &event.fact {
+            EventKind::ApprovalRequested(ask) => drop(self.0.insert(ask.request, (**ask).clone())),
+            EventKind::ApprovalResolved { request, given, .. } => {
+                let Some(ask) = self.0.remove(request) else { return };
+                let step = ask.place.as_ref().map(|place| step_of(run, place));
+                let external = step.is_some_and(|step| step.untrusted_input().is_some());
+                let (id, plan) = (&run.run_ref.id, run.plan.id());
+                if let Some(decision) = StepDecision::of(id, plan, &ask, given, external) {
+                    drop(run.session.store.note_decision(decision, event.at));
+                }
+            }
+            _ => {}
+        }
     }
 }

@@ -1,9 +1,11 @@
 use super::ast::{DagSpec, GateSpec, GoalSpec, PersonaFileSpec, PlanSpec};
 use super::decode::{DecodeSpec, DiagnosticList, SpecDecoder};
 use super::yaml::{YamlNode, YamlValue};
-use super::{body, front_matter, markdown, yaml};
+use super::{body, markdown, yaml};
+use std::ops::Range;
 use wf_base::diag::{Code, Diagnostic, nearest};
-use wf_base::source::{SourceText, Span};
+use wf_base::source::{SourceText, Span, Spanned};
+use wf_base::yaml::{FenceError, FrontMatter};
 
 /// The kinds of spec files.
 const KINDS: [&str; 5] = ["plan", "dag", "goal", "gate", "persona"];
@@ -21,7 +23,7 @@ pub(super) enum SpecDocument {
 /// Reads one spec file: its declaration, as far as it can be read, and all its mistakes.
 pub(super) fn read(source: &SourceText) -> (Option<SpecDocument>, Vec<Diagnostic>) {
     let text = source.text();
-    let parts = match front_matter::split(text) {
+    let parts = match split_front_matter(text) {
         Ok(parts) => parts,
         Err(mistake) => return (None, vec![*mistake]),
     };
@@ -110,5 +112,71 @@ fn other_kind(word: &str, at: Span) -> Diagnostic {
     match nearest(word, KINDS) {
         Some(near) => mistake.with_suggestion(Some(near)),
         None => mistake.with_help("a file is a `plan`, a `dag`, a `goal` or a `gate`"),
+    }
+}
+
+/// Splits a spec file at its `---` lines.
+pub fn split_front_matter(text: &str) -> Result<FrontMatter, Box<Diagnostic>> {
+    FrontMatter::split(text).map_err(|reason| Box::new(fence_mistake(reason, text)))
+}
+
+fn fence_mistake(error: FenceError, text: &str) -> Diagnostic {
+    let start = if text.starts_with('\u{feff}') { 3 } else { 0 };
+    let place = |shown| Span::new(start, start).subspan(0..shown);
+    match error {
+        FenceError::Start => {
+            let first = text.get(start..).and_then(|text| text.lines().next()).unwrap_or("");
+            let shown = first.trim_end().chars().take(40).map(char::len_utf8).sum();
+            let message = "the file does not start with a `---` line";
+            let help = "start with `---`, then the YAML, then `---`, then the Markdown";
+            Diagnostic::new(Code::FrontMatterMissing, place(shown), message).with_help(help)
+        }
+        FenceError::Close => {
+            let message = "the front matter that starts here has no closing `---` line";
+            let mistake = Diagnostic::new(Code::FrontMatterOpen, place(3), message);
+            mistake.with_help("close it with a `---` line")
+        }
+    }
+}
+
+/// Returns the location of a part of a text in its file. If the text is not there letter by letter
+/// (escapes, indented blocks), the part is searched for; the whole is the last resort.
+pub fn part(source: &SourceText, text: &Spanned<String>, range: Range<usize>) -> Span {
+    let written = source.slice(text.span);
+    if written == text.value {
+        return text.span.subspan(range);
+    }
+    let (Some(before), Some(wanted)) = (text.value.get(..range.start), text.value.get(range)) else {
+        return text.span;
+    };
+    let earlier = before.matches(wanted).count();
+    match written.match_indices(wanted).nth(earlier) {
+        Some((at, _)) => text.span.subspan(at..at + wanted.len()),
+        None => text.span,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::part;
+    use wf_base::source::{SourceText, Span, Spanned};
+
+    /// Searches `text`, which the file has as `written` between `before` and the end, for `wanted`.
+    fn check(written: &str, text: &str, wanted: &str, expected: &str) {
+        let before = "größer: ";
+        let source = SourceText::new("plan.md", format!("{before}{written}"));
+        let span = Span::new(before.len(), before.len() + written.len());
+        let text = Spanned::new(text.to_owned(), span);
+        let at = text.value.rfind(wanted).unwrap();
+        let found = part(&source, &text, at..at + wanted.len());
+        assert_eq!(source.slice(found), expected);
+        assert_eq!(found.end as usize, before.len() + written.rfind(expected).unwrap() + expected.len());
+    }
+
+    #[test]
+    fn parts_are_found_where_they_are_written() {
+        check("a é b", "a é b", "b", "b");
+        check("one {{x}}\n    two {{x}}", "one {{x}}\ntwo {{x}}\n", "{{x}}", "{{x}}");
+        check("\"a\\tb\"", "a\tb", "a\tb", "\"a\\tb\"");
     }
 }

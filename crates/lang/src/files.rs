@@ -1,7 +1,8 @@
 use std::collections::BTreeMap;
-use std::fs::{self, File};
-use std::io::{self, Read};
+use std::fs::File;
+use std::io::Read;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 /// The largest file that is read, in bytes.
 pub const MAX_FILE: u64 = 64 * 1024 * 1024;
@@ -133,9 +134,27 @@ fn refused(error: &io::Error) -> FileReadError {
     }
 }
 
+/// Returns the path that `used` means in the file `from`; both relative to the workspace. `None` if
+/// it lies outside the workspace or names nothing.
+pub(super) fn join_paths(from: &str, used: &str) -> Option<String> {
+    if used.starts_with('/') {
+        return None;
+    }
+    let folder = from.rsplit_once('/').map_or("", |(folder, _)| folder);
+    let mut parts: Vec<&str> = Vec::new();
+    for part in folder.split('/').chain(used.split('/')) {
+        match part {
+            "" | "." => {}
+            ".." => drop(parts.pop()?),
+            part => parts.push(part),
+        }
+    }
+    (!parts.is_empty()).then(|| parts.join("/"))
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{DiskFiles, SpecFileSource};
+    use super::{DiskFiles, SpecFileSource, join_paths};
 
     #[test]
     fn each_thing_that_is_no_file_has_its_own_answer() {
@@ -165,5 +184,21 @@ mod tests {
         }
         let devices = DiskFiles::new("/dev");
         assert!(devices.read("zero").is_err());
+    }
+
+    #[test]
+    fn paths_stay_inside() {
+        for (from, used, path) in [
+            ("plan.md", "other.md", Some("other.md")),
+            ("a/b/plan.md", "other.md", Some("a/b/other.md")),
+            ("a/b/plan.md", "../other.md", Some("a/other.md")),
+            ("a/b/plan.md", "./c//./other.md", Some("a/b/c/other.md")),
+            ("a/plan.md", "../../other.md", None),
+            ("plan.md", "/etc/passwd", None),
+            ("plan.md", "", None),
+            ("a/plan.md", "..", None),
+        ] {
+            assert_eq!(join_paths(from, used).as_deref(), path, "{from} {used}");
+        }
     }
 }

@@ -12,7 +12,6 @@ pub mod check;
 
 pub mod ast;
 pub mod decode;
-mod front_matter;
 mod markdown;
 pub mod yaml;
 
@@ -22,14 +21,12 @@ mod files;
 mod load;
 mod loaded;
 mod lower;
-mod path;
 mod schema;
 mod skills;
-mod suggested;
 mod sylk;
-mod text_part;
 mod timing;
 
+pub use document::part;
 pub use files::{DiskFiles, FileReadError, InMemoryFiles, MAX_FILE, SpecFileSource};
 pub use load::{MAX_FILES, MAX_USES, load, load_with, no_gate};
 pub use loaded::{GATES, LoadedSpec, gate_path};
@@ -39,7 +36,6 @@ pub use schema::{
 };
 pub use skills::{LoadedSkill, SKILL_FILE, find as find_skill, own as skill_own, read as read_skill};
 pub use sylk::{SylkFile, SylkImport, SylkMistake, import_sylk};
-pub use text_part::part;
 pub use timing::timing;
 
 /// True if this build reads secrets from the keyring of the user.

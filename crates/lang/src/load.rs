@@ -5,7 +5,7 @@ use super::document::SpecDocument;
 use super::files::{FileReadError, SpecFileSource};
 use super::loaded::{GATES, gate_path};
 use super::skills::{self, LoadedSkill, SKILL_FILE};
-use super::{LoadedSpec, document, suggested};
+use super::{LoadedSpec, document, loaded};
 use wf_base::diag::{Code, Diagnostic, nearest};
 use wf_base::name::{GateId, SkillName};
 use wf_base::source::{SourceText, Span, Spanned};
@@ -24,7 +24,7 @@ pub fn load(files: &dyn SpecFileSource, path: &str) -> LoadedSpec {
 /// Loads a spec file and all that it uses, and the gates of the workspace with it.
 pub fn load_with(files: &dyn SpecFileSource, path: &str, system: &[GateId]) -> LoadedSpec {
     let mut loader = SpecLoader { files, loaded: LoadedSpec::default(), open: Vec::new() };
-    let path = super::path::join("", path).unwrap_or_else(|| path.to_owned());
+    let path = super::files::join_paths("", path).unwrap_or_else(|| path.to_owned());
     match loader.read(&path) {
         Ok(root) => {
             loader.system(system);
@@ -113,7 +113,7 @@ impl SpecLoader<'_> {
                 self.loaded.diagnostics.push((file, *mistake));
             }
         }
-        let missing = suggested::missing(&self.loaded, self.files, file);
+        let missing = loaded::missing_suggested_plans(&self.loaded, self.files, file);
         self.loaded.diagnostics.extend(missing.into_iter().map(|mistake| (file, mistake)));
         self.open.pop();
     }

@@ -1,11 +1,12 @@
-use std::collections::BTreeMap;
+//! The plans that the runs of a plan may suggest. They are not loaded: a person starts one as it is by then.
 
 use super::ast::{GateRef, GateSpec, GoalSpec, PersonaFileSpec, PlanSpec, StepSpec};
-use super::path;
 use super::skills::LoadedSkill;
-use wf_base::diag::{Diagnostic, Severity};
+use super::{SpecFileSource, files};
+use std::collections::BTreeMap;
+use wf_base::diag::{Code, Diagnostic, Severity};
 use wf_base::name::{GateId, SkillName};
-use wf_base::source::SourceText;
+use wf_base::source::{SourceText, Spanned};
 
 /// A spec file and every file it uses, as far as they could be read.
 #[derive(Debug, Default)]
@@ -98,7 +99,7 @@ impl LoadedSpec {
 
     /// Returns the path in the workspace that the file `from` means; `None` if it lies outside.
     pub(super) fn resolve(&self, from: usize, used: &str) -> Option<String> {
-        path::join(self.sources.get(from)?.path(), used)
+        files::join_paths(self.sources.get(from)?.path(), used)
     }
 }
 
@@ -109,3 +110,23 @@ pub fn gate_path(id: &GateId) -> String {
 
 /// The folder of the workspace that gates are in.
 pub const GATES: &str = "gates";
+
+/// Returns the mistakes in naming plans that may be suggested: those that are not there.
+pub(super) fn missing_suggested_plans(
+    loaded: &LoadedSpec,
+    files: &dyn SpecFileSource,
+    file: usize,
+) -> Vec<Diagnostic> {
+    let plan = loaded.plans.get(file).and_then(Option::as_ref);
+    let named = plan.and_then(|plan| plan.suggests.as_ref()).into_iter().flat_map(|suggests| &suggests.plans);
+    let refused = named.filter_map(|plan: &Spanned<String>| {
+        let reason = match loaded.resolve(file, &plan.value) {
+            None => "the path is outside the workspace",
+            Some(path) if files.is_missing(&path) => "no such file",
+            Some(_) => return None,
+        };
+        let message = format!("cannot suggest `{}`: {reason}", plan.value);
+        Some(Diagnostic::new(Code::UsesUnreadable, plan.span, message))
+    });
+    refused.collect()
+}

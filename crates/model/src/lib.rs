@@ -78,7 +78,6 @@ pub use plans::agent::{
     AgentDispatch, AgentEngine, AgentTool, AgentWork, AgentWorkspace, ChildPlan, ConversationUse,
     UntrustedRule, WorktreeMerge,
 };
-pub use plans::claim::{UNMEANT_PATHS, claimed_path};
 pub use plans::definition;
 pub use plans::generated::{EnvelopeChecks, EnvelopeExecutor, GeneratedPlan, PlanEnvelope};
 pub use plans::item_key::{ItemKeyError, ItemKeyPath};
@@ -86,10 +85,11 @@ pub use plans::param::{ParamErrors, PlanParam, resolve_values as resolve_params}
 pub use plans::plan::{OnStepFailure, Plan, PlanError, PlanOutput, PlanParts, PlanPolicy, ResumeMode};
 pub use plans::planner::{OnStuck, Planner, PlannerSource};
 pub use plans::replan::ReplanSettings;
-pub use plans::step::{Alternative, OnStepError, Step, StepCache, StepIx, StepRepetition};
-pub use plans::step_lock::{LockBusyPolicy, StepLock};
-pub use plans::suggestion::{SuggestedPlan, SuggestionLimits, SuggestionSource};
-pub use plans::undo::UndoPlan;
+pub use plans::step::{
+    Alternative, LockBusyPolicy, OnStepError, Step, StepCache, StepIx, StepLock, StepRepetition,
+    UNMEANT_PATHS, claimed_path,
+};
+pub use plans::suggestion::{SuggestedPlan, SuggestionLimits, SuggestionSource, UndoPlan};
 pub use plans::work::{HttpCall, NestedPlan, StepWork, WaitCondition};
 pub use programs::fetch_host::FetchHost;
 pub use programs::sandbox::{

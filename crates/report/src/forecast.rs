@@ -3,8 +3,7 @@ use std::fmt::Write as _;
 use serde::Serialize;
 use serde_json::Value;
 
-use wf_base::untrusted::{BOLD, DIM, NAME, WARN, paint};
-use wf_base::untrusted::{styled_line, untrusted};
+use wf_base::untrusted::{BOLD, DIM, NAME, WARN, paint, styled_line, untrusted};
 use wf_model::expr::{ExprReference, ExprScope, StatusFunction, truthy};
 use wf_model::{Check, CheckPhase, JsonObject, ModelChoice, Plan, Step, StepIx, StepRepetition, StepWork};
 

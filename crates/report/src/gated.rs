@@ -2,8 +2,7 @@ use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 
-use wf_base::untrusted::styled_line;
-use wf_base::untrusted::{BAD, BOLD, DIM, GOOD, WARN, paint};
+use wf_base::untrusted::{BAD, BOLD, DIM, GOOD, WARN, paint, styled_line};
 use wf_core::gate::{GateAction, GateOutcome, GateResult, ResolvedEscalation};
 use wf_model::{Escalation, Gate, GateLane};
 

@@ -6,8 +6,7 @@ use anstyle::Style;
 
 use super::hint::hint;
 use wf_base::units::elapsed;
-use wf_base::untrusted::{BAD, DIM, paint};
-use wf_base::untrusted::{styled_line, untrusted};
+use wf_base::untrusted::{BAD, DIM, paint, styled_line, untrusted};
 use wf_core::machine::{CheckVerdict, ProductChanges};
 use wf_model::{CheckPhase, JsonObject};
 

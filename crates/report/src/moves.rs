@@ -2,8 +2,7 @@
 
 use std::fmt::Write as _;
 
-use wf_base::untrusted::styled_line;
-use wf_base::untrusted::{DIM, paint};
+use wf_base::untrusted::{DIM, paint, styled_line};
 use wf_core::ggs::GgsRule;
 use wf_core::machine::{Round, RoundExhaustion, RoundFailureClass};
 

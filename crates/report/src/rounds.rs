@@ -3,8 +3,7 @@
 use std::fmt::Write as _;
 
 use wf_base::name::Name;
-use wf_base::untrusted::{BAD, DIM, GOOD, NAME, WARN, paint};
-use wf_base::untrusted::{styled_line, untrusted};
+use wf_base::untrusted::{BAD, DIM, GOOD, NAME, WARN, paint, styled_line, untrusted};
 use wf_core::ggs::Directive;
 use wf_core::machine::{AlternativeSwitch, EventKind, IntentAdvice, Round, ToolAdvice};
 

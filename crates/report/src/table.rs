@@ -1,7 +1,6 @@
 use anstyle::Style;
 
-use wf_base::untrusted::untrusted;
-use wf_base::untrusted::{DIM, paint};
+use wf_base::untrusted::{DIM, paint, untrusted};
 
 /// The alignment of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

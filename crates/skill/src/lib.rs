@@ -6,7 +6,6 @@
 
 mod bundle;
 pub mod bundled;
-mod declared;
 mod discover;
 pub mod disk;
 pub mod import;
@@ -17,7 +16,6 @@ mod origin;
 mod prompt;
 mod reference;
 mod search;
-mod shebang;
 mod skill;
 mod standard;
 #[cfg(test)]
@@ -26,8 +24,7 @@ mod verdict;
 mod words;
 mod yaml;
 
-pub use bundle::{BundleFile, SkillBundle};
-pub use declared::{ScriptDeclaration, ScriptDeclarations};
+pub use bundle::{BundleFile, SkillBundle, shebang};
 pub use discover::{
     DiscoveredSkill, OmittedFolders, SHELVES, SkillDiscovery, SkillFolderReader, SkillSearchFolder, discover,
     shelves,
@@ -37,7 +34,6 @@ pub use origin::{SkillOrigin, SkillOriginError};
 pub use prompt::{PromptSkill, ascii_json, prompt, properties};
 pub use reference::{MAX_COMPATIBILITY, MAX_DESCRIPTION, MAX_NAME, SkillTextError, reference};
 pub use search::{SearchableSkill, search};
-pub use shebang::shebang;
-pub use skill::{Skill, SkillFinding};
+pub use skill::{ScriptDeclaration, ScriptDeclarations, Skill, SkillFinding};
 pub use standard::standard;
 pub use verdict::{SkillVerdict, ValidationProfile, ValidationSubject, validate};

@@ -15,7 +15,7 @@ use wf_base::units::plural;
 use wf_base::untrusted::untrusted;
 use wf_base::untrusted::{BAD, BOLD, DIM, GOOD, WARN, paint};
 use wf_skill::ScriptDeclaration;
-use wf_skill::inspect::{InspectionIssue, IssueClass, IssueRecord, Rule, language, private};
+use wf_skill::inspect::{InspectionIssue, IssueClass, IssueRecord, Rule, language, private_content};
 use wf_skill::lock::{LockedSkill, SkillFileChange, changes};
 
 /// The findings in a skill, line by line: dangers first, then its needs, then the rest.
@@ -80,7 +80,7 @@ pub fn summary(inspected: &InspectedSkill) -> String {
 /// The maximum rights of a script, line by line.
 fn rights(path: &str, script: &ScriptDeclaration) -> String {
     let list = |paths: &[String]| -> Vec<String> {
-        let aloud = |path: &String| match private(path) {
+        let aloud = |path: &String| match private_content(path) {
             Some((_, holds)) => paint(BAD, &format!("{} ({holds})", untrusted(path))),
             None => untrusted(path).to_string(),
         };
@@ -116,10 +116,10 @@ fn rights(path: &str, script: &ScriptDeclaration) -> String {
 /// The private paths that scripts may read or that they name, and the files there.
 pub fn private_paths(inspected: &InspectedSkill) -> Vec<String> {
     let declared = inspected.declared.scripts.values().flat_map(|one| &one.read);
-    let declared = declared.filter_map(|path| private(path));
+    let declared = declared.filter_map(|path| private_content(path));
     let named = inspected.issues.iter();
     let named = named.filter(|issue| issue.rule == Rule::PrivatePlace);
-    let named = named.filter_map(|issue| private(&issue.subject));
+    let named = named.filter_map(|issue| private_content(&issue.subject));
     let all: BTreeSet<String> = declared
         .chain(named)
         .map(|(part, holds)| {

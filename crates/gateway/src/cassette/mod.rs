@@ -13,7 +13,6 @@ mod exchange;
 mod folder;
 mod portable;
 mod replay;
-mod whole;
 
 pub use difference::{RequestDifference, RequestPart};
 pub use exchange::{RecordedExchange, RecordedFailure, RecordedOutcome, request_digest};

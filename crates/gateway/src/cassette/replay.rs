@@ -5,7 +5,7 @@ use wf_base::digest::Sha256Digest;
 use wf_base::name::Name;
 use wf_core::agent::ModelRequest;
 
-use super::whole::read_exchange;
+use super::folder::read_exchange;
 use super::{Cassette, RecordedExchange, RequestDifference, request_digest};
 use crate::retry::{ModelFailure, ModelFailureKind};
 

@@ -1,6 +1,6 @@
-use std::net::IpAddr;
-
 use reqwest::Url;
+use std::fmt;
+use std::net::IpAddr;
 use wf_model::ModelApi;
 
 /// The address to which the calls of a model go.
@@ -104,4 +104,48 @@ fn check(url: &Url) -> Result<(), BadBaseUrl> {
 fn is_this_machine(host: &str) -> bool {
     let bare = host.trim_start_matches('[').trim_end_matches(']');
     host == "localhost" || bare.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+}
+
+/// The key of a model. Nothing shows it.
+#[derive(Clone, PartialEq, Eq)]
+pub struct ModelKey(String);
+
+/// The reason why a text is no key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BadModelKey {
+    #[error("the key is empty")]
+    Empty,
+    /// It has a character that a header cannot have.
+    #[error("the key has a character that is no visible ASCII character, such as a blank or a line end")]
+    Character,
+}
+
+impl ModelKey {
+    /// Takes a key, which must fit into a header.
+    pub fn new(text: impl Into<String>) -> Result<Self, BadModelKey> {
+        let text = text.into();
+        if text.is_empty() {
+            Err(BadModelKey::Empty)
+        } else if text.bytes().all(|byte| byte.is_ascii_graphic()) {
+            Ok(Self(text))
+        } else {
+            Err(BadModelKey::Character)
+        }
+    }
+
+    /// Returns the key, for the header.
+    pub(super) fn reveal(&self) -> &str {
+        &self.0
+    }
+
+    /// Returns a text without the key, which providers quote in messages.
+    pub(super) fn mask(&self, text: &str) -> String {
+        text.replace(&self.0, "[key]")
+    }
+}
+
+impl fmt::Debug for ModelKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ModelKey([key])")
+    }
 }

@@ -7,12 +7,10 @@
 //! this machine alone.
 
 mod address;
-mod key;
 mod provider;
 mod receive;
 
-pub use address::{BadBaseUrl, ProviderAddress};
-pub use key::{BadModelKey, ModelKey};
+pub use address::{BadBaseUrl, BadModelKey, ModelKey, ProviderAddress};
 pub use provider::{ClientLimits, FailedSend, ProviderCall, ProviderClient};
 
 #[cfg(test)]

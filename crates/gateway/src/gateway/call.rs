@@ -326,7 +326,7 @@ impl Gateway {
     async fn send(&self, model: &ModelDefinition, request: &ModelRequest) -> Result<ModelReply, FailedSend> {
         let misconfigured = |message: String| ModelFailure::new(ModelFailureKind::Misconfigured, message);
         let mut reply = if model.api == ModelApi::Scripted {
-            let script = scripted::load(&self.root, &model.model);
+            let script = scripted::load_script(&self.root, &model.model);
             let script = script.map_err(|error| misconfigured(error.to_string()))?;
             script.reply(request)?
         } else {

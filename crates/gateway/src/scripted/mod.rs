@@ -4,10 +4,9 @@
 //! reply.
 
 mod decode;
-mod load;
 mod script;
 
-pub use load::load;
+pub use decode::load_script;
 pub use script::{ModelScript, ScriptError, ScriptedConversation, ScriptedError, ScriptedReply};
 
 #[cfg(test)]

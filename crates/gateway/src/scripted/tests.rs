@@ -4,7 +4,7 @@ use tempfile::TempDir;
 use wf_core::agent::{Message, StopReason, ToolResult};
 use wf_model::TokenUsage;
 
-use super::{ModelScript, load};
+use super::{ModelScript, load_script};
 use crate::retry::{CallFailureClass, ModelFailureKind};
 use crate::tests::request;
 
@@ -150,7 +150,7 @@ fn a_script_is_a_file_of_the_workspace() {
     fs::write(dir.path().join("outside.yaml"), "- text: a\n").unwrap();
     fs::write(root.join("binary.yaml"), b"\xff").unwrap();
     std::os::unix::fs::symlink("../outside.yaml", root.join("link.yaml")).unwrap();
-    assert_eq!(load(&root, "s.yaml").unwrap().conversations[0].replies[0].text, "a");
+    assert_eq!(load_script(&root, "s.yaml").unwrap().conversations[0].replies[0].text, "a");
     for (path, expected) in [
         ("missing.yaml", "missing.yaml: cannot read the script: "),
         ("../outside.yaml", "../outside.yaml: a script must be in the workspace"),
@@ -159,7 +159,7 @@ fn a_script_is_a_file_of_the_workspace() {
         (".", ".: a script must be a file"),
         ("binary.yaml", "binary.yaml: cannot read the script: "),
     ] {
-        let error = load(&root, path).unwrap_err().to_string();
+        let error = load_script(&root, path).unwrap_err().to_string();
         assert!(error.starts_with(expected), "{error}");
     }
 }

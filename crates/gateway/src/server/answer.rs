@@ -7,8 +7,7 @@ use hyper::{Method, Request, Response, StatusCode};
 use serde_json::json;
 
 use super::body::{AnswerBody, PendingText, read_body};
-use super::route::{ClientRoute, api_of_path, refuse};
-use super::token::random_hex;
+use super::route::{ClientRoute, api_of_path, random_hex, refuse};
 use super::{
     CallRefusal, ClientApi, ClientCalls, ClientRequest, ClientToken, ReplyBody, read_request, write_error,
     write_error_event, write_reply,

@@ -14,19 +14,16 @@
 mod answer;
 mod api;
 mod body;
-mod calls;
 mod reply;
 mod request;
 mod route;
 mod serve;
-mod token;
 
-pub use api::{ClientApi, ClientRequest, ClientTool};
-pub use calls::{CallRefusal, ClientCallFuture, ClientCalls};
+pub use api::{CallRefusal, ClientApi, ClientCallFuture, ClientCalls, ClientRequest, ClientTool};
 pub use reply::{ReplyBody, write_error, write_error_event, write_reply};
 pub use request::{RequestError, read_request};
+pub use route::{ClientToken, NoRandomBytes};
 pub use serve::serve;
-pub use token::{ClientToken, NoRandomBytes};
 
 #[cfg(test)]
 mod tests;

@@ -1,13 +1,12 @@
-use serde_json::Value;
-use wf_core::agent::{ModelReply, ModelRequest};
-use wf_model::{ModelApi, TokenUsage};
-
-use super::anthropic::{self, AnthropicStream};
-use super::openai_chat::{self, ChatStream};
-use super::openai_responses::{self, ResponsesStream};
-use super::{WireError, field};
+use super::anthropic::AnthropicStream;
+use super::openai_chat::ChatStream;
+use super::openai_responses::ResponsesStream;
+use super::{WireError, anthropic, openai_chat, openai_responses};
+use crate::field::{FieldError, JsonField};
 use crate::sse::SseEvent;
-use wf_core::agent::tokens_of_chars;
+use serde_json::Value;
+use wf_core::agent::{ModelReply, ModelRequest, StopReason, ToolCall, tokens_of_chars};
+use wf_model::{ModelApi, TokenUsage};
 
 /// A request, and what a wire format must know besides.
 #[derive(Clone, Copy, Debug)]
@@ -35,7 +34,7 @@ pub fn encode_request(api: ModelApi, wire: &WireRequest<'_>) -> Option<Value> {
 
 /// Reads a reply that is no stream.
 pub fn decode_reply(api: ModelApi, body: &str) -> Result<ModelReply, WireError> {
-    let json = field::parse_json(body)?;
+    let json = parse_json(body)?;
     match api {
         ModelApi::Anthropic => anthropic::decode(&json),
         ModelApi::Openai | ModelApi::Scripted => openai_chat::decode(&json),
@@ -79,4 +78,43 @@ pub fn usage_so_far(stream: &dyn ReplyStream, request: &ModelRequest) -> TokenUs
     }
     let input = if counted.input == 0 { request.estimated_tokens() } else { counted.input };
     TokenUsage { input, output: counted.output.max(tokens_of_chars(bytes)), ..counted }
+}
+
+/// A reply that is not complete yet.
+#[derive(Clone, Debug, Default)]
+pub(super) struct ReplyDraft {
+    pub(super) text: String,
+    pub(super) tool_calls: Vec<ToolCall>,
+    pub(super) usage: TokenUsage,
+}
+
+impl ReplyDraft {
+    /// Ends the reply. `stop` is the provider's reason; `None` if it has none of its own. Some providers say that a
+    /// model is done when it calls tools, so the calls count.
+    pub(super) fn finish(self, stop: Option<StopReason>) -> ModelReply {
+        let done = if self.tool_calls.is_empty() { StopReason::EndTurn } else { StopReason::ToolCalls };
+        let stop = stop.filter(|stop| matches!(stop, StopReason::MaxTokens | StopReason::Refusal));
+        ModelReply {
+            text: self.text,
+            tool_calls: self.tool_calls,
+            stop: stop.unwrap_or(done),
+            usage: self.usage,
+        }
+    }
+}
+
+pub(super) type ReplyField<'a> = JsonField<'a, WireError>;
+
+impl FieldError for WireError {
+    fn missing(field: String) -> Self {
+        Self::Missing { field }
+    }
+
+    fn unlike(field: String, expected: &'static str) -> Self {
+        Self::Kind { field, expected }
+    }
+}
+
+pub(super) fn parse_json(text: &str) -> Result<Value, WireError> {
+    serde_json::from_str(text).map_err(|error| WireError::Json(error.to_string()))
 }

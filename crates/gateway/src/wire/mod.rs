@@ -6,17 +6,13 @@
 //! **Invariant:** a stream that was cut is an error and never a shorter reply.
 
 pub mod anthropic;
-mod draft;
 mod error;
-mod error_body;
-mod field;
 mod format;
 pub mod openai_chat;
 pub mod openai_responses;
 mod strict_schema;
 
-pub use error::WireError;
-pub use error_body::{ProviderMessage, read_error_body};
+pub use error::{ProviderMessage, WireError, read_error_body};
 pub use format::{ReplyStream, WireRequest, decode_reply, encode_request, open_stream, usage_so_far};
 
 #[cfg(test)]

@@ -7,7 +7,12 @@ use crate::ast::GateSpec;
 use wf_base::diag::{Code, Diagnostic};
 
 /// Checks that a gate has the name of its file, and leads to escalations that exist.
-pub(super) fn check(loaded: &LoadedSpec, file: usize, gate: &GateSpec, diagnostics: &mut FileDiagnostics) {
+pub(super) fn check_gate_file(
+    loaded: &LoadedSpec,
+    file: usize,
+    gate: &GateSpec,
+    diagnostics: &mut FileDiagnostics,
+) {
     let Some(source) = loaded.sources.get(file) else {
         return;
     };

@@ -7,7 +7,12 @@ use wf_base::diag::{Code, Diagnostic};
 use wf_model::expr::Template;
 
 /// Checks that a goal needs no input, has a desired state, and can be checked without its steps.
-pub(super) fn check(loaded: &LoadedSpec, file: usize, goal: &GoalSpec, diagnostics: &mut FileDiagnostics) {
+pub(super) fn check_goal_file(
+    loaded: &LoadedSpec,
+    file: usize,
+    goal: &GoalSpec,
+    diagnostics: &mut FileDiagnostics,
+) {
     let plan = loaded.plans.get(file).and_then(Option::as_ref);
     let Some(plan) = plan else { return };
     check_no_approvals(goal, diagnostics);

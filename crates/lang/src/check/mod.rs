@@ -1,7 +1,7 @@
 //! The mistakes in declarations that are well-formed each by itself.
 //!
 //! [`check`] looks at every file of a [`Loaded`](crate::LoadedSpec) and adds its findings to the
-//! diagnostics. Each rule is one function in a file of its own, and sees the whole scene: the plan,
+//! diagnostics. Each rule is one function, and sees the whole scene: the plan,
 //! its steps by name, the graph, and everything that any expression reads.
 //!
 //! If a file and all that it uses are without mistakes, `taint` follows their values.
@@ -15,7 +15,6 @@ mod escalations;
 mod gate_file;
 mod goal_file;
 mod models;
-mod notes;
 mod people;
 mod reads;
 mod rules;
@@ -25,8 +24,8 @@ mod taint;
 #[cfg(test)]
 mod tests;
 
-use notes::FileDiagnostics;
 use reads::{ExprRead, ExprSite};
+use run::FileDiagnostics;
 use scene::RuleContext;
 
 pub use models::models;

@@ -1,8 +1,8 @@
-use std::collections::BTreeSet;
-
-use super::{FileDiagnostics, RuleContext, gate_file, goal_file, rules, taint};
+use super::{RuleContext, gate_file, goal_file, rules, taint};
 use crate::LoadedSpec;
-use wf_base::diag::Diagnostic;
+use crate::decode::DiagnosticList;
+use std::collections::BTreeSet;
+use wf_base::diag::{Diagnostic, nearest};
 
 /// Checks every loaded file and adds the mistakes to the diagnostics.
 pub fn check(loaded: &mut LoadedSpec) {
@@ -29,14 +29,54 @@ fn check_file(loaded: &LoadedSpec, file: usize) -> Vec<Diagnostic> {
         }
     }
     if let Some(gate) = loaded.gates.get(&file) {
-        gate_file::check(loaded, file, gate, &mut notes);
+        gate_file::check_gate_file(loaded, file, gate, &mut notes);
     }
     if let Some(goal) = loaded.goals.get(&file) {
-        goal_file::check(loaded, file, goal, &mut notes);
+        goal_file::check_goal_file(loaded, file, goal, &mut notes);
     }
     // A mistake that several alternatives of a step share is reported once.
     let mut seen = BTreeSet::new();
     let mut mistakes = notes.into_diagnostics();
     mistakes.retain(|one| seen.insert((one.span, one.code, one.message.clone())));
     mistakes
+}
+
+/// The maximum number of names compared with misspelt ones, over all the mistakes of a file.
+const MAX_COMPARISONS: usize = 300_000;
+
+/// The mistakes found in one file.
+#[derive(Default)]
+pub(super) struct FileDiagnostics {
+    diagnostics: DiagnosticList,
+    compared: usize,
+}
+
+impl FileDiagnostics {
+    /// Adds a mistake.
+    pub(super) fn note(&mut self, mistake: Diagnostic) {
+        self.diagnostics.push(mistake);
+    }
+
+    /// Adds a mistake, with the nearest valid name as its remedy, else this help.
+    pub(super) fn misspelt<'n>(
+        &mut self,
+        mistake: Diagnostic,
+        word: &str,
+        among: impl IntoIterator<Item = &'n str>,
+        help: &str,
+    ) {
+        let mut compared = 0;
+        let left = MAX_COMPARISONS.saturating_sub(self.compared);
+        let among = among.into_iter().take(left).inspect(|_| compared += 1);
+        let near = nearest(word, among);
+        self.compared += compared;
+        self.note(match near {
+            Some(_) => mistake.with_suggestion(near),
+            None => mistake.with_help(help),
+        });
+    }
+
+    pub(super) fn into_diagnostics(self) -> Vec<Diagnostic> {
+        self.diagnostics.into_diagnostics()
+    }
 }

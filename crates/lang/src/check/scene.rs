@@ -3,8 +3,7 @@ use std::collections::{BTreeSet, HashMap};
 use super::{ExprRead, reads};
 use crate::LoadedSpec;
 use crate::ast::{PlanSpec, StepSpec};
-use wf_base::source::SourceText;
-use wf_base::source::Spanned;
+use wf_base::source::{SourceText, Spanned};
 use wf_model::graph::StepGraph;
 
 /// One file as seen by the rules.

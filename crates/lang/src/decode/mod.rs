@@ -3,7 +3,6 @@
 //! `record!` makes, from one declaration of a mapping's keys, the type, its [`DecodeSpec`] and its JSON
 //! Schema, so that the three cannot diverge. `words!` does the same for a choice of words.
 
-mod argument;
 mod basic;
 mod contract;
 mod decoder;
@@ -11,24 +10,21 @@ mod entries;
 mod fields;
 mod mistakes;
 mod names;
-mod period;
 mod record;
-mod size;
 mod text;
+mod values;
 mod words;
 
-pub use argument::ArgumentTemplate;
 pub use basic::OneOrMany;
 pub use decoder::{DecodeSpec, SpecDecoder};
 pub use entries::{EntryKey, OrderedEntries};
 pub use fields::{ForeignToolKey, MappingFields, MappingShape};
 pub use mistakes::{DiagnosticList, MAX_MISTAKES};
-pub use period::DurationText;
 pub use record::RecordSchema;
-pub use size::ByteSize;
 pub use text::{
     FetchHostText, JsonPathText, PathGlob, ReadablePath, RegexPattern, WorkspacePath, WritablePath,
 };
+pub use values::{ArgumentTemplate, ByteSize, DurationText};
 pub use words::{one_of, word};
 
 pub(crate) use contract::contract;

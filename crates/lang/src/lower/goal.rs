@@ -1,8 +1,7 @@
 use std::sync::Arc;
 
 use super::plan::LoweringError;
-use crate::LoadedSpec;
-use crate::ast;
+use crate::{LoadedSpec, ast};
 use wf_model::{Goal, GoalEvent, MissedTimesPolicy, NotificationDelivery, NotificationRule, WebhookUrl};
 
 /// The model of a goal's file, without its plan. Only files without errors have one.

@@ -4,21 +4,18 @@
 //!
 //! **Invariant:** lowering is linear in the size of the declarations; each file is lowered once.
 
-mod agent_skill;
-mod approve;
 mod check;
 mod gate;
-mod generated;
 mod goal;
 mod matrix;
 mod plan;
 mod replan;
-mod skill;
 mod step;
 #[cfg(test)]
 mod tests;
+mod work;
 
 pub use gate::lower_gate;
 pub use goal::lower_goal;
 pub use plan::{LoweringError, PlanDefaults, lower, secret_source};
-pub use skill::dry_run;
+pub use work::dry_run;

@@ -1,14 +1,10 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::agent_skill;
-use super::approve;
 use super::check::{checks, env, limits, paths, rules, script};
-use super::gate;
-use super::generated;
 use super::matrix::combinations;
 use super::plan::{LoweringError, SpecLowering};
-use super::skill;
+use super::{gate, work};
 use crate::ast;
 use wf_base::name::Name;
 use wf_model::{
@@ -74,7 +70,7 @@ pub(super) fn step(
         allow: step
             .allow
             .as_deref()
-            .map(|said| skill::with_interpreter(step, lowering.loaded, allow(said)))
+            .map(|said| work::with_interpreter(step, lowering.loaded, allow(said)))
             .map(Box::new),
         limits: limits(step.limits.as_deref()),
         classify: rules(&step.classify).into_iter().chain(no_container).collect(),
@@ -165,7 +161,7 @@ fn work(
         return Ok(StepWork::Exec(argv));
     }
     if let Some(used) = &step.skill {
-        let call = skill::call(&used.value, lowering.loaded).ok_or(LoweringError::Broken)?;
+        let call = work::skill_call(&used.value, lowering.loaded).ok_or(LoweringError::Broken)?;
         return Ok(StepWork::Skill(Box::new(call)));
     }
     if let Some(agent) = &step.agent {
@@ -178,11 +174,11 @@ fn work(
         return wait_for(wait).map(StepWork::Wait).ok_or(LoweringError::Broken);
     }
     if let Some(approve) = &step.approve {
-        return Ok(StepWork::Approve(Box::new(approve::decision(&approve.value))));
+        return Ok(StepWork::Approve(Box::new(work::approval_step(&approve.value))));
     }
     let with = step.with.iter().map(|(name, value)| (name.value.clone(), value.value.0.clone())).collect();
     if step.generated().is_some() {
-        let made = generated::plan(step, with, file, lowering)?;
+        let made = work::generated_plan(step, with, file, lowering)?;
         return Ok(StepWork::Generated(Box::new(made)));
     }
     let used = step.used_file().ok_or(LoweringError::Broken)?;
@@ -200,7 +196,7 @@ fn work_of_agent(
     let dispatch = dispatch.map(|dispatch| dispatched(&dispatch.value, file, lowering)).transpose()?;
     let with = agent.with.iter();
     let skills = agent.skills.iter().flatten();
-    let skills = skills.map(|name| agent_skill::of(&name.value, lowering.loaded));
+    let skills = skills.map(|name| work::agent_skill(&name.value, lowering.loaded));
     Ok(Box::new(AgentWork {
         model: agent.choice().ok_or(LoweringError::Broken)?,
         engine: agent.engine.unwrap_or_default(),
@@ -314,7 +310,7 @@ fn outputs(step: &ast::StepSpec) -> Vec<RequiredOutput> {
     let declared = declared
         .map(|(name, output)| RequiredOutput { name: name.value.clone(), schema: output.schema.clone() });
     let mut outputs: Vec<RequiredOutput> = declared.collect();
-    outputs.extend(step.approve.iter().flat_map(|approve| approve::outputs(&approve.value)));
+    outputs.extend(step.approve.iter().flat_map(|approve| work::answer_outputs(&approve.value)));
     outputs
 }
 

@@ -1,9 +1,9 @@
-use std::collections::HashMap;
-
 use super::form::{SylkDag, SylkNode, SylkOperation};
-use super::{SylkMistake, form, order, text};
+use super::{form, order, text};
 use crate::check::check;
 use crate::{InMemoryFiles, MAX_FILES, load};
+use std::collections::HashMap;
+use std::fmt;
 use wf_base::diag::Severity;
 use wf_base::name::{Name, PlanId};
 
@@ -175,3 +175,29 @@ fn node_notes(node: &SylkNode) -> Vec<String> {
 pub(super) fn writes(node: &SylkNode) -> bool {
     node.metadata.file_operations.iter().any(|operation| *operation != SylkOperation::Read)
 }
+
+/// The first mistake in the JSON form.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SylkMistake {
+    /// The path of the value, as in `nodes[1].depends_on`, or the line and the column.
+    pub place: String,
+    /// The description of the mistake.
+    pub message: String,
+    /// The remedy.
+    pub help: String,
+}
+
+impl SylkMistake {
+    /// Reports a mistake.
+    pub(super) fn new(place: impl Into<String>, message: impl Into<String>, help: impl Into<String>) -> Self {
+        Self { place: place.into(), message: message.into(), help: help.into() }
+    }
+}
+
+impl fmt::Display for SylkMistake {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.place, self.message)
+    }
+}
+
+impl std::error::Error for SylkMistake {}

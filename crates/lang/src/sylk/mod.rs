@@ -11,12 +11,10 @@
 
 mod form;
 mod import;
-mod mistake;
 mod order;
 mod text;
 
 #[cfg(test)]
 mod tests;
 
-pub use import::{SylkFile, SylkImport, import_sylk};
-pub use mistake::SylkMistake;
+pub use import::{SylkFile, SylkImport, SylkMistake, import_sylk};

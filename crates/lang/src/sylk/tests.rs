@@ -1,5 +1,6 @@
 use super::{SylkImport, SylkMistake, import_sylk};
-use crate::{InMemoryFiles, check::check, load};
+use crate::check::check;
+use crate::{InMemoryFiles, load};
 
 const DAG: &str = r#"{
   "id": "3f2a-Limits", "session_id": "s1", "prompt": "Limit requests.\n# Soon",

@@ -1,7 +1,8 @@
 use serde_json::Value;
 
 use crate::checks::check::JsonExpectation;
-use crate::json::{order::equal, path::BoundedJsonPath};
+use crate::json::order::equal;
+use crate::json::path::BoundedJsonPath;
 
 /// A comparison that failed.
 #[derive(Clone, Debug, PartialEq, Eq)]

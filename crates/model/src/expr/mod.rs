@@ -13,21 +13,18 @@
 //! `check` decides whether those names exist.
 
 mod decide;
-mod eval;
 mod foreign;
 mod lower;
 mod names;
 mod node;
 mod parse;
 mod reference;
-mod schema;
 mod script;
 mod template;
 #[cfg(test)]
 mod tests;
 
-pub use eval::{EvalError, ExprScope, truthy};
-pub use node::PathKey;
+pub use node::{EvalError, ExprScope, PathKey, truthy};
 pub use parse::Expr;
 pub use reference::{BlockField, ExprReference, SpannedReference, StatusFunction};
 pub use script::{ScriptReference, templates_in_script};

@@ -1,12 +1,14 @@
-use std::ops::Range;
-use std::sync::Arc;
-
-use serde::{Serialize, Serializer};
-use serde_json::Value;
+//! The JSON Schema of what is written as a text with its own grammar. Numbers and booleans count as the text
+//! they are written as.
 
 use super::foreign::foreign_syntax_advice;
 use super::{EvalError, Expr, ExprScope, SpannedReference};
+use serde::{Serialize, Serializer};
+use serde_json::Value;
+use std::ops::Range;
+use std::sync::Arc;
 use wf_base::diag::{Code, Diagnostic};
+use wf_base::inline_schema;
 use wf_base::source::Span;
 
 /// Text with expressions between `{{` and `}}`. Cheap to clone.
@@ -241,3 +243,7 @@ fn closing(text: &str, from: usize) -> Option<usize> {
     }
     None
 }
+
+inline_schema!(Expr, "Expr", { "type": ["string", "number", "boolean"] });
+
+inline_schema!(Template, "Template", { "type": ["string", "number", "boolean"] });

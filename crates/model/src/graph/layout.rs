@@ -1,5 +1,6 @@
 use super::StepGraph;
-use crate::plans::{plan::Plan, step::StepIx};
+use crate::plans::plan::Plan;
+use crate::plans::step::StepIx;
 
 /// The number of times the layers are ordered from one end to the other and back.
 const SWEEPS: usize = 4;

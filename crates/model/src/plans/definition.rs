@@ -14,7 +14,9 @@ use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
 use crate::JsonObject;
-use crate::plans::{plan::Plan, step::Step, work::StepWork};
+use crate::plans::plan::Plan;
+use crate::plans::step::Step;
+use crate::plans::work::StepWork;
 use wf_base::digest::Sha256Digest;
 
 /// The respects in which a step means the same as the earlier step of that name.

@@ -3,8 +3,8 @@
 //! A plan has steps, and the work of a step may be another plan: used ([`work`]), made by a run ([`generated`]) or started by
 //! an agent ([`agent`]). So plans and steps are one room.
 //!
-//! - [`plan`]: a plan; [`param`], [`planner`], [`replan`], [`suggestion`], [`undo`]: settings of it.
-//! - [`step`]: a step; [`item_key`]: the names of its items; [`step_lock`] and [`claim`]: the rights that it takes turns for.
+//! - [`plan`]: a plan; [`param`], [`planner`], [`replan`], [`suggestion`]: settings of it.
+//! - [`step`]: a step, its locks and claims; [`item_key`]: the names of its items.
 //! - [`work`]: the work of a step; [`agent`]: that of an agent.
 //! - [`definition`]: the answer to the question if two steps are the same.
 //!
@@ -13,7 +13,6 @@
 //! Start at [`plan`], then [`step`] and [`work`].
 
 pub(crate) mod agent;
-pub(crate) mod claim;
 pub mod definition;
 pub(crate) mod generated;
 pub(crate) mod item_key;
@@ -22,7 +21,5 @@ pub(crate) mod plan;
 pub(crate) mod planner;
 pub(crate) mod replan;
 pub(crate) mod step;
-pub(crate) mod step_lock;
 pub(crate) mod suggestion;
-pub(crate) mod undo;
 pub(crate) mod work;

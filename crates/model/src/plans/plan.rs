@@ -8,14 +8,18 @@ use wf_base::name::{Name, PlanId, SkillName};
 
 use crate::agents::interaction::{InteractionMode, WorkItemType};
 use crate::checks::check::{Check, show_checks};
-use crate::checks::{escalation, escalation::Escalation, gate, gate::Gate};
+use crate::checks::escalation::Escalation;
+use crate::checks::gate::Gate;
+use crate::checks::{escalation, gate};
 use crate::costs::budget::RunBudget;
 use crate::expr::Template;
 use crate::json::schema::ValueSchema;
 use crate::plans::param::{PlanParam, show_params};
 use crate::plans::planner::{OnStuck, Planner};
+use crate::plans::replan::ReplanSettings;
 use crate::plans::step::{Alternative, Step, StepIx};
-use crate::plans::{planner, replan, replan::ReplanSettings, suggestion::SuggestionSource, undo::UndoPlan};
+use crate::plans::suggestion::{SuggestionSource, UndoPlan};
+use crate::plans::{planner, replan};
 use crate::programs::script::{EnvVar, SecretDeclaration};
 use crate::summary::{show_plan_outputs, show_secrets, time_limit};
 

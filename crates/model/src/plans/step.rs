@@ -1,22 +1,27 @@
-use serde::Serialize;
-use std::sync::Arc;
-use std::time::Duration;
-use wf_base::keywords;
+//! The files that a step declares to change, so that no other task of its run changes them at the same time.
 
 use crate::JsonObject;
 use crate::checks::check::{Check, show_checks};
+use crate::checks::gate;
+use crate::checks::gate::Gate;
 use crate::checks::phase::{CheckPhase, ReworkLimit};
-use crate::checks::{gate, gate::Gate};
 use crate::expr::{Expr, Template};
 use crate::failures::retry::{FailureClassRule, RetryPolicy, show_failure_rules, show_retries};
 use crate::json::schema::ValueSchema;
+use crate::plans::agent::AgentWorkspace;
 use crate::plans::item_key::ItemKeyPath;
-use crate::plans::step_lock::{LockBusyPolicy, StepLock};
-use crate::plans::{plan::Plan, planner, planner::OnStuck, work::StepWork};
+use crate::plans::plan::Plan;
+use crate::plans::planner;
+use crate::plans::planner::OnStuck;
+use crate::plans::work::StepWork;
 use crate::programs::sandbox::{ResourceLimits, SandboxPermissions};
 use crate::programs::script::{EnvVar, RequiredOutput};
 use crate::summary::{RecordView, SummaryBuilder, show_about, show_execution, time_limit};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use std::sync::Arc;
+use std::time::Duration;
+use wf_base::keywords;
 use wf_base::name::Name;
 
 /// The index of a step in its plan.
@@ -379,5 +384,69 @@ keywords! {
         Fail = "fail",
         /// The failure is reported; dependants and the run go on as if it had succeeded.
         Continue = "continue",
+    }
+}
+
+/// The lock that a step holds while it runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StepLock {
+    /// Its name. All runs of a workspace share it.
+    pub name: String,
+    /// The reaction when another run has it.
+    pub when_busy: LockBusyPolicy,
+}
+
+impl From<&str> for StepLock {
+    /// Creates the lock of a step that waits for its turn.
+    fn from(name: &str) -> Self {
+        Self { name: name.to_owned(), when_busy: LockBusyPolicy::Queue }
+    }
+}
+
+keywords! {
+    listed
+    /// The reaction of a step when another run has its lock.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum LockBusyPolicy {
+        /// It waits for its turn.
+        #[default]
+        Queue = "queue",
+        /// It waits, and the runs of earlier such steps that still wait are cancelled.
+        Newest = "newest",
+        /// It fails.
+        Refuse = "refuse",
+    }
+}
+
+impl Step {
+    /// Returns the paths that it claims; nothing for an agent in a worktree, whose changes are merged one after another.
+    pub fn claims(&self) -> impl Iterator<Item = &Template> {
+        let apart = matches!(&self.work, StepWork::Agent(agent) if agent.workspace != AgentWorkspace::Shared);
+        self.writes.iter().chain(&self.artifacts).filter(move |_| !apart)
+    }
+}
+
+/// Paths that nobody means, of which a glob that covers everything matches one.
+pub const UNMEANT_PATHS: [&str; 4] = ["k7q3zx", "k7q3zx.w9", "v5j1/k7q3zx.w9", "v5j1/h2/k7q3zx"];
+
+/// Returns a path in its plainest form; `None` for a pattern: it says where files may be, not which.
+pub fn claimed_path(path: &str) -> Option<String> {
+    let is_pattern = path.contains(['*', '?', '[', '{', '\\']);
+    let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty() && *part != ".").collect();
+    (!is_pattern && !parts.is_empty()).then(|| parts.join("/"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::claimed_path;
+
+    #[test]
+    fn a_pattern_claims_nothing() {
+        assert_eq!(claimed_path("./out//a.txt").as_deref(), Some("out/a.txt"));
+        assert_eq!(claimed_path("out/").as_deref(), Some("out"));
+        for pattern in ["out/*.txt", "out/?", "{a,b}", "[ab]", "", "."] {
+            assert_eq!(claimed_path(pattern), None, "{pattern}");
+        }
     }
 }

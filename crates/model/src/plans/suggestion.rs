@@ -1,6 +1,9 @@
 //! The output of a plan in which its runs suggest what may be done next.
 
+use crate::plans::work::NestedPlan;
+use crate::summary::show_use;
 use serde::{Deserialize, Serialize};
+use std::time::Duration;
 use wf_base::name::Name;
 
 /// An output of a plan that has suggestions, and the plans that these may start.
@@ -47,4 +50,24 @@ impl Default for SuggestionLimits {
         const MINUTE: u64 = 60_000;
         Self { max_pending: 5, max_per_hour: 6, repeat_ms: 180 * MINUTE, cooldown_ms: 120 * MINUTE }
     }
+}
+
+/// A plan that undoes a successful run, on request and for a while.
+#[derive(Clone, Debug)]
+pub struct UndoPlan {
+    /// The plan, with its parameters as templates over the run that it undoes.
+    pub nested: NestedPlan,
+    /// The time after the end of that run in which it may be started.
+    pub within: Duration,
+}
+
+// The plan that undoes a run, which is shown like a used one.
+view! { undo: UndoPlan in Effort {
+    own nested = show_use,
+    plain within,
+} }
+
+impl UndoPlan {
+    /// The time if the plan names none.
+    pub const WITHIN: Duration = Duration::from_mins(5);
 }

@@ -6,9 +6,12 @@ use serde_json::Value;
 use super::exact::{exact_duration, weight};
 use crate::expr::{Expr, Template};
 use crate::failures::retry::FailureClass;
-use crate::json::{path::BoundedJsonPath, schema::ValueSchema};
-use crate::plans::{agent::AgentTool, generated::EnvelopeExecutor};
-use crate::programs::{fetch_host::FetchHost, script::EnvVar};
+use crate::json::path::BoundedJsonPath;
+use crate::json::schema::ValueSchema;
+use crate::plans::agent::AgentTool;
+use crate::plans::generated::EnvelopeExecutor;
+use crate::programs::fetch_host::FetchHost;
+use crate::programs::script::EnvVar;
 use crate::schedule::ScheduleExclusion;
 use wf_base::name::{Name, PlanId, SkillName};
 

@@ -1,4 +1,5 @@
-use serde::{Serialize, Serializer, ser::SerializeStruct};
+use serde::ser::SerializeStruct;
+use serde::{Serialize, Serializer};
 
 /// The subject of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]

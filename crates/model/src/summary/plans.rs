@@ -3,10 +3,14 @@ use std::sync::Arc;
 
 use super::{RecordView, SummaryBuilder, SummaryLine, shell_words, show_alternative};
 use crate::agents::interaction::{InteractionMode, WorkItemType};
-use crate::checks::{gate, gate::Gate};
+use crate::checks::gate;
+use crate::checks::gate::Gate;
 use crate::goal::Goal;
+use crate::plans::agent::ChildPlan;
 use crate::plans::plan::{Plan, PlanOutput, ResumeMode};
-use crate::plans::{agent::ChildPlan, step, step::Step, work::NestedPlan};
+use crate::plans::step;
+use crate::plans::step::Step;
+use crate::plans::work::NestedPlan;
 use crate::programs::script::{SecretDeclaration, SecretSource};
 use crate::taint::{MixedTaint, StepTaint, TaintAnalysis};
 

@@ -7,7 +7,6 @@
 //! **Invariant:** the same record gives the same statement, to the byte.
 
 mod predicate;
-mod rounds;
 mod statement;
 
 pub use predicate::{

@@ -1,23 +1,22 @@
-use std::collections::BTreeMap;
-
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+//! The rounds of the controller as far as an attestation needs them.
 
 use super::predicate::DigestSet;
-use super::rounds;
 use super::{
     AttestationPredicate, AttestedAttempt, AttestedFile, AttestedPlan, AttestedRun, AttestedStaleResult,
     AttestedStep, AttestedText, AttestedVerdict,
 };
 use crate::record::RunRecord;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use wf_base::digest::Sha256Digest;
 use wf_base::name::{Name, PlanId};
 use wf_core::machine::{
-    Artifact, Attempt, Baseline, CheckVerdict, Event, EventKind, StaleFile, TaskId, WorkExit,
+    AlternativeSwitch, Artifact, Attempt, Baseline, CheckVerdict, Event, EventKind, StaleFile, TaskId,
+    WorkExit,
 };
-use wf_model::Plan;
-use wf_model::definition;
+use wf_model::{Plan, definition};
 use wf_sign::canonical;
 use wf_store::{RunState, StepRow};
 
@@ -156,12 +155,12 @@ fn attested_run(input: &AttestationInput<'_>, nested_in: Option<&str>) -> Option
     let RunState::Ended(outcome) = row.state else {
         return None;
     };
-    let (attempts, ways) = (attested_attempts(input.events), rounds::last_alternatives(input.events));
+    let (attempts, ways) = (attested_attempts(input.events), last_alternatives(input.events));
     let steps = input.record.steps.iter().map(|row| {
         let files = if row.reused_from.is_some() { reused_files(input.record, row) } else { Vec::new() };
         Some(AttestedStep { artifacts: files, ..attested_step(input.plan, &ways, row, &attempts)? })
     });
-    let own = rounds::last_criteria(input.events).into_iter().map(attested_verdict);
+    let own = last_criteria(input.events).into_iter().map(attested_verdict);
     let nested = input.nested.iter().map(|(attempt, told)| attested_run(told, Some(attempt)));
     Some(AttestedRun {
         id: row.id.clone(),
@@ -296,4 +295,36 @@ fn exit(exit: &WorkExit) -> String {
 
 fn digest(value: &Value) -> Sha256Digest {
     Sha256Digest::of_bytes(canonical(value).as_bytes())
+}
+
+/// The alternative that each step last used, where it was not the step as written.
+pub(super) fn last_alternatives(events: &[(u64, Event)]) -> BTreeMap<Name, Name> {
+    let mut ways = BTreeMap::new();
+    for (_, event) in events {
+        let switches: &[AlternativeSwitch] = match &event.fact {
+            EventKind::RoundCompleted(round) => &round.changes,
+            EventKind::MemoryApplied { changes, .. } => changes,
+            _ => &[],
+        };
+        for change in switches {
+            match &change.to {
+                Some(to) => ways.insert(change.step.clone(), to.clone()),
+                None => ways.remove(&change.step),
+            };
+        }
+    }
+    ways
+}
+
+/// The verdicts on the plan's own criteria in the last round.
+pub(super) fn last_criteria(events: &[(u64, Event)]) -> Vec<&CheckVerdict> {
+    let mut last = Vec::new();
+    for (_, event) in events {
+        match &event.fact {
+            EventKind::CheckCompleted { attempt: None, verdict } => last.push(verdict),
+            EventKind::RoundCompleted(round) if round.goes_on() => last.clear(),
+            _ => {}
+        }
+    }
+    last
 }

@@ -5,8 +5,7 @@ use anstyle::Style;
 use super::{PlanSummary, RiskDirection, SummaryLine, SummaryLineKind};
 use wf_base::digest::Sha256Digest;
 use wf_base::units::plural;
-use wf_base::untrusted::{BAD, BOLD, DIM, NAME, WARN, paint};
-use wf_base::untrusted::{hides, untrusted};
+use wf_base::untrusted::{BAD, BOLD, DIM, NAME, WARN, hides, paint, untrusted};
 use wf_model::{Goal, JsonObject, Plan};
 
 /// The maximum number of files shown: those that differ from the last approval are shown besides.

@@ -4,8 +4,7 @@ use anstyle::Style;
 
 use super::{ChangeDirection, PartChange, PlanDiff, SummaryChange};
 use crate::consent::{SummaryLine, SummaryLineKind, drawn};
-use wf_base::untrusted::untrusted;
-use wf_base::untrusted::{BAD, BOLD, DIM, GOOD, WARN, paint};
+use wf_base::untrusted::{BAD, BOLD, DIM, GOOD, WARN, paint, untrusted};
 
 /// The lines of context around changed ones in a text of several lines.
 const CONTEXT_LINE_COUNT: usize = 2;

@@ -3,7 +3,7 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use super::{RunNotification, RunTracker, TaskEnding};
-use crate::mistakes::{annotation, from_top};
+use crate::mistakes::{annotation, path_from_top};
 use wf_base::source::{DeclarationSite, DeclarationSites};
 use wf_core::machine::{Attempt, CheckVerdict, Event, StepState};
 use wf_core::observe::{OutputInterest, OutputStream, RunObserver, RunRef};
@@ -50,7 +50,7 @@ impl<W: Write> GithubAnnotator<W> {
     fn mark(&self, level: &str, site: Option<&DeclarationSite>, title: &str, text: &str) -> String {
         let path = site.map_or(&self.path, |site| &site.path);
         let line = site.map_or(1, |site| site.line).to_string();
-        let path = from_top(&self.folder, path);
+        let path = path_from_top(&self.folder, path);
         let properties = [("file", path.as_str()), ("line", &line), ("title", title)];
         annotation(level, &properties, text)
     }

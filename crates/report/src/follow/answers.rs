@@ -1,8 +1,8 @@
 use super::RunNotification;
-use super::guidance::guidance_text;
 use crate::ItemNames;
+use wf_base::untrusted::untrusted;
 use wf_core::gate::{GateAction, GateResult};
-use wf_core::machine::{ApprovalOutcome, EventKind, RequestDecision, TaskId};
+use wf_core::machine::{ApprovalOutcome, EventKind, GuidanceOutcome, RequestDecision, TaskId};
 use wf_core::observe::RunRef;
 
 /// The answers of gates and approvers; `None` if an event is not one of them, or there is nothing
@@ -72,4 +72,26 @@ fn approval_notification(name: &str, outcome: &ApprovalOutcome) -> (&'static str
     };
     let answer = outcome.answer.as_ref().map_or_else(String::new, |answer| format!(" · {answer}"));
     (verb, format!("{name}{by}{answer}{said}{}", outcome.reason))
+}
+
+/// Returns the task that a planner guides, and what became of that; `None` for all other facts.
+pub(super) fn guidance_text(kind: &EventKind) -> Option<(&TaskId, String)> {
+    match kind {
+        EventKind::GuidanceRequested(start) => {
+            let text = format!("asked for guidance after attempt {}", start.attempt.attempt);
+            Some((&start.attempt.place, text))
+        }
+        EventKind::GuidanceEnded(end) => {
+            let text = match &end.outcome {
+                GuidanceOutcome::Given { guidance } => format!("guides: {}", untrusted(&one_line(guidance))),
+                GuidanceOutcome::Refused { reason } => format!("no guidance: {}", untrusted(reason)),
+            };
+            Some((&end.attempt.place, text))
+        }
+        _ => None,
+    }
+}
+
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }

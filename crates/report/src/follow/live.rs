@@ -8,8 +8,7 @@ use super::{OutputLineBuffer, RunNotification, RunTracker, Verbosity, final_line
 use crate::usage_line;
 use wf_base::time::{Clock, Moment};
 use wf_base::units::{elapsed, fit, plural};
-use wf_base::untrusted::{BOLD, DIM, paint, plain};
-use wf_base::untrusted::{styled, untrusted};
+use wf_base::untrusted::{BOLD, DIM, paint, plain, styled, untrusted};
 use wf_core::machine::{Attempt, BudgetLedger, Event, EventKind, TaskId};
 use wf_core::observe::{OutputInterest, OutputStream, RunObserver, RunRef, TaskRemark};
 
@@ -212,8 +211,7 @@ impl<W: Write> RunObserver for LiveView<W> {
 #[cfg(test)]
 mod tests {
     use super::{LiveView, TerminalInfo};
-    use crate::follow::RunTracker;
-    use crate::follow::Verbosity;
+    use crate::follow::{RunTracker, Verbosity};
     use std::sync::Arc;
     use wf_base::name::{Name, PlanId, RunId};
     use wf_base::time::{FixedClock, Moment};

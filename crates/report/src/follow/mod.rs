@@ -11,7 +11,6 @@ mod actions;
 mod answers;
 mod board;
 mod ending;
-mod guidance;
 mod json;
 mod live;
 mod news;

@@ -7,9 +7,7 @@ use crate::moves;
 use crate::rounds::rounds_table;
 use crate::words::{counts_text, outcome_style, state_style, state_word};
 use wf_base::units::{elapsed, first_line, fit, plural};
-use wf_base::untrusted::shell_word;
-use wf_base::untrusted::{BAD, BOLD, DIM, GOOD, NAME, WARN, paint};
-use wf_base::untrusted::{styled_line, untrusted};
+use wf_base::untrusted::{BAD, BOLD, DIM, GOOD, NAME, WARN, paint, shell_word, styled_line, untrusted};
 use wf_core::ggs::{Directive, SolverOutcome};
 use wf_core::machine::{CheckVerdict, Round, RunOutcome, StepState};
 

@@ -1,8 +1,7 @@
 use std::path::Path;
 
-use super::place::from_top;
-use wf_base::diag::CheckedFile;
-use wf_base::diag::{Diagnostic, Severity};
+use super::sarif::path_from_top;
+use wf_base::diag::{CheckedFile, Diagnostic, Severity};
 use wf_base::untrusted::untrusted;
 
 /// A workflow command of GitHub Actions: a note that is shown beside the code.
@@ -42,7 +41,7 @@ fn diagnostic_annotation(file: &CheckedFile, diagnostic: &Diagnostic, folder: &P
     annotation(
         level(diagnostic),
         &[
-            ("file", &from_top(folder, file.source.path())),
+            ("file", &path_from_top(folder, file.source.path())),
             ("line", line),
             ("col", column),
             ("endLine", end_line),

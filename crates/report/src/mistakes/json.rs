@@ -1,7 +1,6 @@
 use serde::Serialize;
 
-use wf_base::diag::CheckedFile;
-use wf_base::diag::{Diagnostic, Severity};
+use wf_base::diag::{CheckedFile, Diagnostic, Severity};
 use wf_base::source::{SourceText, Span};
 
 /// The version of the document of `wf check --json`. Within a version, keys are only added.

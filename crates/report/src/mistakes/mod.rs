@@ -5,7 +5,6 @@
 
 mod annotate;
 mod json;
-mod place;
 mod sarif;
 #[cfg(test)]
 mod tests;
@@ -13,6 +12,5 @@ mod text;
 
 pub use annotate::{annotation, annotations};
 pub use json::{DIAGNOSTICS_VERSION, json};
-pub use place::from_top;
-pub use sarif::sarif;
+pub use sarif::{path_from_top, sarif};
 pub use text::{summary, text};

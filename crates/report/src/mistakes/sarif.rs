@@ -1,12 +1,8 @@
-use std::fmt::Write as _;
-use std::path::Path;
-
-use serde_json::{Value, json};
-
 use super::annotate::level;
-use super::place::from_top;
-use wf_base::diag::CheckedFile;
-use wf_base::diag::{Code, Diagnostic, Severity};
+use serde_json::{Value, json};
+use std::fmt::Write as _;
+use std::path::{Component, Path, PathBuf};
+use wf_base::diag::{CheckedFile, Code, Diagnostic, Severity};
 use wf_base::source::{SourceText, Span};
 
 /// The diagnostics of all files as a SARIF 2.1.0 log, for code scanners. `folder` is the one that their paths are relative to,
@@ -70,7 +66,7 @@ fn location(source: &SourceText, folder: &Path, span: Span) -> Value {
     let (start, end) = (source.line_column(span.start), source.line_column(span.end));
     json!({
         "physicalLocation": {
-            "artifactLocation": { "uri": uri(&from_top(folder, source.path())) },
+            "artifactLocation": { "uri": uri(&path_from_top(folder, source.path())) },
             "region": {
                 "startLine": start.line,
                 "startColumn": start.column,
@@ -95,11 +91,26 @@ fn uri(path: &str) -> String {
     uri
 }
 
+/// Returns a path relative to the top of a repository, as CI systems name files. `folder` is the one that the path is relative
+/// to, below the top.
+pub fn path_from_top(folder: &Path, path: &str) -> String {
+    let mut whole = PathBuf::new();
+    for part in folder.join(path).components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir if whole.file_name().is_some_and(|name| name != "..") => drop(whole.pop()),
+            other => whole.push(other),
+        }
+    }
+    whole.display().to_string()
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{sarif, uri};
+    use super::{path_from_top, sarif, uri};
     use crate::mistakes::tests::sample;
     use serde_json::Value;
+    use std::path::Path;
     use wf_base::diag::Code;
 
     #[test]
@@ -118,5 +129,18 @@ mod tests {
     #[test]
     fn paths_become_uris() {
         assert_eq!(uri("plans/ä b.md"), "plans/%C3%A4%20b.md");
+    }
+
+    #[test]
+    fn a_path_is_that_from_the_top() {
+        for (folder, path, expected) in [
+            ("", "plans/a.md", "plans/a.md"),
+            ("svc", "plans/a.md", "svc/plans/a.md"),
+            ("svc/deep", "../a.md", "svc/a.md"),
+            ("svc", "../../a.md", "../a.md"),
+            ("svc", "/elsewhere/a.md", "/elsewhere/a.md"),
+        ] {
+            assert_eq!(path_from_top(Path::new(folder), path), expected);
+        }
     }
 }

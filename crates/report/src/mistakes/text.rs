@@ -2,12 +2,10 @@ use std::fmt::Write as _;
 
 use annotate_snippets::{AnnotationKind, Element, Group, Level, Origin, Renderer, Snippet};
 
-use wf_base::diag::CheckedFile;
-use wf_base::diag::{Diagnostic, Severity};
+use wf_base::diag::{CheckedFile, Diagnostic, Severity};
 use wf_base::source::{SourceText, Span};
 use wf_base::units::plural;
-use wf_base::untrusted::{BAD, GOOD, WARN, paint};
-use wf_base::untrusted::{rendered, untrusted};
+use wf_base::untrusted::{BAD, GOOD, WARN, paint, rendered, untrusted};
 
 /// The maximum number of diagnostics of one file that are drawn.
 const MAX_DRAWN: usize = 50;
@@ -137,8 +135,7 @@ fn clamp(span: Span, window: &std::ops::Range<usize>, shown: &str) -> std::ops::
 mod tests {
     use super::{summary, text};
     use crate::mistakes::tests::sample;
-    use wf_base::diag::CheckedFile;
-    use wf_base::diag::{Code, Diagnostic};
+    use wf_base::diag::{CheckedFile, Code, Diagnostic};
     use wf_base::source::{SourceText, Span};
     use wf_base::untrusted::plain;
 

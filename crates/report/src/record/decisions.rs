@@ -5,9 +5,7 @@ use serde::Serialize;
 use crate::rounds;
 use wf_base::time::Moment;
 use wf_base::units::moment;
-use wf_base::untrusted::plain;
-use wf_base::untrusted::{BAD, DIM, WARN, paint};
-use wf_base::untrusted::{styled_line, untrusted};
+use wf_base::untrusted::{BAD, DIM, WARN, paint, plain, styled_line, untrusted};
 use wf_core::agent::ResolvedMode;
 use wf_core::gate::{GateAction, GateResult};
 use wf_core::machine::{

@@ -1,7 +1,6 @@
 use super::files::{partition_files, scripts, secret, skill_md, suggestion};
-use super::format::recognise;
+use super::format::{recognise, standard_name};
 use super::front::{FrontMatterFields, convert_front_matter};
-use super::name::name;
 use super::write::write;
 use super::{ConvertedField, FieldOutcome, SkillConversion, SkillFormat};
 use crate::inspect::TextDetector;
@@ -126,7 +125,7 @@ fn resolved_name(
     front: &FrontMatterFields,
 ) -> Result<String, SkillConversionError> {
     let said = options.name.unwrap_or(if front.name.is_empty() { options.folder } else { &front.name });
-    name(said)
+    standard_name(said)
 }
 
 fn name_fate(options: &ConversionOptions<'_>, front: &FrontMatterFields, name: &str) -> ConvertedField {

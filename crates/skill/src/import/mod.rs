@@ -11,7 +11,6 @@ mod adapt;
 mod files;
 mod format;
 mod front;
-mod name;
 mod rules;
 #[cfg(test)]
 mod tests;

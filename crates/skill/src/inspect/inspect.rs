@@ -2,7 +2,9 @@ use std::collections::BTreeSet;
 
 use super::flow::flow;
 use super::python::ScriptDialect;
-use super::rules::{FileInspection, ScriptPermissions, assigned, loaded, other, private, python, shell};
+use super::rules::{
+    FileInspection, ScriptPermissions, assigned, loaded, other, private_content, python, shell,
+};
 use super::{InspectionIssue, IssueClass, Rule, TextDetector, front, paths, texts};
 use crate::{ScriptDeclarations, Skill, SkillBundle, shebang};
 
@@ -121,7 +123,7 @@ fn script_permissions(declared: &ScriptDeclarations, path: &str) -> ScriptPermis
         all.env.extend(one.env.iter().cloned());
         all.net |= one.net;
         let read = one.read.iter();
-        let places = read.filter_map(|path| private(path).map(|(part, _)| part));
+        let places = read.filter_map(|path| private_content(path).map(|(part, _)| part));
         all.places.extend(places);
     }
     all

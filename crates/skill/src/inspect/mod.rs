@@ -36,5 +36,5 @@ pub use inspect::{InspectionInput, ScriptLanguage, inspect, language};
 pub use issue::{InspectionIssue, IssueRecord};
 pub use report::{REPORT_VERSION, report, report_digest, report_text};
 pub use rule::{IssueClass, Rule};
-pub use rules::private;
+pub use rules::private_content;
 pub use texts::{DetectorHit, TextDetector};

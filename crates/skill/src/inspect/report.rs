@@ -1,6 +1,6 @@
 use serde_json::{Value, json};
 
-use super::{InspectionInput, InspectionIssue, IssueRecord, private};
+use super::{InspectionInput, InspectionIssue, IssueRecord, private_content};
 use wf_base::digest::Sha256Digest;
 
 /// The version of the rules and of the form of a report. It is increased by any change that could
@@ -20,7 +20,7 @@ pub fn report(name: &str, input: &InspectionInput<'_>, issues: &[InspectionIssue
     });
     let scripts = input.declared.scripts.iter().map(|(path, script)| {
         let private = script.read.iter().filter_map(|path| {
-            let (_, holds) = private(path)?;
+            let (_, holds) = private_content(path)?;
             Some(json!({ "path": path, "holds": holds }))
         });
         json!({

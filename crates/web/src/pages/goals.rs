@@ -1,16 +1,16 @@
+use crate::logins::LoginAccess;
+use crate::respond;
+use crate::site::Site;
 use axum::Json;
 use axum::extract::{Extension, Form, Path, Query, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-
-use crate::logins::LoginAccess;
-use crate::respond;
-use crate::site::Site;
 use wf_app::ActOrigin;
 use wf_app::approve::{GoalSignature, draft_goal_signature, submit_goal_signature};
 use wf_app::goals::{pause_goal, request_reconciliation, resume_goal, tighten_goal};
+use wf_app::suggestions::{dismiss_suggestion, request_suggestion};
 use wf_app::views::{GoalListing, GoalView, goal_listings, goal_view};
 
 /// The longest reason of a pause, in bytes.
@@ -128,4 +128,16 @@ pub(crate) async fn sign(State(site): State<Site>, Path(goal): Path<String>, bod
         Ok(()) => respond::plain(StatusCode::OK, "recorded\n"),
         Err(error) => respond::uncounted(&site, &error),
     }
+}
+
+/// Starts the plan of a suggestion, and leads to the run.
+pub(crate) async fn accept(State(site): State<Site>, Path(number): Path<u32>) -> Response {
+    let begun = site.execute(move |caller| request_suggestion(caller, number)).await;
+    respond::done(&site, begun.map(|run| format!("/runs/{run}")))
+}
+
+/// Dismisses a suggestion.
+pub(crate) async fn dismiss(State(site): State<Site>, Path(number): Path<u32>) -> Response {
+    let done = site.change(move |caller| dismiss_suggestion(caller, number, ActOrigin::Browser)).await;
+    respond::done(&site, done.map(|_| "/review".to_owned()))
 }

@@ -2,6 +2,7 @@
 //!
 //! A reader takes one part after another, so one that is slow holds one part in memory and waits for itself alone.
 
+use futures_util::stream;
 use std::convert::Infallible;
 use std::time::Duration;
 
@@ -11,7 +12,6 @@ use axum::http::HeaderMap;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::sse::{Event, KeepAlive};
 use axum::response::{IntoResponse, Response, Sse};
-use futures_util::stream;
 use serde::Deserialize;
 use tokio::sync::watch;
 

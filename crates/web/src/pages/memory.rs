@@ -1,10 +1,9 @@
+use crate::respond;
+use crate::site::Site;
 use axum::extract::{Path, Query, State};
 use axum::response::Response;
 use serde::{Deserialize, Serialize};
-
-use crate::respond;
-use crate::site::Site;
-use wf_app::views::{MemoryView, memory_item_view, memory_view};
+use wf_app::views::{MemoryView, SkillListing, memory_item_view, memory_view, skill_listings, skill_view};
 
 /// The words, as the address has them.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -30,4 +29,20 @@ pub(crate) async fn memory(State(site): State<Site>, Query(search): Query<Memory
 /// A record of memory, explained.
 pub(crate) async fn item(State(site): State<Site>, Path(item): Path<String>) -> Response {
     respond::view(&site, "memory_item.html", move |caller| memory_item_view(caller, &item)).await
+}
+
+#[derive(Serialize)]
+struct SkillsView {
+    skills: Vec<SkillListing>,
+}
+
+/// The skills of a workspace and of its user.
+pub(crate) async fn skills(State(site): State<Site>) -> Response {
+    respond::view(&site, "skills.html", |caller| Ok(Some(SkillsView { skills: skill_listings(caller)? })))
+        .await
+}
+
+/// A skill, with its lock and its files.
+pub(crate) async fn skill(State(site): State<Site>, Path(skill): Path<String>) -> Response {
+    respond::view(&site, "skill.html", move |caller| skill_view(caller, &skill)).await
 }

@@ -5,9 +5,8 @@ use axum::http::StatusCode;
 use axum::http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE};
 use axum::response::{IntoResponse, Response};
 
-use crate::guard;
-use crate::respond;
 use crate::site::Site;
+use crate::{guard, respond};
 use wf_app::views::{MetricsFormat, WorkspaceMetrics, metrics_text};
 use wf_base::digest::Sha256Digest;
 

@@ -1,11 +1,9 @@
 //! The pages: each reads one view and renders it.
 //!
 //! **Invariant:** a page that is read changes nothing. Only [`review`] and [`goals`] record anything that was signed, and
-//! [`goals`], [`run`], [`suggestions`] and [`secrets`]: what a browser that may operate asks for, and the secrets that it enters.
+//! [`goals`], [`run`] and [`secrets`]: what a browser that may operate asks for, and the secrets that it enters.
 
-pub(crate) mod activity;
 pub(crate) mod audit;
-pub(crate) mod connections;
 pub(crate) mod goals;
 pub(crate) mod keys;
 pub(crate) mod log;
@@ -14,12 +12,7 @@ pub(crate) mod memory;
 pub(crate) mod metrics;
 pub(crate) mod review;
 pub(crate) mod run;
-pub(crate) mod runs;
 pub(crate) mod secrets;
-pub(crate) mod skills;
-pub(crate) mod step;
-pub(crate) mod stream;
-pub(crate) mod suggestions;
 
 use axum::extract::State;
 use axum::http::header::{CONTENT_TYPE, HeaderMap};

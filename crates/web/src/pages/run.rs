@@ -1,14 +1,14 @@
+use crate::logins::LoginAccess;
+use crate::respond;
+use crate::site::Site;
 use axum::extract::{Extension, Path, Query, State};
 use axum::response::Response;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-
-use crate::logins::LoginAccess;
-use crate::respond;
-use crate::site::Site;
 use wf_app::undo::request_undo;
 use wf_app::views::{
-    RunView, StepFilter, find_run, run_before, run_diff_of, run_reader, run_view, state_reader,
+    RunQuery, RunView, StepFilter, find_run, run_before, run_diff_of, run_page, run_reader, run_view,
+    state_reader, stream_view, task_view,
 };
 
 /// The filter of the tasks, as the address has it.
@@ -95,6 +95,56 @@ pub(crate) async fn diff(
         let diff = other.map(|other| run_diff_of(&reader, &other, &run)).transpose()?;
         let diff = diff.map(|diff| diff.document());
         Ok(Some(DiffView { run: run.to_string(), with, diff }))
+    })
+    .await
+}
+
+/// A task of a run: its attempts, checks and output.
+pub(crate) async fn step(State(site): State<Site>, Path((run, task)): Path<(String, String)>) -> Response {
+    respond::view(&site, "step.html", move |caller| {
+        let Some((reader, run)) = run_reader(caller, &run)? else {
+            return Ok(None);
+        };
+        task_view(&reader, &run, &task)
+    })
+    .await
+}
+
+/// The overview: the latest runs, the goals, and the requests that wait for people.
+pub(crate) async fn stream(State(site): State<Site>) -> Response {
+    respond::view(&site, "stream.html", |caller| stream_view(caller).map(Some)).await
+}
+
+/// The filter of the list, as the address has it.
+#[derive(Clone, Debug, Default, Deserialize)]
+pub(crate) struct RunsQuery {
+    /// The id of a plan; empty: every plan.
+    #[serde(default)]
+    plan: String,
+    /// The word for a state; empty: every state.
+    #[serde(default)]
+    state: String,
+    /// The number of the page, from 0.
+    #[serde(default)]
+    page: usize,
+}
+
+#[derive(Serialize)]
+struct RunsView {
+    runs: Vec<Value>,
+    plan: String,
+    state: String,
+    page: usize,
+    has_more: bool,
+}
+
+/// The runs of a workspace, newest first.
+pub(crate) async fn runs(State(site): State<Site>, Query(query): Query<RunsQuery>) -> Response {
+    respond::view(&site, "runs.html", move |caller| {
+        let RunsQuery { plan, state, page } = query;
+        let wanted = RunQuery { plan: plan.clone(), state: state.clone(), page };
+        let list = run_page(caller, &wanted)?;
+        Ok(Some(RunsView { runs: list.runs, plan, state, page, has_more: list.has_more }))
     })
     .await
 }

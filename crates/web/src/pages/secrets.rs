@@ -1,3 +1,6 @@
+use crate::logins::LoginAccess;
+use crate::respond;
+use crate::site::Site;
 use axum::Json;
 use axum::extract::rejection::FormRejection;
 use axum::extract::{Extension, Form, Path, State};
@@ -6,11 +9,8 @@ use axum::http::header::{ACCEPT, HeaderMap, LOCATION};
 use axum::response::{IntoResponse, Response};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-
-use crate::logins::LoginAccess;
-use crate::respond;
-use crate::site::Site;
 use wf_app::connections::{SecretEntryError, SecretPrompt, enter_secret, waiting_secrets};
+use wf_app::views::{ConnectionView, connection_views};
 
 /// The longest form with a secret, in bytes.
 pub(crate) const MAX_FORM_SIZE: usize = 64 * 1024;
@@ -85,4 +85,17 @@ fn accepts_json(headers: &HeaderMap) -> bool {
 
 fn refused(site: &Site, status: StatusCode, reason: &str) -> Response {
     site.templates.refusal(status, "The secret was not stored", reason)
+}
+
+#[derive(Serialize)]
+struct ConnectionsView {
+    connections: Vec<ConnectionView>,
+}
+
+/// The accounts at services.
+pub(crate) async fn connections(State(site): State<Site>) -> Response {
+    respond::view(&site, "connections.html", |caller| {
+        Ok(Some(ConnectionsView { connections: connection_views(caller)? }))
+    })
+    .await
 }

@@ -1,7 +1,7 @@
 use serde_json::{Map, Value, json};
 use wf_core::agent::{ModelReply, StopReason, ToolCall};
 
-use super::events::EventText;
+use super::write::EventText;
 use crate::server::ClientRequest;
 
 /// Returns a reply of Anthropic Messages.

@@ -1,6 +1,6 @@
 use serde_json::{Value, json};
 
-use super::events::EventText;
+use super::write::EventText;
 use crate::server::ClientApi;
 
 /// Writes the body of a refusal.

@@ -5,7 +5,6 @@
 
 mod anthropic;
 mod error;
-mod events;
 mod openai_chat;
 mod openai_responses;
 mod write;

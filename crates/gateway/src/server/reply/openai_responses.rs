@@ -1,7 +1,7 @@
 use serde_json::{Value, json};
 use wf_core::agent::{ModelReply, StopReason, ToolCall};
 
-use super::events::EventText;
+use super::write::EventText;
 use crate::server::{ClientRequest, ClientTool};
 
 /// Returns a reply of OpenAI Responses.

@@ -1,10 +1,9 @@
 use wf_core::agent::{ToolCall, ToolResult};
 
 use super::RequestError;
-use super::content::{block_text, texts};
-use super::draft::ConversationDraft;
-use super::field::RequestField;
-use super::read::{RequestDraft, read_function, read_schema};
+use super::read::{
+    ConversationDraft, RequestDraft, RequestField, block_text, read_function, read_schema, texts,
+};
 
 /// Reads a request of Anthropic Messages.
 pub(super) fn read(root: &RequestField<'_>) -> Result<RequestDraft, RequestError> {

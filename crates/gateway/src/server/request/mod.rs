@@ -4,16 +4,11 @@
 //! left out in silence.
 
 mod anthropic;
-mod content;
-mod draft;
-mod error;
-mod field;
 mod openai_chat;
 mod openai_responses;
 mod read;
 
-pub use error::RequestError;
-pub use read::read_request;
+pub use read::{RequestError, read_request};
 
 #[cfg(test)]
 mod tests;

@@ -1,10 +1,7 @@
 use wf_core::agent::{ToolCall, ToolResult};
 
 use super::RequestError;
-use super::content::texts;
-use super::draft::ConversationDraft;
-use super::field::RequestField;
-use super::read::{RequestDraft, read_function, read_schema};
+use super::read::{ConversationDraft, RequestDraft, RequestField, read_function, read_schema, texts};
 
 /// Reads a request of OpenAI Chat Completions.
 pub(super) fn read(root: &RequestField<'_>) -> Result<RequestDraft, RequestError> {

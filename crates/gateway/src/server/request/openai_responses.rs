@@ -2,10 +2,7 @@ use serde_json::json;
 use wf_core::agent::{ToolCall, ToolDefinition, ToolResult};
 
 use super::RequestError;
-use super::content::texts;
-use super::draft::ConversationDraft;
-use super::field::RequestField;
-use super::read::{RequestDraft, read_function, read_schema};
+use super::read::{ConversationDraft, RequestDraft, RequestField, read_function, read_schema, texts};
 use crate::server::ClientTool;
 
 /// The fields that refer to what a provider has kept.

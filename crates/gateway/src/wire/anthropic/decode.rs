@@ -3,8 +3,7 @@ use wf_core::agent::{ModelReply, StopReason, ToolCall};
 use wf_model::TokenUsage;
 
 use crate::wire::WireError;
-use crate::wire::draft::ReplyDraft;
-use crate::wire::field::ReplyField;
+use crate::wire::format::{ReplyDraft, ReplyField};
 
 /// Reads a complete reply.
 pub fn decode(json: &Value) -> Result<ModelReply, WireError> {

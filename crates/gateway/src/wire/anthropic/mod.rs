@@ -2,7 +2,6 @@
 //!
 //! Its `input_tokens` are those that are neither read from a cache nor written to one; ours are all of them.
 
-mod cache;
 mod decode;
 mod encode;
 mod stream;

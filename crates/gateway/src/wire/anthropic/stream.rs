@@ -5,8 +5,7 @@ use wf_model::TokenUsage;
 
 use super::decode::{AnthropicUsage, stop_reason};
 use crate::sse::SseEvent;
-use crate::wire::draft::ReplyDraft;
-use crate::wire::field::{ReplyField, parse_json};
+use crate::wire::format::{ReplyDraft, ReplyField, parse_json};
 use crate::wire::{ReplyStream, WireError};
 
 /// A streamed reply of Anthropic Messages.

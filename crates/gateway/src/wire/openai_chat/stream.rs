@@ -3,8 +3,7 @@ use wf_model::TokenUsage;
 
 use super::decode::{read_usage, stop_reason};
 use crate::sse::SseEvent;
-use crate::wire::draft::ReplyDraft;
-use crate::wire::field::{ReplyField, parse_json};
+use crate::wire::format::{ReplyDraft, ReplyField, parse_json};
 use crate::wire::{ReplyStream, WireError};
 
 /// The maximum number of tool calls of a reply. Each part of a call is looked for among them.

@@ -4,7 +4,7 @@ use wf_model::TokenUsage;
 
 use super::decode::decode_parts;
 use crate::sse::SseEvent;
-use crate::wire::field::{ReplyField, parse_json};
+use crate::wire::format::{ReplyField, parse_json};
 use crate::wire::{ReplyStream, WireError};
 
 /// A streamed reply of OpenAI Responses.

@@ -6,7 +6,6 @@
 
 mod budget;
 pub(super) mod foreign;
-pub(super) mod needs;
 mod param;
 mod retry;
 mod sandbox;
@@ -15,9 +14,9 @@ mod shell;
 pub(super) mod sound;
 
 pub use budget::BudgetSpec;
-pub use needs::ApprovalNeedsSpec;
 pub use param::{ParamSpec, PlanOutputSpec, StepOutputSpec};
 pub use retry::{AssignedFailureClass, ClassifyRuleSpec, RetrySpec};
 pub use sandbox::{AllowSpec, CheckAllowSpec, LimitsSpec};
 pub use secret::{SecretSourceKind, SecretSpec};
 pub use shell::{KnownShell, ShellSpec};
+pub use sound::ApprovalNeedsSpec;

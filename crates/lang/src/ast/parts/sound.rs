@@ -1,7 +1,7 @@
 //! Rules that several declarations share.
 
 use super::PlanOutputSpec;
-use crate::decode::{DurationText, OrderedEntries, PathGlob, SpecDecoder};
+use crate::decode::{DurationText, MappingFields, OrderedEntries, PathGlob, SpecDecoder, record};
 use wf_base::diag::{Code, Diagnostic};
 use wf_base::name::{EnvName, Name};
 use wf_base::source::{Span, Spanned};
@@ -110,4 +110,46 @@ pub(in crate::ast) fn check_duplicates<T: PartialEq + std::fmt::Display>(
             decoder.emit(mistake.with_related(first.span, "the other one is here"));
         }
     }
+}
+
+record! {
+    /// The required approvals and their deadline.
+    pub struct ApprovalNeedsSpec as "an approval" {
+        /// The number of approvers who must agree: that of the workspace's policy if absent.
+        optional required: Spanned<u32>,
+        /// The names of the approvers: every approver of the workspace if absent.
+        default approvers: Vec<Spanned<String>>,
+        /// The time limit for the decision: 7 days if absent.
+        optional timeout: Spanned<DurationText>,
+        /// The approvers who are asked, for as long again, if there is no decision in time.
+        default escalate_to: Vec<Spanned<String>>,
+    }
+    finish check_needs;
+}
+
+fn check_needs(
+    needs: &mut ApprovalNeedsSpec,
+    _fields: &MappingFields<'_, '_>,
+    decoder: &mut SpecDecoder<'_>,
+) {
+    check_required_count(needs.required.as_ref(), &needs.approvers, decoder);
+    check_nonzero_duration(needs.timeout.as_ref(), decoder);
+}
+
+/// Notes a number of approvers that cannot be reached, or that is zero.
+pub(in crate::ast) fn check_required_count(
+    required: Option<&Spanned<u32>>,
+    approvers: &[Spanned<String>],
+    decoder: &mut SpecDecoder<'_>,
+) {
+    let Some(required) = required else { return };
+    let (count, may) = (required.value as usize, approvers.len());
+    let message = match count {
+        0 => "an approval with 0 required approvers is not an approval".to_owned(),
+        _ if may > 0 && count > may => {
+            format!("{count} approvals are required, but `approvers` lists only {may}")
+        }
+        _ => return,
+    };
+    decoder.emit(Diagnostic::new(Code::ValueWrong, required.span, message));
 }

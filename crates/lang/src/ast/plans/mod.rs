@@ -4,22 +4,17 @@
 //!
 //! **Invariant:** `PlanSpec` has the keys of a plan with their locations, whatever kind of file it came from.
 //!
-//! Start at `plan`, then `dag` and `single_agent`; `planner`, `replan`, `suggests`, `undo` are settings
-//! of a plan, `intent` and `interaction` the rules for two more.
+//! Start at `plan`, then `dag` and `single_agent`; `planner` and `replan` are settings of a plan,
+//! `interaction` the rules for one more.
 
 mod dag;
-mod intent;
 mod interaction;
 mod plan;
 pub(super) mod planner;
 mod replan;
 mod single_agent;
-mod suggests;
-mod undo;
 
 pub use dag::{DagNodeSpec, DagPolicySpec, DagSpec};
-pub use plan::{DagKind, PlanKind, PlanSpec, PolicySpec};
+pub use plan::{DagKind, PlanKind, PlanSpec, PolicySpec, SuggestsSpec, UndoSpec};
 pub use planner::PlannerSpec;
 pub use replan::ReplanSpec;
-pub use suggests::SuggestsSpec;
-pub use undo::UndoSpec;

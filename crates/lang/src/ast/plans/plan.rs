@@ -1,17 +1,19 @@
 //! A plan with steps.
 
-use super::{PlannerSpec, ReplanSpec, SuggestsSpec, UndoSpec, intent, interaction, planner, single_agent};
+use super::{PlannerSpec, ReplanSpec, interaction, planner, single_agent};
 use crate::ast::checks::{CheckSpec, EscalationSpec, GateRef, check};
 use crate::ast::parts::{
     AllowSpec, BudgetSpec, ParamSpec, PlanOutputSpec, RetrySpec, SecretSpec, foreign, sound,
 };
 use crate::ast::steps::{AgentSpec, StepSpec};
-use crate::decode::{DurationText, MappingFields, OrderedEntries, PathGlob, SpecDecoder, record, words};
-use wf_base::diag::{Code, Diagnostic};
+use crate::decode::{
+    ArgumentTemplate, DurationText, MappingFields, OrderedEntries, PathGlob, SpecDecoder, record, words,
+};
+use wf_base::diag::{Code, Diagnostic, nearest};
 use wf_base::keywords;
 use wf_base::name::{EnvName, Name, PlanId, SkillName};
 use wf_base::source::Spanned;
-use wf_model::expr::Template;
+use wf_model::expr::{ExprReference, Template};
 use wf_model::{EscalationAction, InteractionMode, OnStepFailure, OnStuck, ResumeMode, WorkItemType};
 
 record! {
@@ -112,11 +114,11 @@ fn agrees(plan: &mut PlanSpec, fields: &MappingFields<'_, '_>, decoder: &mut Spe
     }
     if !fields.has("steps") {
         single_agent::complete(plan, fields, decoder);
-        intent::check(plan, fields, decoder);
+        check_intent(plan, fields, decoder);
         return planner::is_asked(plan.on_stuck, plan.stuck_agents(), fields, decoder);
     }
     planner::is_asked(plan.on_stuck, plan.stuck_agents(), fields, decoder);
-    intent::check(plan, fields, decoder);
+    check_intent(plan, fields, decoder);
     single_agent::refuse_keys(fields, decoder);
     check::refuse_before(plan.checks(), decoder);
     sound::check_output_values(&plan.outputs, decoder);
@@ -208,4 +210,107 @@ words!(OnStepFailure);
 
 fn some_parallel(policy: &mut PolicySpec, _fields: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<'_>) {
     sound::at_least_one(policy.max_parallel.as_ref(), decoder);
+}
+
+/// Notes an intent that is not known when the run begins, or that no one looks up. One that is noted is dropped.
+pub(super) fn check_intent(
+    plan: &mut PlanSpec,
+    fields: &MappingFields<'_, '_>,
+    decoder: &mut SpecDecoder<'_>,
+) {
+    let Some(intent) = plan.intent.take() else { return };
+    let later = intent.value.refs().iter().find(|read| !matches!(read.name, ExprReference::Param(_)));
+    if let Some(later) = later {
+        let message = format!("`intent` reads parameters, and `{}` is none", later.name);
+        let mistake = Diagnostic::new(Code::ValueWrong, later.span, message);
+        let help = "memory is asked before anything begins; read a parameter: `{{ params.request }}`";
+        return decoder.emit(mistake.with_help(help));
+    }
+    if !fields.has("replan") && !plan.stuck_agents().guided {
+        let message = "`intent` has no effect without `replan`: no one asks memory about it";
+        let mistake = Diagnostic::new(Code::KeyMissing, fields.key("intent"), message);
+        return decoder.emit(mistake.with_help("add `replan: {}`, or remove it"));
+    }
+    plan.intent = Some(intent);
+}
+
+record! {
+    /// The output in which the runs of a plan suggest what may be done next. A suggestion has a `title`, may have the reason,
+    /// `why`, and names one of the plans, `uses`, with its parameters, `with`. A person starts it or dismisses it.
+    pub struct SuggestsSpec as "`suggests`" {
+        /// The output: a list of suggestions.
+        required output: Spanned<Name>,
+        /// The paths of the plans that a suggestion may start, relative to this file.
+        required plans: Vec<Spanned<String>>,
+    }
+    finish check_suggestions;
+}
+
+/// Notes a list without plans, and a plan that is listed twice.
+fn check_suggestions(
+    suggests: &mut SuggestsSpec,
+    fields: &MappingFields<'_, '_>,
+    decoder: &mut SpecDecoder<'_>,
+) {
+    if suggests.plans.is_empty() {
+        let mistake = Diagnostic::new(Code::ValueWrong, fields.key("plans"), "`plans` is empty");
+        decoder.emit(mistake.with_help("list the paths of the plans, relative to this file"));
+    }
+    sound::check_duplicates("plan", &suggests.plans, decoder);
+}
+
+impl SuggestsSpec {
+    /// Notes an output that the plan does not have.
+    pub(super) fn check_output(
+        &self,
+        outputs: &OrderedEntries<Name, Spanned<PlanOutputSpec>>,
+        decoder: &mut SpecDecoder<'_>,
+    ) {
+        let wanted = &self.output;
+        let known = || outputs.iter().map(|(name, _)| name.value.as_str());
+        if known().any(|name| name == wanted.value.as_str()) {
+            return;
+        }
+        let message = format!("the plan has no output `{}`", wanted.value);
+        let mistake = Diagnostic::new(Code::UnknownOutput, wanted.span, message);
+        decoder.emit(match nearest(wanted.value.as_str(), known()) {
+            Some(near) => mistake.with_suggestion(Some(near)),
+            None => mistake.with_help("declare it under `outputs` of the plan"),
+        });
+    }
+}
+
+/// The id of the step that stands for it in the rules about used plans.
+const STEP: &str = "undo";
+
+record! {
+    /// A plan that undoes what a run did, started on request: `wf undo RUN`.
+    pub struct UndoSpec as "an undo" {
+        /// The path of the plan's file, relative to this one.
+        required uses: Spanned<String>,
+        /// The parameters of the plan; they may read parameters and steps of the run that is undone.
+        default with: OrderedEntries<Name, Spanned<ArgumentTemplate>>,
+        /// The time after the end of the run in which it can be undone: 5 min if absent.
+        optional within: Spanned<DurationText>,
+    }
+    instead {
+        "plan" => "write `uses: PLAN.md`",
+        "steps" => "put the steps into a plan: `uses: PLAN.md`",
+        "window" => "write `within: 5m`",
+        "timeout" => "write `within: 5m`",
+    }
+    aside {
+        /// A step that uses the plan in the same way.
+        step: Option<Box<StepSpec>>,
+    }
+    finish complete;
+}
+
+fn complete(undo: &mut UndoSpec, _fields: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<'_>) {
+    if let Some(within) = undo.within.as_ref().filter(|within| within.value.0.is_zero()) {
+        let message = "within 0 seconds, no run can be undone";
+        let mistake = Diagnostic::new(Code::ValueWrong, within.span, message);
+        decoder.emit(mistake.with_help("write a longer time, or remove it for 5 minutes"));
+    }
+    undo.step = StepSpec::using(STEP, &undo.uses, &undo.with).map(Box::new);
 }

@@ -33,7 +33,7 @@ record! {
 }
 
 fn check_approve(approve: &mut ApproveSpec, _fields: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<'_>) {
-    crate::ast::parts::needs::check_required_count(approve.required.as_ref(), &approve.approvers, decoder);
+    crate::ast::parts::sound::check_required_count(approve.required.as_ref(), &approve.approvers, decoder);
     crate::ast::parts::sound::check_nonzero_duration(approve.timeout.as_ref(), decoder);
     let output = approve.answer_kind().map(|kind| kind.output());
     let shown = approve.show.iter().find(|(name, _)| Some(name.value.as_str()) == output);

@@ -1,7 +1,9 @@
+use super::agent::check_agent_keys;
+use super::alternative::check_literal_word;
+use super::settings::check_item_key;
 use super::{
     AgentSpec, AlternativeSpec, ApproveSpec, CacheSpec, ConcurrencySpec, ForEachSpec, GeneratedSpec,
-    HttpSpec, LoopsSpec, MatrixSpec, SkillUse, UsesSpec, WaitSpec, agent::check_agent_keys,
-    alternative::check_literal_word, repeat::check_item_key, stuck,
+    HttpSpec, LoopsSpec, MatrixSpec, SkillUse, UsesSpec, WaitSpec, stuck,
 };
 use crate::ast::checks::{CheckSpec, GateRef};
 use crate::ast::parts::{

@@ -1,4 +1,4 @@
-//! The rules, one a file, and the list of all of them.
+//! The rules, and the list of all of them.
 //!
 //! - `declarations`: declared names, their uses and defaults.
 //! - `reads`: the reads of expressions, and texts that look like them.
@@ -7,7 +7,7 @@
 //!
 //! **Invariant:** a rule only looks at the scene and notes mistakes; it knows no other rule.
 //!
-//! Start at `all`: a new rule is a file in one of the rooms, and a line there.
+//! Start at `all`: a new rule is a function in one of the rooms, and a line there.
 
 mod all;
 mod declarations;

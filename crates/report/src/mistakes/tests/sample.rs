@@ -1,7 +1,6 @@
 //! A sample diagnostic for tests.
 
-use wf_base::diag::CheckedFile;
-use wf_base::diag::{Code, Diagnostic};
+use wf_base::diag::{CheckedFile, Code, Diagnostic};
 use wf_base::source::{SourceText, Span};
 
 /// A file with one error that bears on two places.

@@ -14,9 +14,7 @@ use crate::{certainty_counts, counts_text, moves, state_style, state_word, usage
 use wf_base::name::{RunId, SessionName};
 use wf_base::time::Moment;
 use wf_base::units::{elapsed, first_line, moment, plural, size};
-use wf_base::untrusted::shell_word;
-use wf_base::untrusted::{DIM, GOOD, NAME, WARN, paint};
-use wf_base::untrusted::{styled_line, untrusted};
+use wf_base::untrusted::{DIM, GOOD, NAME, WARN, paint, shell_word, styled_line, untrusted};
 use wf_core::machine::{AnswerOptions, ApprovalRequest, ChildId, RunOutcome, StepState, TaskId};
 use wf_core::undo::UndoRefusal;
 use wf_store::{AttemptRow, CheckRow, RunRow, RunState, StepRow, StoreDurability};

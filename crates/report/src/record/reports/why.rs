@@ -10,8 +10,7 @@ use crate::rounds::change_text;
 use crate::{certainty_counts, state_style, state_word};
 use cached::cache_explanation;
 use wf_base::units::first_line;
-use wf_base::untrusted::{BOLD, DIM, paint, plain};
-use wf_base::untrusted::{styled_line, untrusted};
+use wf_base::untrusted::{BOLD, DIM, paint, plain, styled_line, untrusted};
 use wf_core::machine::{
     BUDGET_SPENT_PREFIX, IsolationKind, NOT_CHOSEN, NOT_ESCALATED, NOT_STARTED, Standing, StepState, TaskId,
     WorkExit,

@@ -6,8 +6,9 @@ use crate::record::RunRecord;
 use wf_base::digest::Sha256Digest;
 use wf_base::name::{Name, PlanId, RunId};
 use wf_base::time::Moment;
-use wf_core::machine::{Artifact, LeftProcesses, WorkExit};
-use wf_core::machine::{CheckRuling, CheckVerdict, RunOutcome, Standing, StepCounts, StepState};
+use wf_core::machine::{
+    Artifact, CheckRuling, CheckVerdict, LeftProcesses, RunOutcome, Standing, StepCounts, StepState, WorkExit,
+};
 use wf_model::{
     FailureClass, JsonObject, Plan, PlanParts, PlanPolicy, RetryPolicy, ShellScript, Step, StepIx, StepWork,
 };

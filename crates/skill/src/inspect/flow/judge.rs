@@ -2,10 +2,10 @@ use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 use super::facts::{FlowFacts, ValueEvent, ValueSend};
-use super::files::read;
 use super::packages::resembles;
 use super::place::FlowLabel;
 use super::solve::{FlowSolution, solve};
+use super::texts::read_flow_facts;
 use crate::SkillBundle;
 use crate::inspect::prose::{host, is_publisher, owner};
 use crate::inspect::{InspectionIssue, IssueClass, Rule};
@@ -16,7 +16,7 @@ pub(in crate::inspect) fn flow(
     bundle: &SkillBundle,
     known_issues: &[InspectionIssue],
 ) -> Vec<InspectionIssue> {
-    let mut facts = read(bundle);
+    let mut facts = read_flow_facts(bundle);
     let solved = solve(&mut facts);
     let mut issues = Vec::new();
     for run in &facts.run_events {

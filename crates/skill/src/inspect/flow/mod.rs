@@ -10,7 +10,6 @@
 
 mod archives;
 mod facts;
-mod files;
 mod judge;
 mod operands;
 mod packages;
@@ -21,7 +20,6 @@ mod python_calls;
 mod shell;
 mod solve;
 mod starts;
-mod statements;
 mod texts;
 mod transfers;
 

@@ -1,11 +1,9 @@
-use std::collections::BTreeMap;
-use std::rc::Rc;
-
 use super::facts::{FlowFacts, ValuePlaceIx};
 use super::place::{FlowLabel, ValuePlace};
 use super::shell::CommandSource;
-use super::statements::{PythonStatement, statements};
-use crate::inspect::python::{ScriptToken, ScriptTokenKind, assigns, outermost, parts, read};
+use crate::inspect::python::{ScriptToken, ScriptTokenKind, arguments, assigns, outermost, read};
+use std::collections::BTreeMap;
+use std::rc::Rc;
 
 /// The maximum nesting of programs in programs that is followed.
 const DEEPEST: usize = 4;
@@ -83,7 +81,7 @@ impl PythonFactReader<'_, '_> {
                 }
             }
             "with" => {
-                for part in parts(rest) {
+                for part in arguments(rest) {
                     let at = part.iter().position(|token| token.name() == Some("as"));
                     let (source, name) = part.split_at(at.unwrap_or(part.len()));
                     let value = self.value(source);
@@ -112,7 +110,7 @@ impl PythonFactReader<'_, '_> {
         self.open.push((column, name.to_owned()));
         let close = outermost(tokens, ')').unwrap_or(tokens.len());
         let inner = tokens.get(2..close).unwrap_or_default();
-        let names = parts(inner).into_iter().filter_map(|part| part.iter().find_map(ScriptToken::name));
+        let names = arguments(inner).into_iter().filter_map(|part| part.iter().find_map(ScriptToken::name));
         let names = names.filter(|name| !matches!(*name, "self" | "cls"));
         for (number, one) in names.enumerate() {
             let variable = self.variable(one);
@@ -157,7 +155,7 @@ impl PythonFactReader<'_, '_> {
     }
 
     fn assign(&mut self, tokens: &[ScriptToken], value: ValuePlaceIx) {
-        for part in parts(tokens) {
+        for part in arguments(tokens) {
             let part = part.split(|token| token.is('[') || token.is(':')).next().unwrap_or_default();
             let names: Vec<&str> = part.iter().filter_map(ScriptToken::name).collect();
             let to = match names.as_slice() {
@@ -276,3 +274,35 @@ impl PythonFactReader<'_, '_> {
         }
     }
 }
+
+/// A statement of Python: its indentation, and its tokens.
+pub(super) struct PythonStatement<'a> {
+    /// Its indentation.
+    pub(super) column: usize,
+    pub(super) tokens: &'a [ScriptToken],
+}
+
+/// Returns the statements of a program; code after a colon on its line is a separate one.
+pub(super) fn statements<'a>(text: &str, base: usize, tokens: &'a [ScriptToken]) -> Vec<PythonStatement<'a>> {
+    let mut found = Vec::new();
+    for line in tokens.split(|token| token.kind == ScriptTokenKind::End || token.is(';')) {
+        let Some(first) = line.first() else { continue };
+        let before = text.get(..first.at.saturating_sub(base)).unwrap_or_default();
+        let column = before.len() - before.rfind('\n').map_or(0, |end| end + 1);
+        let is_block = first.name().is_some_and(|name| BLOCKS.contains(&name));
+        let colon = is_block.then(|| outermost(line, ':')).flatten();
+        let (head, rest) = match colon {
+            Some(colon) => (line.get(..colon), line.get(colon + 1..)),
+            None => (Some(line), None),
+        };
+        let all = [(column, head), (column + 1, rest)];
+        found.extend(all.into_iter().filter_map(|(column, tokens)| {
+            let tokens = tokens.filter(|tokens| !tokens.is_empty())?;
+            Some(PythonStatement { column, tokens })
+        }));
+    }
+    found
+}
+
+const BLOCKS: [&str; 12] =
+    ["if", "elif", "else", "for", "while", "try", "except", "finally", "with", "def", "class", "async"];

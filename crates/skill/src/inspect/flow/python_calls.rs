@@ -4,7 +4,7 @@ use super::facts::{ValuePlaceIx, ValueSend};
 use super::place::ValuePlace;
 use super::python::PythonFactReader;
 use super::shell::{CommandSource, shell};
-use crate::inspect::python::{ScriptToken, ScriptTokenKind, parts};
+use crate::inspect::python::{ScriptToken, ScriptTokenKind, arguments};
 use crate::inspect::rules::reaches_network;
 
 /// An argument: its name, and its tokens.
@@ -61,8 +61,13 @@ impl PythonFactReader<'_, '_> {
     /// first part as written.
     pub(super) fn call(&mut self, whole: &str, at: usize, first: &str, args: &[ScriptToken]) -> ValuePlaceIx {
         let result = self.facts.value();
-        let call =
-            PythonCall { whole, first, at, arguments: parts(args).into_iter().map(named).collect(), result };
+        let call = PythonCall {
+            whole,
+            first,
+            at,
+            arguments: arguments(args).into_iter().map(named).collect(),
+            result,
+        };
         let starts = ["subprocess.", "os.exec", "os.system", "os.popen"];
         let sends = whole.contains('.') && SENDS.contains(&call.last());
         if QUIET.contains(&whole) {
@@ -224,10 +229,10 @@ impl PythonFactReader<'_, '_> {
         self.value(tokens);
         let words: Vec<String> = match tokens {
             [open, inner @ .., close] if open.is('[') && close.is(']') => {
-                let words = parts(inner).into_iter().map(word);
+                let words = arguments(inner).into_iter().map(word);
                 words.map(|word| quoted(&word)).collect()
             }
-            tokens => parts(tokens).into_iter().map(word).collect(),
+            tokens => arguments(tokens).into_iter().map(word).collect(),
         };
         // Values that Python inserts into a command keep their names there.
         let source = CommandSource { file: self.source.file, scope: self.scope(), counts: &|_| true };

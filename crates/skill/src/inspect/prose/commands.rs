@@ -1,10 +1,8 @@
-use std::sync::LazyLock;
-
-use regex::Regex;
-
 use super::places::{addresses, is_published, is_publisher};
 use crate::inspect::Rule;
 use crate::inspect::tables::PatternTable;
+use regex::Regex;
+use std::sync::LazyLock;
 
 /// A finding in a passage: the rule, the offset, and the reason.
 pub(super) type PassageFinding = (Rule, usize, String);
@@ -21,7 +19,7 @@ static NAMED: LazyLock<Option<Regex>> = LazyLock::new(|| {
 });
 
 /// Returns every harmful command of a text. Lines continued with a `\` are joined.
-pub(super) fn commands(text: &str) -> Vec<PassageFinding> {
+pub(super) fn harmful_commands(text: &str) -> Vec<PassageFinding> {
     // The replacements have the same length, so that offsets stay.
     let text = text.replace("\\\r\n", "   ").replace("\\\n", "  ");
     let hits = COMMANDS.every(&text).filter_map(|hit| {
@@ -82,4 +80,46 @@ fn runs(text: &str, name: &str) -> bool {
     let bare = if name.contains('/') { BARE } else { "" };
     let pattern = format!(r"(?im)(?:{BEFORE}{bare}){}(?:$|[\s\x22'`;&|)])", regex::escape(name));
     Regex::new(&pattern).is_ok_and(|one| one.is_match(text))
+}
+
+/// Harmful instructions in prose.
+static INSTRUCTIONS: LazyLock<PatternTable> =
+    LazyLock::new(|| PatternTable::read(include_str!("../tables/patterns/instructions.txt"), "(?i)"));
+
+/// Returns every harmful instruction of a text.
+pub(super) fn harmful_instructions(text: &str) -> Vec<PassageFinding> {
+    let hits = INSTRUCTIONS.complete(text).filter_map(|hit| {
+        let at = hit.seen.iter().map(regex::Match::start).min()?;
+        let from: Vec<&str> = hit.seen.iter().flat_map(|seen| addresses(seen.as_str())).collect();
+        let is_known = hit.rule == Rule::FetchAndRun && is_published(&from);
+        let rule = if is_known { Rule::PackageInstall } else { hit.rule };
+        Some((rule, at, hit.reason.to_owned()))
+    });
+    hits.collect()
+}
+
+static PADDED: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r"[ \t\u{a0}\u{3000}]{400,}[^\s]|(?:[ \t\r]*\n){60,}[ \t]*[^\s]").ok());
+
+static HIDDEN: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(r#"(?i)<\w+[^>]*style\s*=\s*["'][^"'>]*(?:display\s*:\s*none|font-size\s*:\s*0|opacity\s*:\s*0(?:[;"' ]|\.0)|visibility\s*:\s*hidden|color\s*:\s*(?:white|#fff(?:fff)?|transparent))[^>]*>\s*[^<\s][^<]{20,}"#).ok()
+});
+
+/// Returns text outside a reader's view: after a very large gap, and in letters without size or
+/// colour.
+pub(super) fn hidden_text(text: &str, is_markdown: bool) -> Vec<PassageFinding> {
+    let mut found = Vec::new();
+    let mut find = |pattern: &LazyLock<Option<Regex>>, reason: &str| {
+        let Some(pattern) = pattern.as_ref() else {
+            return;
+        };
+        for seen in pattern.find_iter(text) {
+            found.push((Rule::Concealed, seen.start(), reason.to_owned()));
+        }
+    };
+    if is_markdown {
+        find(&PADDED, "text is hidden behind a long run of blanks");
+        find(&HIDDEN, "text is made invisible");
+    }
+    found
 }

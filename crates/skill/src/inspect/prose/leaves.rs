@@ -5,7 +5,7 @@ use regex::Regex;
 use super::commands::PassageFinding;
 use super::places::{addresses, host};
 use crate::inspect::tables::{PatternTable, WordList, pairs, pattern};
-use crate::inspect::{Rule, private};
+use crate::inspect::{Rule, private_content};
 
 /// Commands that send credentials off the machine.
 static SENDS: LazyLock<PatternTable> =
@@ -78,7 +78,7 @@ pub(in crate::inspect) fn is_credential(name: &str) -> bool {
 pub(in crate::inspect) fn keeps_credentials(path: &str) -> bool {
     let is_memory = |meaning: &str| meaning.starts_with("an agent");
     STORES.as_ref().is_some_and(|one| one.is_match(path))
-        || private(path).is_some_and(|(part, meaning)| part != "~" && !is_memory(meaning))
+        || private_content(path).is_some_and(|(part, meaning)| part != "~" && !is_memory(meaning))
 }
 
 static POSTS: LazyLock<Option<Regex>> = LazyLock::new(|| {

@@ -1,7 +1,7 @@
 //! Instructions to an agent, which follows SKILL.md and the files that it names like a program.
 //!
-//! A text is split into [passages](parts), which are searched for [commands], [instructions](says),
-//! [blobs](encoded) and [invisible text](unseen). Text that a passage [warns of](mood) is a
+//! A text is split into [passages](parts), which are searched for [commands, instructions and invisible text](commands)
+//! and for [blobs](encoded). Text that a passage [warns of](mood) is a
 //! description: it is reported, and refuses nothing. Fences, comments and tables are read like any
 //! other text.
 
@@ -12,9 +12,7 @@ mod mood;
 mod obeyed;
 mod parts;
 mod places;
-mod says;
 mod transposed;
-mod unseen;
 
 pub(super) use leaves::{is_credential, keeps_credentials, owner};
 pub(super) use mood::is_description;

@@ -1,13 +1,11 @@
 use std::collections::BTreeSet;
 
-use super::commands::{PassageFinding, commands, fetched};
+use super::commands::{PassageFinding, fetched, harmful_commands, harmful_instructions, hidden_text};
 use super::encoded::{blobs, encoded};
 use super::leaves::leaves;
 use super::mood::is_description;
 use super::parts::{TextPassage, passages};
 use super::places::{addresses, is_published};
-use super::says::harmful_instructions;
-use super::unseen::hidden_text;
 use crate::inspect::rules::{FileInspection, ScriptPermissions, shell};
 use crate::inspect::{InspectionIssue, IssueClass, Rule};
 
@@ -29,7 +27,7 @@ pub(in crate::inspect) fn prose(path: &str, text: &str) -> Vec<InspectionIssue> 
         issues.push(InspectionIssue::new(rule, path, at, reason));
     }
     for (number, passage) in all.iter().enumerate() {
-        let mut found = commands(passage.text);
+        let mut found = harmful_commands(passage.text);
         found.extend(fetched(passage.text));
         found.extend(shells(passage));
         found.extend(leaves(passage.text));
@@ -61,7 +59,7 @@ pub(in crate::inspect) fn prose(path: &str, text: &str) -> Vec<InspectionIssue> 
 pub(in crate::inspect) fn program(path: &str, text: &str) -> Vec<InspectionIssue> {
     let of_text =
         |(rule, _, _): &PassageFinding| matches!(rule, Rule::AgentMemory | Rule::Miner | Rule::DecodeToShell);
-    let found = commands(text).into_iter().filter(of_text);
+    let found = harmful_commands(text).into_iter().filter(of_text);
     let mut all: Vec<PassageFinding> = found.chain(fetched(text)).collect();
     all.extend(leaves(text));
     all.extend(blobs(text));

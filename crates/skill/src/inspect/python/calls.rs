@@ -1,7 +1,6 @@
 use std::collections::BTreeMap;
 
-use super::parts::{outermost, parts};
-use super::tokens::{ScriptDialect, ScriptToken, ScriptTokenKind, tokens};
+use super::tokens::{ScriptDialect, ScriptToken, ScriptTokenKind, arguments, outermost, tokens};
 
 /// A program, as far as it was understood.
 #[derive(Debug, Default)]
@@ -62,7 +61,7 @@ impl ParsedCall {
             [one] => one.text().map(str::to_owned),
             _ => None,
         };
-        Some(parts(inner).into_iter().map(text).collect())
+        Some(arguments(inner).into_iter().map(text).collect())
     }
 }
 

@@ -2,9 +2,7 @@
 //! texts are separated from code. It executes nothing.
 
 mod calls;
-mod parts;
 mod tokens;
 
 pub(super) use calls::{ParsedCall, ParsedProgram, read};
-pub(super) use parts::{assigns, outermost, parts};
-pub(super) use tokens::{ScriptDialect, ScriptToken, ScriptTokenKind, tokens};
+pub(super) use tokens::{ScriptDialect, ScriptToken, ScriptTokenKind, arguments, assigns, outermost, tokens};

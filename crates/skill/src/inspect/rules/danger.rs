@@ -1,5 +1,5 @@
+use super::lists::{is_everything, starts_later};
 use super::look::FileInspection;
-use super::places::{is_everything, starts_later};
 use super::program::ExecutedProgram;
 use crate::inspect::Rule;
 use crate::inspect::shell::{CommandWord, ShellCommand, UNKNOWN};

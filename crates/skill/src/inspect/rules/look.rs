@@ -53,7 +53,7 @@ impl<'a> FileInspection<'a> {
 
     /// Records that an environment variable is read.
     pub(super) fn reads(&mut self, name: &str, at: usize) {
-        if !super::env::is_known(name) && !self.permissions.env.contains(name) {
+        if !super::lists::is_known_variable(name) && !self.permissions.env.contains(name) {
             let message = format!("it reads the undeclared variable {name}");
             self.report_once(Rule::EnvUndeclared, name, at, message);
         }
@@ -61,7 +61,7 @@ impl<'a> FileInspection<'a> {
 
     /// Checks a path for private content.
     pub(super) fn path(&mut self, path: &str, at: usize) {
-        if let Some((part, meaning)) = super::private(path)
+        if let Some((part, meaning)) = super::private_content(path)
             && part != "~"
             && !self.permissions.places.contains(part)
         {

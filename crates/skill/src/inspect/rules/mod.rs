@@ -1,14 +1,10 @@
 //! Rules against dangerous scripts, one by one. Each checks commands or calls, and none executes
 //! anything.
 
-mod code;
 mod danger;
-mod env;
+mod lists;
 mod look;
-mod network;
 mod other;
-mod places;
-mod private;
 mod program;
 mod python;
 mod run;
@@ -16,11 +12,11 @@ mod shell;
 mod sockets;
 mod values;
 
-pub use private::private;
+pub use lists::private_content;
 
 pub(super) use danger::installs;
+pub(super) use lists::reaches_network;
 pub(super) use look::{FileInspection, ScriptPermissions};
-pub(super) use network::reaches_network;
 pub(super) use other::other;
 pub(super) use program::{ExecutedProgram, programs};
 pub(super) use python::python;

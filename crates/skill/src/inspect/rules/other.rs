@@ -1,10 +1,9 @@
-use std::collections::BTreeSet;
-
+use super::lists::{NETWORK_MODULES, starts_later};
 use super::look::FileInspection;
-use super::network::OTHER;
 use super::shell::shell;
 use crate::inspect::Rule;
-use crate::inspect::python::{ScriptDialect, ScriptToken, ScriptTokenKind, tokens};
+use crate::inspect::python::{ParsedProgram, ScriptDialect, ScriptToken, ScriptTokenKind, tokens};
+use std::collections::BTreeSet;
 
 /// Checks a program in JavaScript, Perl, Ruby or another language, as far as its words show.
 pub(in crate::inspect) fn other(inspection: &mut FileInspection<'_>, text: &str, dialect: ScriptDialect) {
@@ -71,7 +70,7 @@ fn network(
 }
 
 fn loads(inspection: &mut FileInspection<'_>, module: Option<&str>, at: usize) {
-    if let Some(module) = module.filter(|module| OTHER.contains(module)) {
+    if let Some(module) = module.filter(|module| NETWORK_MODULES.contains(module)) {
         inspection.net(module, at);
     }
 }
@@ -130,5 +129,28 @@ fn executes(
             _ => {}
         },
         _ => {}
+    }
+}
+
+/// Checks the texts in a program that name paths of programs started later. A text on its own is
+/// documentation, and one with spaces is a message.
+pub(super) fn check_strings(inspection: &mut FileInspection<'_>, program: &ParsedProgram) {
+    let mut begins = true;
+    for (at, token) in program.tokens.iter().enumerate() {
+        if let ScriptTokenKind::Text(text, _) = &token.kind {
+            let next = program.tokens.get(at + 1);
+            let is_alone = begins && next.is_none_or(|next| next.kind == ScriptTokenKind::End);
+            if !is_alone && !text.contains(char::is_whitespace) && starts_later(text) {
+                let reason = "it refers to a location from which programs are started later";
+                inspection.report(Rule::Persistence, token.at, reason);
+            }
+            if !is_alone && !text.contains(char::is_whitespace) {
+                inspection.path(text, token.at);
+            }
+            if text.contains("/dev/tcp/") && !is_alone {
+                inspection.report(Rule::ReverseShell, token.at, "it opens a connection through /dev/tcp");
+            }
+        }
+        begins = token.kind == ScriptTokenKind::End;
     }
 }

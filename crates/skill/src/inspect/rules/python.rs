@@ -1,9 +1,9 @@
 use std::collections::BTreeSet;
 
-use super::code::strings;
 use super::danger::danger;
+use super::lists::{network_module, network_use};
 use super::look::FileInspection;
-use super::network::{module, reaches};
+use super::other::check_strings;
 use super::program::programs;
 use super::run::runs;
 use super::shell::shell;
@@ -26,14 +26,14 @@ static UNPICKLES: WordList = WordList::of(include_str!("../tables/words/python_u
 pub(in crate::inspect) fn python(inspection: &mut FileInspection<'_>, text: &str, base: usize) {
     let code = read(text, base);
     for (at, imported) in &code.imports {
-        if let Some(module) = module(imported).filter(|module| *module != "socket") {
+        if let Some(module) = network_module(imported).filter(|module| *module != "socket") {
             inspection.net(module, *at);
         }
     }
     sockets(inspection, &code);
     for (at, name, _) in &code.names {
         let used = name.strip_suffix(".get").unwrap_or(name);
-        if let Some(module) = module(used).filter(|module| module.contains('.')) {
+        if let Some(module) = network_module(used).filter(|module| module.contains('.')) {
             inspection.net(module, *at);
         }
     }
@@ -43,7 +43,7 @@ pub(in crate::inspect) fn python(inspection: &mut FileInspection<'_>, text: &str
         harms(inspection, call);
     }
     environment(inspection, &code);
-    strings(inspection, &code);
+    check_strings(inspection, &code);
     off(inspection, &code);
 }
 
@@ -63,7 +63,7 @@ fn executes(inspection: &mut FileInspection<'_>, call: &ParsedCall) {
             inspection.report(Rule::EvalInput, call.at, "the loaded module is dynamic");
         }
         "__import__" | "importlib.import_module" => {
-            if let Some(module) = call.text().as_deref().and_then(module) {
+            if let Some(module) = call.text().as_deref().and_then(network_module) {
                 inspection.net(module, call.at);
             }
         }
@@ -115,7 +115,7 @@ fn starts(inspection: &mut FileInspection<'_>, call: &ParsedCall) {
         let all = programs(&command);
         for program in &all {
             danger(inspection, program, false);
-            if let Some(tool) = reaches(program) {
+            if let Some(tool) = network_use(program) {
                 inspection.net(&tool, program.at);
             }
         }
@@ -142,7 +142,7 @@ fn harms(inspection: &mut FileInspection<'_>, call: &ParsedCall) {
     let name = call.name.as_str();
     match name {
         "shutil.rmtree" | "os.removedirs" => {
-            let fixed = call.text().is_some_and(|path| super::places::is_everything(&path));
+            let fixed = call.text().is_some_and(|path| super::lists::is_everything(&path));
             let first: Vec<&str> = call.first().iter().filter_map(|token| token.name()).collect();
             let is_home = first == ["Path", "home"]
                 || first == ["pathlib", "Path", "home"]

@@ -1,7 +1,7 @@
 use std::collections::BTreeSet;
 
+use super::lists::fetches;
 use super::look::FileInspection;
-use super::network::fetches;
 use super::program::{ExecutedProgram, SHELLS, programs};
 use super::python::python;
 use super::shell::shell;

@@ -1,8 +1,8 @@
 use std::collections::BTreeSet;
 
 use super::danger::{danger, files};
+use super::lists::network_use;
 use super::look::FileInspection;
-use super::network::reaches;
 use super::program::programs;
 use super::run::{piped, runs};
 use super::values::ScriptValues;
@@ -35,7 +35,7 @@ pub(in crate::inspect) fn shell(
                     let has_unset =
                         !ends_unset && unset(program.args.iter().flat_map(|arg| &arg.variables), &set);
                     danger(inspection, program, has_unset);
-                    if let Some(tool) = reaches(program) {
+                    if let Some(tool) = network_use(program) {
                         inspection.net(&tool, program.at);
                     }
                 }

@@ -2,11 +2,7 @@
 //!
 //! **Invariant:** a dependency on a missing step is a mistake for `depends` alone; the other rules look at existing steps.
 //!
-//! Start at `depends`, then `cycles` and `upstream`.
+//! Start at `depends`, which has all of them but one: `never` is about steps that can never run.
 
-pub(super) mod cycles;
 pub(super) mod depends;
-pub(super) mod locks;
 pub(super) mod never;
-pub(super) mod order;
-pub(super) mod upstream;

@@ -11,7 +11,7 @@ use wf_model::expr::{Expr, ExprReference};
 const FINAL: [&str; 4] = ["succeeded", "failed", "skipped", "cancelled"];
 
 /// Checks that a `when` can be true, and that no step waits for one whose `when` cannot.
-pub(crate) fn check(context: &RuleContext<'_>, diagnostics: &mut FileDiagnostics) {
+pub(crate) fn check_never(context: &RuleContext<'_>, diagnostics: &mut FileDiagnostics) {
     let enums = enums(context);
     let domain = |reference: &ExprReference| match reference {
         ExprReference::Param(name) => enums.get(name.as_str()).cloned(),

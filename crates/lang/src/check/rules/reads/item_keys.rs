@@ -13,7 +13,7 @@ const OPEN: [&str; 8] =
     ["$ref", "$dynamicRef", "allOf", "anyOf", "oneOf", "if", "patternProperties", "dependentSchemas"];
 
 /// Checks that the items of a list have the keys by which a step names them, as far as the file tells.
-pub(crate) fn check(context: &RuleContext<'_>, diagnostics: &mut FileDiagnostics) {
+pub(crate) fn check_item_keys(context: &RuleContext<'_>, diagnostics: &mut FileDiagnostics) {
     for step in &context.steps {
         let (Some(each), Some(key)) = (&step.for_each, &step.key) else { continue };
         match &each.value {

@@ -1,13 +1,13 @@
+use crate::ast::{MatrixSpec, StepSpec};
+use crate::check::{ExprRead, ExprSite, FileDiagnostics, RuleContext};
 use std::collections::BTreeSet;
-
-use crate::ast::StepSpec;
-use crate::check::{ExprSite, FileDiagnostics, RuleContext};
 use wf_base::diag::{Code, Diagnostic};
+use wf_base::name::Name;
 use wf_base::source::Span;
 use wf_model::expr::ExprReference;
 
 /// Checks that every parameter, secret, step and output that an expression reads is declared.
-pub(crate) fn check(context: &RuleContext<'_>, diagnostics: &mut FileDiagnostics) {
+pub(crate) fn check_names(context: &RuleContext<'_>, diagnostics: &mut FileDiagnostics) {
     let params = context.plan.params.iter().map(|(name, _)| name.value.as_str());
     let secrets = context.plan.secrets.iter().map(|(name, _)| name.value.as_str());
     let params = DeclaredNames {
@@ -117,5 +117,122 @@ fn output_exists(
         let mistake = Diagnostic::new(Code::UnknownOutput, span, message);
         let help = "declare it under `outputs` of that plan";
         diagnostics.misspelt(mistake.with_related(path.span, "the plan"), name, nested(), help);
+    }
+}
+
+/// Checks that `item` and `matrix` are read inside a repeated step only, and that an axis is one of
+/// the step's own.
+pub(crate) fn check_axes(context: &RuleContext<'_>, diagnostics: &mut FileDiagnostics) {
+    for read in &context.reads {
+        let name = &read.reference.name;
+        let is_item = matches!(name, ExprReference::Item | ExprReference::ItemKey | ExprReference::ItemIndex);
+        if !is_item && !matches!(name, ExprReference::Matrix(_)) {
+            continue;
+        }
+        match read.step.map(|at| context.step(at)) {
+            Some(step) if !matches!(read.site, ExprSite::When | ExprSite::ForEach) => {
+                inside(step, read, context, diagnostics);
+            }
+            Some(_) => {
+                let place = read.site.noun();
+                let message = format!("`{name}` is not available in {place}");
+                let help = format!("{place} is evaluated once, before the items exist");
+                diagnostics.note(mistake(read, message).with_help(help));
+            }
+            None => {
+                let message = format!("`{name}` is not available in {}", read.site.noun());
+                let help = "it is only available inside a step with `for_each` or `matrix`";
+                diagnostics.note(mistake(read, message).with_help(help));
+            }
+        }
+    }
+}
+
+fn mistake(read: &ExprRead<'_>, message: String) -> Diagnostic {
+    Diagnostic::new(Code::UnknownName, read.reference.span, message)
+}
+
+fn inside(
+    step: &StepSpec,
+    read: &ExprRead<'_>,
+    context: &RuleContext<'_>,
+    diagnostics: &mut FileDiagnostics,
+) {
+    match (&read.reference.name, &step.matrix) {
+        (ExprReference::Matrix(axis), Some(matrix)) => {
+            axis_exists(axis, matrix, step, read, context, diagnostics);
+        }
+        (ExprReference::Matrix(_), None) => unrepeated("matrix", step, read, context, diagnostics),
+        (ExprReference::Item, Some(_)) => {
+            let message = "`item` is not available in a step with `matrix`".to_owned();
+            diagnostics.note(mistake(read, message).with_help("read an axis: `matrix.AXIS`"));
+        }
+        (_, None) if step.for_each.is_none() => unrepeated("for_each", step, read, context, diagnostics),
+        _ => {}
+    }
+}
+
+fn axis_exists(
+    axis: &str,
+    matrix: &MatrixSpec,
+    step: &StepSpec,
+    read: &ExprRead<'_>,
+    context: &RuleContext<'_>,
+    diagnostics: &mut FileDiagnostics,
+) {
+    if !matrix.has_name(axis) && context.is_absent(axis) {
+        let message = format!("unknown axis `{axis}` in the matrix of step `{}`", step.id.value);
+        let known = matrix.names().map(Name::as_str);
+        diagnostics.misspelt(mistake(read, message), axis, known, "use one of its axes");
+    }
+}
+
+fn unrepeated(
+    key: &str,
+    step: &StepSpec,
+    read: &ExprRead<'_>,
+    context: &RuleContext<'_>,
+    diagnostics: &mut FileDiagnostics,
+) {
+    // If there are other mistakes, the key may be there and unreadable.
+    if context.is_absent(key) {
+        let message = format!("`{}` is not available in a step without `{key}`", read.reference.name);
+        let mistake = mistake(read, message).with_related(step.id.span, "the step");
+        diagnostics.note(mistake.with_help(format!("add `{key}` to the step")));
+    }
+}
+
+/// Checks that a secret is read only in places seen by the work alone: in the `env` of a step, and
+/// in the headers and the body of a request.
+pub(crate) fn check_secrets(context: &RuleContext<'_>, diagnostics: &mut FileDiagnostics) {
+    for read in &context.reads {
+        let ExprReference::Secret(name) = &read.reference.name else {
+            continue;
+        };
+        let reason = match read.site {
+            ExprSite::Env | ExprSite::Request => continue,
+            ExprSite::PlanEnv => "every step would see it",
+            ExprSite::PlanEnd => "it would become part of the result",
+            ExprSite::Argument => "every process on the machine can see arguments",
+            ExprSite::Url => "URLs are logged",
+            ExprSite::Check => "checks have no access to secrets",
+            ExprSite::Intent
+            | ExprSite::When
+            | ExprSite::ForEach
+            | ExprSite::With
+            | ExprSite::Uses
+            | ExprSite::File
+            | ExprSite::Cache
+            | ExprSite::Artifact
+            | ExprSite::Cwd
+            | ExprSite::Approve => "it would be recorded",
+        };
+        let message = format!("the secret `{name}` is not allowed in {}: {reason}", read.site.noun());
+        let mistake = Diagnostic::new(Code::SecretExposed, read.reference.span, message);
+        let help = match read.site {
+            ExprSite::Url => "send it in a header or in the body".to_owned(),
+            _ => format!("only the `env` of a step may contain it: `{name}: \"{{{{ secrets.{name} }}}}\"`"),
+        };
+        diagnostics.note(mistake.with_help(help));
     }
 }

@@ -8,7 +8,7 @@ use wf_model::expr::{ScriptReference, templates_in_script};
 use wf_model::{AgentSkill, AgentTool};
 
 /// Checks that an agent can use its tools, and that its briefing contains no template: it is passed on as it is.
-pub(crate) fn check(context: &RuleContext<'_>, diagnostics: &mut FileDiagnostics) {
+pub(crate) fn check_agents(context: &RuleContext<'_>, diagnostics: &mut FileDiagnostics) {
     for step in context.ways() {
         if let Some(agent) = step.agent.as_deref() {
             check_writing_tools(step, agent, diagnostics);

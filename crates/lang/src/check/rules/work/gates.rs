@@ -9,7 +9,7 @@ use wf_model::GateTrigger;
 
 /// Checks that gates are where their triggers apply, have unique names, and lead to escalations
 /// that exist; and that every escalation of the plan is used.
-pub(crate) fn check(context: &RuleContext<'_>, diagnostics: &mut FileDiagnostics) {
+pub(crate) fn check_gates(context: &RuleContext<'_>, diagnostics: &mut FileDiagnostics) {
     places(context, diagnostics);
     distinct(context, diagnostics);
     escalate(context, diagnostics);

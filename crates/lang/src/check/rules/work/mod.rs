@@ -2,13 +2,11 @@
 //!
 //! **Invariant:** a rule for one kind of work says nothing about the others.
 //!
-//! Start at `uses` and `skills`, which compare a step with the declaration of another file; then `agents` and `gates`.
+//! Start at `uses` and `skills`, which compare a step with the declaration of another file; then `agents`, `gates`, and
+//! `settings` for the rest.
 
 pub(super) mod agents;
-pub(super) mod alternatives;
-pub(super) mod cache;
 pub(super) mod gates;
-pub(super) mod http;
-pub(super) mod open_steps;
+pub(super) mod settings;
 pub(super) mod skills;
 pub(super) mod uses;

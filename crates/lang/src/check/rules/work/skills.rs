@@ -12,7 +12,7 @@ use wf_skill::disk::LEFT_OUT;
 
 /// Checks that a script of a skill exists, is given its arguments, and may reach no more than its
 /// skill asks for; and that no step uses a skill that a plan above does not allow.
-pub(crate) fn check(context: &RuleContext<'_>, diagnostics: &mut FileDiagnostics) {
+pub(crate) fn check_skills(context: &RuleContext<'_>, diagnostics: &mut FileDiagnostics) {
     for step in context.ways() {
         if let Some(used) = step.skill.as_deref()
             && let Some((_, skill)) = context.loaded.skill(&used.value.name.value)

@@ -10,7 +10,7 @@ use wf_model::ValueSchema;
 
 /// Checks that what uses a plan, a step or `undo`, gives it its parameters: no unknown ones, all required ones,
 /// and of the right type as far as that is known.
-pub(crate) fn check(context: &RuleContext<'_>, diagnostics: &mut FileDiagnostics) {
+pub(crate) fn check_uses(context: &RuleContext<'_>, diagnostics: &mut FileDiagnostics) {
     for step in context.ways().chain(context.plan.undo_step()) {
         let Some((file, plan)) = context.used(step) else {
             continue;

@@ -95,7 +95,7 @@ fn reconcile(store: &Store) {
     let repair = record(store, Some(ReconciliationClaim::Repair { cycle: look.clone(), by_backend: false }));
     append(store, &repair, vec![run_ended()]);
     let verdict = GoalOutcome { health: ReconciliationHealth::Repaired, reason: String::new() };
-    let end = ReconciliationEnd { run: look, verdict, at: NOW, pause: None, notices: vec![] };
+    let end = ReconciliationEnd { run: look, outcome: verdict, at: NOW, pause: None, notices: vec![] };
     store.end_cycle(end).wait().expect("the end is recorded");
 }
 

@@ -94,8 +94,8 @@ fn result_message(review: &AnswerReview, form: AnswerForm, state: &QuorumState) 
     let answer = answer.map_or_else(String::new, |answer| format!(": {}", untrusted(&answer.to_string())));
     match (form, state) {
         (AnswerForm::Denial, _) => format!("`{name}` of run {short} is denied\n"),
-        (_, QuorumState::Open { by, required, .. }) => {
-            let found = by.len();
+        (_, QuorumState::Open { signers, required, .. }) => {
+            let found = signers.len();
             format!("`{name}` of run {short}: {found} of {required} approvals given{answer}\n")
         }
         (AnswerForm::Text, _) => format!("`{name}` of run {short} is answered\n"),

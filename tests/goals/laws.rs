@@ -38,7 +38,7 @@ impl GoalLedger for Real<'_> {
         decision: &SlotDecision,
         now: Moment,
     ) -> Result<bool, StoreError> {
-        let note = LedgerGoal { id: goal.id.clone(), path: goal.path.clone(), timing: goal.timing.clone() };
+        let note = LedgerGoal { id: goal.id.clone(), path: goal.path.clone(), schedule: goal.timing.clone() };
         let written = self.0.record_decision(note, after, decision.clone(), None, now);
         written.wait()
     }
@@ -140,8 +140,8 @@ proptest! {
             if act > 3 && !live.is_empty() {
                 let run = live.remove(0);
                 memory.end(&goal.id, &run);
-                let verdict = GoalOutcome { health: ReconciliationHealth::Healthy, reason: String::new() };
-                let end = ReconciliationEnd { run, verdict, at: now, pause: None, notices: Vec::new() };
+                let outcome = GoalOutcome { health: ReconciliationHealth::Healthy, reason: String::new() };
+                let end = ReconciliationEnd { run, outcome, at: now, pause: None, notices: Vec::new() };
                 prop_assert!(store.end_cycle(end).wait().unwrap());
             }
             match act {

@@ -1,4 +1,4 @@
-//! The auditor: an observer apart from everything that works, with a log of its own.
+//! The auditor: an observer apart from everything working, with a log of its own.
 //!
 //! It listens to the bus and writes one line for each message into `.wf/audit/log.jsonl`, outside of
 //! the database, each bound to the line before by its hash and to the database's event by that
@@ -19,12 +19,11 @@
 //!
 //! Start at [`AuditRecord`], then [`Auditor`] and [`verify()`].
 //!
-//! **Invariant:** it can give no orders (artoo, principle 5 and R6). Its only handle on an engine
-//! is a [`BusSubscription`](wf_store::feed::BusSubscription), which can receive and nothing else; `tests/tidy.rs` keeps
-//! engines, machines and publishers out of this crate.
-//! **Invariant:** a run never waits for it.
-//! **Invariant:** the log has every event of the database once, in the database's order; an event
-//! that no auditor heard is read from the database, and marked as such.
+//! **Invariant:** it can give no orders (artoo, principle 5 and R6). Its only handle on an engine is a
+//! [`BusSubscription`](wf_store::feed::BusSubscription), which can receive and nothing else; `tests/tidy.rs` keeps
+//! engines, machines and publishers out of this crate. **Invariant:** a run never waits for it. **Invariant:** the log
+//! has every event of the database once, in the database's order; an event no auditor heard is read from the database,
+//! and marked as such.
 
 mod log;
 mod records;

@@ -86,9 +86,9 @@ fn event(n: u64) -> AuditEntry {
     .with_summary(&serde_json::json!({ "attempt": n % 4 }))
 }
 
-fn shift(auditor: u64, open: Vec<AuditorSession>, seq: u64) -> AuditorLifecycleBody {
+fn shift(auditor: u64, session: Vec<AuditorSession>, seq: u64) -> AuditorLifecycleBody {
     let boot = ProcessIdentity::current().boot;
-    AuditorLifecycleBody { auditor, open, seq, boot, lost: 0 }
+    AuditorLifecycleBody { auditor, open: session, seq, boot, lost: 0 }
 }
 
 fn act(log: &mut AuditLog, act: Act) {

@@ -1,4 +1,4 @@
-//! Durations in texts that programs print: they differ from run to run, and nothing else does.
+//! Durations in texts programs print: they differ from run to run, and nothing else does.
 
 /// The units of durations, the longer ones first.
 const UNITS: [&str; 8] = ["seconds", "second", "secs", "sec", "ms", "µs", "us", "s"];
@@ -19,7 +19,7 @@ pub fn without_durations(text: &str) -> String {
     new
 }
 
-/// True for a character that a number which begins here would belong to: `v1`, `1.5`, `08:15`.
+/// True for a character a number which begins here would belong to: `v1`, `1.5`, `08:15`.
 fn is_part_of_word(character: char) -> bool {
     character.is_alphanumeric() || matches!(character, '.' | '_' | ':' | '-')
 }

@@ -1,7 +1,7 @@
 //! JSON whose integers keep their digits.
 //!
 //! A number of this program is an integer of 64 bits, with or without a sign, or a float, which has some 15 digits.
-//! **Invariant:** an integer beyond 64 bits is text, its digits, so that nothing rounds it: where a number is expected, it is
+//! **Invariant:** an integer beyond 64 bits is text, its digits, so nothing rounds it: where a number is expected, it is
 //! refused like any other text.
 
 use std::borrow::Cow;
@@ -65,7 +65,7 @@ fn is_part_of_number(byte: u8) -> bool {
     byte.is_ascii_digit() || matches!(byte, b'-' | b'+' | b'.' | b'e' | b'E')
 }
 
-/// Returns the place after the text that begins at a quote.
+/// Returns the place after the text beginning at a quote.
 fn end_of_text(bytes: &[u8], quote: usize) -> usize {
     let mut at = quote + 1;
     while let Some(byte) = bytes.get(at) {

@@ -19,8 +19,8 @@ pub trait Keyword: Copy + 'static {
 
 /// Declares an enum with a word for each value: its `as_str`, its text and its [`Keyword`].
 ///
-/// An enum that is `listed` also has a JSON Schema that lists its words. Others derive one that describes each word,
-/// or have none.
+/// An enum that is `listed` also has a JSON Schema listing its words. Others derive one describing each word, or
+/// have none.
 #[macro_export]
 macro_rules! keywords {
     (listed $(#[$meta:meta])* $vis:vis enum $type:ident $values:tt) => {

@@ -26,7 +26,7 @@ const LISTS: [&str; 4] = ["for", "case", "select", "function"];
 const INTERPRETERS: [&str; 13] =
     ["awk", "bash", "dash", "ksh", "lua", "node", "perl", "php", "python", "python3", "ruby", "sh", "zsh"];
 
-/// Returns the calls that the work of a step makes by itself: not those of a nested run or of the tools of an agent.
+/// Returns the calls the work of a step makes by itself: not those of a nested run or of the tools of an agent.
 pub fn calls_of_work(work: &StepWork) -> BTreeSet<String> {
     match work {
         StepWork::Run(script) => calls_of_script(&script.text),
@@ -45,7 +45,7 @@ pub fn calls_of_work(work: &StepWork) -> BTreeSet<String> {
     }
 }
 
-/// Returns the calls of the programs that a script names literally. What is in quotes, comments and texts for standard
+/// Returns the calls of the programs a script names literally. What is in quotes, comments and texts for standard
 /// input is not looked at.
 pub fn calls_of_script(text: &str) -> BTreeSet<String> {
     let mut reader = ProgramReader { programs: BTreeSet::new(), begins: true, skips: false };
@@ -85,7 +85,7 @@ pub fn calls_of_script(text: &str) -> BTreeSet<String> {
     reader.programs
 }
 
-/// Returns the call that a request to an address is; `None` if it names no host literally.
+/// Returns the call a request to an address is; `None` if it names no host literally.
 pub fn call_of_url(url: &str) -> Option<String> {
     let (_, rest) = url.split_once("://")?;
     let host = rest.split(['/', '?', '#']).next().unwrap_or(rest);
@@ -100,8 +100,8 @@ pub fn approach_name<'a>(calls: impl IntoIterator<Item = &'a String>) -> Option<
     (!named.is_empty()).then(|| named.join("+"))
 }
 
-/// Returns the name of the approach that an alternative of a step is; `None` if the plan does not say what it does, since
-/// that is up to a model, or to the text that an interpreter gets.
+/// Returns the name of the approach an alternative of a step is; `None` if the plan does not say what it does, since that
+/// is up to a model, or to the text an interpreter gets.
 pub fn approach_of(step: &Step, way: usize) -> Option<String> {
     let step = step.with_alternative(way)?;
     let is_up_to_model = matches!(step.work, StepWork::Agent(_) | StepWork::Uses(_) | StepWork::Generated(_));
@@ -149,7 +149,7 @@ fn run_call(program: &str) -> String {
     format!("run:{}", program.rsplit('/').next().unwrap_or(program))
 }
 
-/// Removes the texts that a script gives to the standard input of its commands.
+/// Removes the texts a script gives to the standard input of its commands.
 fn without_here_documents(text: &str) -> String {
     let (mut kept, mut end): (String, Option<String>) = (String::new(), None);
     for line in text.lines() {

@@ -29,7 +29,7 @@ pub enum OutputStream {
     Err,
 }
 
-/// The output of attempts that an observer wants.
+/// The output of attempts an observer wants.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum OutputInterest {
     #[default]
@@ -44,7 +44,7 @@ pub enum OutputInterest {
 /// A remark on a task that is worth a line and is no event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TaskRemark {
-    /// A lock that it needs is held elsewhere, so it waits.
+    /// A lock it needs is held elsewhere, so it waits.
     LockHeld(LockHolder),
     /// It waits to execute: a limit of the workspace keeps it back, with this value, or others are before it.
     PermitAwaited(Option<(ParallelLimit, u32)>),
@@ -72,7 +72,7 @@ pub trait RunObserver {
         let _ = (run, place, remark);
     }
 
-    /// Reports that time passed, to redraw a live view. Only called if [`RunObserver::wants_ticks`].
+    /// Reports the passage of time, to redraw a live view. Only called if [`RunObserver::wants_ticks`].
     fn tick(&mut self) {}
 
     /// Returns the error by which a report was lost, if one was. Asked once, at the end.

@@ -1,4 +1,4 @@
-//! The ledgers of a run and of all that is nested in it: a call is paid by each of them.
+//! The ledgers of a run and of all nested in it: a call is paid by each of them.
 //!
 //! **Invariant:** pure; a nested run counts for the run around it as long as that has not recorded its usage.
 
@@ -11,7 +11,7 @@ use crate::machine::{AttemptUsage, BudgetLedger, BudgetUsage, Event, EventKind};
 use wf_base::name::RunId;
 use wf_base::time::Moment;
 
-/// The ledgers of the runs that one engine works on together.
+/// The ledgers of the runs one engine works on together.
 #[derive(Clone, Debug, Default)]
 pub struct RunLedgers(BTreeMap<RunId, OpenLedger>);
 
@@ -19,9 +19,9 @@ pub struct RunLedgers(BTreeMap<RunId, OpenLedger>);
 #[derive(Clone, Debug, Default)]
 struct OpenLedger {
     parent: Option<RunId>,
-    recorded: BudgetLedger,
+    ledger: BudgetLedger,
     /// The most that calls under way may use.
-    set_aside: AttemptUsage,
+    reserved_usage: AttemptUsage,
 }
 
 /// The reason why a call is not made.
@@ -37,24 +37,24 @@ pub struct BudgetRefusal {
 #[derive(Clone, Debug)]
 pub struct CallClaim<'a> {
     pub run: &'a RunId,
-    /// The amount that its caller has set aside before.
-    pub before: AttemptUsage,
+    /// The amount its caller has set aside before.
+    pub before_usage: AttemptUsage,
     /// The amount to be set aside instead: what its caller has used, and what the call may use.
-    pub wanted: AttemptUsage,
+    pub wanted_usage: AttemptUsage,
     /// True if the budget of the run itself was asked before.
     pub own_allows: bool,
 }
 
 impl RunLedgers {
-    /// Adds a run, and the run that it is nested in.
+    /// Adds a run, and the run it is nested in.
     pub fn open(&mut self, run: &RunId, parent: Option<&RunId>) {
         self.0.insert(run.clone(), OpenLedger { parent: parent.cloned(), ..OpenLedger::default() });
     }
 
     /// Adds a run of which something is recorded.
-    pub fn open_recorded(&mut self, run: &RunId, parent: Option<&RunId>, recorded: BudgetLedger) {
+    pub fn open_recorded(&mut self, run: &RunId, parent: Option<&RunId>, ledger: BudgetLedger) {
         let set_aside = AttemptUsage::default();
-        self.0.insert(run.clone(), OpenLedger { parent: parent.cloned(), recorded, set_aside });
+        self.0.insert(run.clone(), OpenLedger { parent: parent.cloned(), ledger, reserved_usage: set_aside });
     }
 
     /// True if a budget limits the calls of a run: its own, or that of a run around it.
@@ -62,7 +62,7 @@ impl RunLedgers {
         let Some(open) = self.0.get(run) else {
             return false;
         };
-        open.recorded.limits_calls() || open.parent.as_ref().is_some_and(|parent| self.limits_calls(parent))
+        open.ledger.limits_calls() || open.parent.as_ref().is_some_and(|parent| self.limits_calls(parent))
     }
 
     /// Applies an event of a run. Nested runs whose end it records are counted in it from now on.
@@ -70,7 +70,7 @@ impl RunLedgers {
         let Some(open) = self.0.get_mut(run) else {
             return;
         };
-        open.recorded.apply_fact(event.at, &event.fact);
+        open.ledger.apply_fact(event.at, &event.fact);
         match &event.fact {
             EventKind::AttemptEnded { attempt, .. } => self.close(&run.child(&attempt.to_string())),
             EventKind::ChildEnded(end) => self.close(&run.child(&end.id.attempt_path())),
@@ -80,12 +80,12 @@ impl RunLedgers {
 
     /// Returns what a run has used, as its events record it.
     pub fn recorded(&self, run: &RunId) -> AttemptUsage {
-        self.0.get(run).map(|open| open.recorded.usage()).unwrap_or_default()
+        self.0.get(run).map(|open| open.ledger.usage()).unwrap_or_default()
     }
 
-    /// Returns the time at which a run began.
+    /// Returns the time a run began.
     pub fn started(&self, run: &RunId) -> Option<Moment> {
-        self.0.get(run).and_then(|open| open.recorded.since)
+        self.0.get(run).and_then(|open| open.ledger.since)
     }
 
     /// Sets aside what a call may use, if the budgets of its run and of all runs around it suffice.
@@ -96,27 +96,27 @@ impl RunLedgers {
         {
             let is_own = run == claim.run;
             if !(is_own && claim.own_allows) {
-                let others = minus(minus(self.total(run), open.recorded.usage()), claim.before);
-                if let Some(over) = open.recorded.refuses(others.plus(claim.wanted)) {
+                let others = minus(minus(self.total(run), open.ledger.usage()), claim.before_usage);
+                if let Some(over) = open.ledger.refuses(others.plus(claim.wanted_usage)) {
                     return Err(BudgetRefusal { around: (!is_own).then(|| run.clone()), over });
                 }
             }
             at = open.parent.as_ref();
         }
-        self.replace(claim.run, claim.before, claim.wanted);
+        self.replace(claim.run, claim.before_usage, claim.wanted_usage);
         Ok(())
     }
 
     /// Replaces what a caller has set aside.
-    pub fn replace(&mut self, run: &RunId, before: AttemptUsage, now: AttemptUsage) {
+    pub fn replace(&mut self, run: &RunId, before_usage: AttemptUsage, usage: AttemptUsage) {
         if let Some(open) = self.0.get_mut(run) {
-            open.set_aside = minus(open.set_aside, before).plus(now);
+            open.reserved_usage = minus(open.reserved_usage, before_usage).plus(usage);
         }
     }
 
-    /// Returns what a run and all that is nested in it have used, and may use by calls under way.
+    /// Returns what a run and all nested in it have used, and may use by calls under way.
     fn total(&self, run: &RunId) -> AttemptUsage {
-        let own = self.0.get(run).map(|open| open.recorded.usage().plus(open.set_aside));
+        let own = self.0.get(run).map(|open| open.ledger.usage().plus(open.reserved_usage));
         let nested = self.0.iter().filter(|(_, open)| open.parent.as_ref() == Some(run));
         nested.fold(own.unwrap_or_default(), |sum, (nested, _)| sum.plus(self.total(nested)))
     }
@@ -142,11 +142,11 @@ impl fmt::Display for BudgetRefusal {
     }
 }
 
-fn minus(sum: AttemptUsage, part: AttemptUsage) -> AttemptUsage {
+fn minus(usage_sum: AttemptUsage, usage: AttemptUsage) -> AttemptUsage {
     AttemptUsage {
-        attempts: sum.attempts.saturating_sub(part.attempts),
-        tokens: sum.tokens.saturating_sub(part.tokens),
-        cost: sum.cost.minus(part.cost),
+        attempts: usage_sum.attempts.saturating_sub(usage.attempts),
+        tokens: usage_sum.tokens.saturating_sub(usage.tokens),
+        cost: usage_sum.cost.minus(usage.cost),
     }
 }
 
@@ -162,8 +162,8 @@ mod tests {
         AttemptUsage { attempts: 0, tokens, cost: Money::default() }
     }
 
-    fn event(fact: EventKind) -> Event {
-        Event { at: Moment::from_millis(0), fact }
+    fn event(kind: EventKind) -> Event {
+        Event { at: Moment::from_millis(0), fact: kind }
     }
 
     fn budget(max: u64) -> Event {
@@ -192,7 +192,7 @@ mod tests {
     }
 
     fn claim(run: &RunId, before: u64, wanted: u64) -> CallClaim<'_> {
-        CallClaim { run, before: tokens(before), wanted: tokens(wanted), own_allows: false }
+        CallClaim { run, before_usage: tokens(before), wanted_usage: tokens(wanted), own_allows: false }
     }
 
     /// An outer run with a budget of 100 tokens, and one nested in its attempt.

@@ -1,21 +1,21 @@
-//! The queue for locks: which task of those that wait comes next.
+//! The queue for locks: which task of those waiting comes next.
 //!
-//! A task that asks for locks gets a ticket, whose number the database gives out in the transaction that records the wait. So
-//! the order of tickets is that of the commits, whatever the clocks of hosts say, and it is durable before anybody can
-//! see it. A task has its turn when nobody holds one of its locks, and nobody with an earlier ticket waits for one. Tickets of
-//! dead processes are passed over by the rule that frees the locks of dead holders. They keep their numbers: a run that is
-//! resumed waits where it waited before.
+//! A task asking for locks gets a ticket, whose number the database gives out in the transaction recording the wait. So the
+//! order of tickets is that of the commits, whatever the clocks of hosts say, and it is durable before anybody can see it. A
+//! task has its turn when nobody holds one of its locks, and nobody with an earlier ticket waits for one. Tickets of dead
+//! processes are passed over by the rule that frees the locks of dead holders. They keep their numbers: a run that is resumed
+//! waits where it waited before.
 //!
-//! **Invariant:** waiting in order makes no circle. A step that runs a plan holds its lock while that plan's steps ask for theirs. So
-//! a task goes before an earlier ticket that waits, directly or behind others, for a lock of its own outermost run: to wait for
-//! that one would be to wait for itself.
+//! **Invariant:** waiting in order makes no circle. A step running a plan holds its lock while that plan's steps ask for theirs. So a
+//! task goes before an earlier ticket waiting, directly or behind others, for a lock of its own outermost run: to wait for that one
+//! would be to wait for itself.
 
 use std::collections::BTreeSet;
 
 use crate::machine::{LockHolder, LockKey};
 use wf_base::name::RunId;
 
-/// A task that has its locks, or waits for them.
+/// A task with its locks, or waits for them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LockEntry {
     pub run: RunId,
@@ -23,20 +23,20 @@ pub struct LockEntry {
     pub outermost: RunId,
     /// The task, as shown: `step[item]`.
     pub place: String,
-    pub keys: Vec<LockKey>,
+    pub lock_keys: Vec<LockKey>,
     pub is_held: bool,
 }
 
-/// The task that keeps another one from its locks.
+/// The task keeping another one from its locks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LockObstacle {
-    /// The lock of the task that waits.
+    /// The lock of the task waiting.
     pub key: LockKey,
     /// The task that has it, or comes before.
     pub holder: LockHolder,
     /// The outermost run around that task.
     pub outermost: RunId,
-    /// The number of tasks that wait for one of the same locks and come before.
+    /// The number of tasks waiting for one of the same locks and come before.
     pub ahead: usize,
 }
 
@@ -66,8 +66,8 @@ impl LockEntry {
     /// decides about them.
     pub fn contention<'a>(&'a self, other: &'a Self) -> Option<(&'a LockKey, &'a LockKey)> {
         let is_shared = |key: &LockKey| self.run == other.run && matches!(key, LockKey::File(_));
-        self.keys.iter().filter(|key| !is_shared(key)).find_map(|own| {
-            let theirs = other.keys.iter().find(|theirs| own.excludes(theirs))?;
+        self.lock_keys.iter().filter(|key| !is_shared(key)).find_map(|own| {
+            let theirs = other.lock_keys.iter().find(|theirs| own.excludes(theirs))?;
             Some((own, theirs))
         })
     }
@@ -96,12 +96,13 @@ impl TicketQueue {
         self.entries.iter().enumerate().take(position).filter(|(_, other)| !other.is_held)
     }
 
-    /// True if a task that waits may be waiting for a holder of an outermost run, directly or behind others.
+    /// True if a task in the queue may be waiting for a holder of an outermost run, directly or behind
+    /// others.
     fn waits_for(&self, position: usize, outermost: &RunId) -> bool {
         let (mut seen, mut open) = (BTreeSet::new(), vec![position]);
         while let Some(at) = open.pop() {
             let Some(own) = self.entries.get(at).filter(|_| seen.insert(at)) else { continue };
-            let blocks = |other: &LockEntry| own.contention(other).is_some();
+            let blocks = |other_entry: &LockEntry| own.contention(other_entry).is_some();
             open.extend(self.earlier(at).filter(|(_, other)| blocks(other)).map(|(at, _)| at));
             for holder in self.entries.iter().filter(|other| other.is_held && blocks(other)) {
                 if holder.outermost == *outermost {
@@ -131,8 +132,8 @@ mod tests {
             Some(path) => LockKey::File(path.into()),
             None => LockKey::Name((*key).into()),
         };
-        let keys = keys.iter().map(key).collect();
-        LockEntry { run: run(number), outermost: run(number), place: "a".into(), keys, is_held }
+        let lock_keys = keys.iter().map(key).collect();
+        LockEntry { run: run(number), outermost: run(number), place: "a".into(), lock_keys, is_held }
     }
 
     /// The runs that the tasks wait for: zero for a task that may proceed.
@@ -185,7 +186,7 @@ mod tests {
         all[0] = entry(1, &["door"], true);
         all.insert(1, entry(3, &["door", "db"], false));
         assert_eq!(obstacles(&all), [1, 3, 0]);
-        all[0].keys = vec![LockKey::Name("other".into())];
+        all[0].lock_keys = vec![LockKey::Name("other".into())];
         assert_eq!(obstacles(&all), [0, 3, 2], "nothing waits for run 1");
     }
 

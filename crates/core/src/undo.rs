@@ -1,8 +1,8 @@
 //! The decision whether a run may be undone.
 //!
-//! When a run whose plan has `undo` succeeds, the machine evaluates the parameters of the plan that
-//! undoes it, and records them with the last moment at which it may start: an [`UndoOffer`]. So what
-//! undoes a run is known before anybody asks for it.
+//! When a run whose plan has `undo` succeeds, the machine evaluates the parameters of the plan undoing it,
+//! and records them with the last moment it may start: an [`UndoOffer`]. So what undoes a run is known before
+//! anybody asks for it.
 
 use serde::{Deserialize, Serialize};
 use wf_base::name::RunId;
@@ -23,7 +23,7 @@ pub struct UndoOffer {
     pub until: Moment,
 }
 
-/// A run that undoes another one.
+/// A run undoing another one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct UndoRun {
     /// The run.
@@ -38,7 +38,7 @@ pub enum UndoRefusal {
     /// Another run has undone it.
     #[error("was undone before, by run {}", .0.short())]
     Undone(RunId),
-    /// Another run that undoes it has not ended.
+    /// Another run undoing it has not ended.
     #[error("is being undone by run {}, which has not finished", .0.short())]
     UnderWay(RunId),
     /// The time is over.

@@ -16,7 +16,7 @@ pub fn read<'a>(text: &'a str, at: Span, diagnostics: &mut DiagnosticList) -> Op
         Ok(root) => Some(root.unwrap_or(YamlNode {
             value: YamlValue::Null,
             span: Span { end: at.start, ..at },
-            form: YamlNotation::Plain,
+            notation: YamlNotation::Plain,
         })),
         Err(error) => {
             diagnostics.push(unreadable(error));

@@ -26,7 +26,7 @@ struct Proposal {
 /// signed, `proposal` those whose digest they have. `None`: the statement is about another request, or cannot be read.
 pub fn signed_decision_text(payload: &str, proposal: &str) -> Option<String> {
     let statement: ApprovalStatement = serde_json::from_str(payload).ok()?;
-    let digest = statement.ask.as_ref().map(|ask| ask.proposal);
+    let digest = statement.request_ref.as_ref().map(|ask| ask.proposal);
     let is_about = digest == Some(Sha256Digest::of_bytes(proposal.as_bytes()));
     if statement.text() != payload || !is_about {
         return None;

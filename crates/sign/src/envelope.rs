@@ -21,7 +21,7 @@ pub struct EnvelopeSignature {
     pub keyid: String,
     /// The signature, in base64.
     pub sig: String,
-    /// The texts that a passkey signed; absent: the signature is over the bytes themselves.
+    /// The texts a passkey signed; absent: the signature is over the bytes themselves.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub passkey: Option<PasskeyAssertion>,
 }
@@ -95,7 +95,7 @@ impl DsseEnvelope {
         texts.all(|text| Base64::decode_vec(text).is_ok())
     }
 
-    /// Returns the bytes that every signature is over.
+    /// Returns the bytes every signature is over.
     pub fn signed(&self) -> Result<Vec<u8>, EnvelopeError> {
         Ok(pae(&self.payload_type, &self.unverified()?))
     }

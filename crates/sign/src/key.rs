@@ -5,7 +5,7 @@ use ed25519_dalek::pkcs8::{DecodePublicKey as _, EncodePublicKey as _};
 use super::hex::{hex, unhex};
 use wf_base::digest::Sha256Digest;
 
-/// A public key that verifies signatures of its private key.
+/// A public key verifying signatures of its private key.
 ///
 /// **Invariant:** it is in its only canonical form, and is not one of the eight weak keys under
 /// which anyone can sign.

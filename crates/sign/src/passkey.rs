@@ -15,7 +15,7 @@ const DER_HEAD: [u8; 26] = [
     0x48, 0xce, 0x3d, 0x03, 0x01, 0x07, 0x03, 0x42, 0x00,
 ];
 
-/// The first byte of a point that is not compressed, and its length.
+/// The first byte of a point not compressed, and its length.
 const POINT_HEAD: u8 = 4;
 const POINT_SIZE: usize = 65;
 
@@ -33,7 +33,7 @@ pub struct Passkey {
     point: [u8; POINT_SIZE],
 }
 
-/// The texts that a device signs in place of the bytes themselves: each has a digest of the next.
+/// The texts a device signs in place of the bytes themselves: each has a digest of the next.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PasskeyAssertion {

@@ -25,7 +25,7 @@ const SCRYPT: (u8, u32, u32) = (14, 8, 5);
 /// A text with a private key, wiped from memory when it is dropped.
 pub type PrivateKeyText = Zeroizing<String>;
 
-/// The random bytes that an encryption needs.
+/// The random bytes an encryption needs.
 #[derive(Clone, Copy, Debug)]
 pub struct KeyEncryptionSalt {
     /// The salt of the passphrase.
@@ -97,7 +97,7 @@ impl Signer {
         self.0.sign(bytes).to_bytes()
     }
 
-    /// Returns the key that verifies its signatures.
+    /// Returns the key verifying its signatures.
     pub fn public(&self) -> PublicKey {
         PublicKey::of(self.0.verifying_key())
     }

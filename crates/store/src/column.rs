@@ -6,19 +6,19 @@ use serde::de::{DeserializeOwned, IntoDeserializer};
 
 use wf_base::time::Moment;
 
-/// The value for no item in a column that is part of a key.
+/// The value for no item in a column part of a key.
 pub(super) const NO_ITEM: i64 = -1;
 
-/// A column that holds JSON.
+/// A column holding JSON.
 pub(super) struct JsonColumn<T>(pub T);
 
-/// A column that holds a word, as serde writes a unit variant or a name.
+/// A column holding a word, as serde writes a unit variant or a name.
 pub(super) struct WordColumn<T>(pub T);
 
-/// A column that holds an instant, in milliseconds.
+/// A column holding an instant, in milliseconds.
 pub(super) struct MomentColumn(pub Moment);
 
-/// A column that holds an item, or [`NO_ITEM`].
+/// A column holding an item, or [`NO_ITEM`].
 pub(super) struct ItemColumn(pub Option<u32>);
 
 impl<T: DeserializeOwned> FromSql for JsonColumn<T> {

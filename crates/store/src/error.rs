@@ -22,7 +22,7 @@ pub enum StoreError {
     /// A file or folder of the state cannot be used.
     #[error("cannot {doing} {}: {cause}", path.display())]
     Io {
-        /// The operation that was tried.
+        /// The operation tried.
         doing: &'static str,
         path: PathBuf,
         /// The system's error message.
@@ -68,7 +68,7 @@ pub enum StoreError {
         path: PathBuf,
         /// The number of events in the log.
         kept: u64,
-        /// The number of events that were recorded.
+        /// The number of events recorded.
         known: u64,
     },
     /// The log differs from what was written.
@@ -123,7 +123,7 @@ pub enum StoreError {
         path: PathBuf,
         /// Its schema.
         found: u32,
-        /// The last schema that this program knows.
+        /// The last schema this program knows.
         known: u32,
         /// The program that opened the state last to write.
         program: Option<String>,
@@ -163,12 +163,12 @@ pub enum StoreError {
         /// The decision that stands.
         verdict: String,
     },
-    /// All uses that the approval allows are spent.
+    /// All uses the approval allows are spent.
     #[error("the approval is used up: {execution} of {executions} uses")]
     UsedUp {
-        /// The number of the use that was tried.
+        /// The number of the use tried.
         execution: u32,
-        /// The number of uses that the approval allows.
+        /// The number of uses the approval allows.
         executions: u32,
     },
     /// An approval was withdrawn.
@@ -177,7 +177,7 @@ pub enum StoreError {
     /// Nothing may be done in a session, or about it.
     #[error(transparent)]
     Session(SessionRefusal),
-    /// The run that a new run would undo cannot be undone.
+    /// The run a new run would undo cannot be undone.
     #[error("run {} {}", .0.short(), .1)]
     Undo(RunId, UndoRefusal),
     /// Nothing is done about a suggestion.
@@ -344,7 +344,7 @@ fn is_full(path: &Path) -> bool {
     disk(path).is_some_and(|disk| disk.f_bavail.saturating_mul(disk.f_frsize) < ROOM)
 }
 
-/// True if a file, or the folder that it is in, may not be written.
+/// True if a file, or the folder it is in, may not be written.
 fn is_read_only(path: &Path) -> bool {
     use rustix::fs::{Access, access};
     let folder = path.parent().unwrap_or(path);

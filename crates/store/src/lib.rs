@@ -1,8 +1,8 @@
 //! The state of runs: SQLite in the state folder, and files under their digests beside it.
 //!
-//! One thread owns the write connection. Batches of events that wait together are committed
-//! together, and their senders get their answers only then. Readers have connections of their own
-//! and never block; those of pages stay open ([`ReaderPool`]).
+//! One thread owns the write connection. Batches of events waiting together are committed together, and their
+//! senders get their answers only then. Readers have connections of their own and never block; those of pages
+//! stay open ([`ReaderPool`]).
 //!
 //! The rooms, each of which names only rooms below it:
 //!
@@ -19,7 +19,7 @@
 //! files        the state folder, and the files beside the database     -
 //! ```
 //!
-//! One name leads back up: a reader holds the projections that it folded (`db::reader` names `projections`). All rooms use
+//! One name leads back up: a reader holds the projections it folded (`db::reader` names `projections`). All rooms use
 //! `error`, the failures of all rooms, and `column`, the columns of rows. [`feed`] is apart from all of this: the messages
 //! about events, once they are durable.
 //!

@@ -71,7 +71,7 @@ impl Kept {
     fn end_of_last(&self) -> (ReconciliationHealth, String) {
         let ends = self.facts().into_iter().rev();
         let verdict = ends.filter_map(|fact| match fact {
-            GoalFact::Ended { verdict, .. } => Some((verdict.health, verdict.reason)),
+            GoalFact::Ended { outcome: verdict, .. } => Some((verdict.health, verdict.reason)),
             _ => None,
         });
         verdict.into_iter().next().unwrap()

@@ -138,8 +138,9 @@ fn review(caller: &dyn Caller, id: &str, what: GoalSignature) -> Result<PlanRevi
                     UserAction::ShowAutonomy(id.to_owned()),
                 );
             };
-            let signing = SigningOptions { validity: Some(advice.to.validity), ..SigningOptions::default() };
-            let executions = Some(advice.to.executions);
+            let signing =
+                SigningOptions { validity: Some(advice.new_limits.validity), ..SigningOptions::default() };
+            let executions = Some(advice.new_limits.executions);
             let request = PlanApprovalRequest { bounds, executions, file: None, signing: &signing };
             PlanReview::of_plan_elsewhere(caller, &path, &request)?
         }

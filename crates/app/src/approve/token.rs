@@ -38,7 +38,7 @@ pub fn draft_statement(
         files: Vec::new(),
         params: BTreeMap::new(),
         run: None,
-        ask: None,
+        request_ref: None,
         answer: None,
         nonce: ApprovalNonce::from_bytes(host.random_id(purpose)?),
         issued: now,

@@ -71,7 +71,7 @@ pub fn standing_approval(
 fn is_goal_approval(token: ApprovalToken) -> Result<ApprovalToken, ApprovalRefusal> {
     match token.statement().scope {
         ApprovalScope::Standing => Ok(token),
-        approved => Err(ApprovalRefusal::OtherScope { approved, asked: ApprovalScope::Standing }),
+        approved => Err(ApprovalRefusal::OtherScope { approved, scope: ApprovalScope::Standing }),
     }
 }
 

@@ -73,7 +73,7 @@ impl<'a> PlanAuthor<'a> {
 
     /// Returns the resources used so far.
     pub fn usage(&self) -> AuthoringUsage {
-        self.desk.meter.used
+        self.desk.meter.usage
     }
 
     /// Records the end of the request: what was done with the plan, or why there is none.

@@ -111,7 +111,7 @@ impl<'a> PlanningDesk<'a> {
         }
         let called = self.runtime.block_on(self.models.call(model, request));
         let result = called.result;
-        self.meter.used.add(result.usage, result.cost);
+        self.meter.usage.add(result.usage, result.cost);
         let bodies = &self.require_log()?.bodies;
         let request = bodies.put_request(&called.request)?;
         let reply = match &result.outcome {

@@ -102,7 +102,7 @@ pub fn check_allowed(
         files: &files,
         params: &params,
         run: None,
-        ask: None,
+        request_ref: None,
         initiator: rules.initiator(&signers),
         spawned: None,
         now: caller.host().now(),

@@ -126,10 +126,10 @@ fn check_connection(
     let mut refreshed = RefreshPlan::default();
     if trouble.is_none() {
         refreshed = look.refresh_plan();
-        if let Some(reason) = refreshed.now
+        if let Some(reason) = refreshed.reason
             && look.refresh(state_word(reason))
         {
-            refreshed = RefreshPlan { now: None, ..look.refresh_plan() };
+            refreshed = RefreshPlan { reason: None, ..look.refresh_plan() };
         }
     }
     look.conclude(trouble.as_ref());

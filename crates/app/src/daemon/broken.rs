@@ -44,7 +44,7 @@ impl Daemon<'_> {
         let Some(timing) = known.timing.filter(|_| !decision.rows.is_empty()) else {
             return Ok(wake);
         };
-        let noted = LedgerGoal { id: goal.id.clone(), path: goal.path.clone(), timing };
+        let noted = LedgerGoal { id: goal.id.clone(), path: goal.path.clone(), schedule: timing };
         let (store, token) = (&self.leadership.store, self.leadership.token);
         store.record_decision(noted, Some(known.decided_until), decision, Some(token), now).await?;
         Ok(wake)

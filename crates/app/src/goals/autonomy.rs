@@ -64,7 +64,7 @@ impl AutonomyStatus {
         let held = held.map(|standing| grant_of(&standing.statement));
         let samples = reader.map_or(Ok(Vec::new()), |reader| feedback_samples(reader, goal, &limits))?;
         // Without an approval, the grant of the latest repair is used.
-        let of = held.or_else(|| samples.first().and_then(|sample| sample.grant));
+        let of = held.or_else(|| samples.first().and_then(|sample| sample.limits));
         let counts = count_samples(samples, of, &limits, now);
         Ok(Self {
             goal: Arc::clone(goal),
@@ -125,10 +125,10 @@ impl AutonomyStatus {
         };
         json!({
             "way": advice.direction.as_str(),
-            "from": grant(advice.from),
-            "to": grant(advice.to),
+            "from": grant(advice.old_limits),
+            "to": grant(advice.new_limits),
             "reason": advice.reason,
-            "command": caller.action_words(&self.approval_of(advice.to)),
+            "command": caller.action_words(&self.approval_of(advice.new_limits)),
         })
     }
 
@@ -162,7 +162,7 @@ fn feedback_samples(
         if is_done || opinion.is_some() {
             samples.push(RepairSample {
                 at: repair.at,
-                grant: grant_of_repair(reader, &repair.run)?,
+                limits: grant_of_repair(reader, &repair.run)?,
                 opinion,
             });
         }

@@ -161,7 +161,7 @@ fn stop_reason(
     let store = Store::open(&state, StoreDurability::Full, caller.host().clock())?;
     let end = ReconciliationEnd {
         run: cycle.run.clone(),
-        verdict: verdict.clone(),
+        outcome: verdict.clone(),
         at: caller.host().now(),
         pause: None,
         notices: Vec::new(),
@@ -354,7 +354,7 @@ fn record_end(
         notices.extend(notifications(goal, GoalEvent::Expiring, &reason, Some(notified), at));
     }
     let end =
-        ReconciliationEnd { run: run.clone(), verdict: verdict.clone(), at, pause: follows.pause, notices };
+        ReconciliationEnd { run: run.clone(), outcome: verdict.clone(), at, pause: follows.pause, notices };
     store.end_cycle(end).wait()?;
     hold.remove();
     Ok(ReconciliationResult { goal: goal.id.clone(), verdict })

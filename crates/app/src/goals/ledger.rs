@@ -69,5 +69,5 @@ pub fn ledger_of(host: &Host, loaded: &LoadedPlan) -> Result<(Store, StoreReader
 
 /// A goal as the ledger names it.
 fn goal_note(goal: &Goal) -> LedgerGoal {
-    LedgerGoal { id: goal.id.clone(), path: goal.path.clone(), timing: goal.timing.clone() }
+    LedgerGoal { id: goal.id.clone(), path: goal.path.clone(), schedule: goal.timing.clone() }
 }

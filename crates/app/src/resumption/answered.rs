@@ -21,8 +21,8 @@ pub fn answer_and_resume(
     token: &str,
 ) -> Result<AnswerRecord, CommandError> {
     let SubmittedAnswer { state, outermost } = submit_answer(caller, name, token)?;
-    if let QuorumState::Open { by, required, .. } = state {
-        let text = format!("recorded: {} of {required} answers", by.len());
+    if let QuorumState::Open { signers, required, .. } = state {
+        let text = format!("recorded: {} of {required} answers", signers.len());
         return Ok(AnswerRecord { text, run_continues: false });
     }
     // The answer is recorded, whatever becomes of the run now.

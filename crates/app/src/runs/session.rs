@@ -255,7 +255,7 @@ pub fn prune(caller: &dyn Caller, session: &AuditedSession, loaded: &LoadedPlan)
     match session.store.prune(keep, caller.host().now()) {
         Ok(pruned) if pruned.runs > 0 => {
             let runs = pruned.runs as u64;
-            let db = pruned.place.map(|place| LogAnchor { seq: place.seq, hash: place.hash });
+            let db = pruned.position.map(|place| LogAnchor { seq: place.seq, hash: place.hash });
             session.publish(BusMessage::act(caller.host().now(), WorkspaceAction::Pruned { runs, db }));
             let pruned = wf_audit::prune(&loaded.workspace.state, keep, caller.host().now());
             if let Err(error) = pruned {

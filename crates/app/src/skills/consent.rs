@@ -74,7 +74,7 @@ pub fn verify_approvals(
         files: &files,
         params: &params,
         run: None,
-        ask: None,
+        request_ref: None,
         initiator: Some(locked.installer),
         spawned: None,
         now: host.now(),

@@ -80,7 +80,7 @@ pub fn check_usable(
         folder: locked.folder.clone(),
         digest: locked.digest,
         files: locked.files.clone(),
-        signers: valid.by,
+        signers: valid.signers,
     })
 }
 

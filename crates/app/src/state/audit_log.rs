@@ -98,14 +98,14 @@ pub fn verify_logs(
 
 /// Keeps the checkpoint of a verification, if that found nothing without the help of another checkpoint.
 pub fn keep_verification(host: &Host, found: &AuditFindings) {
-    if found.faults.is_empty() {
-        keep_checkpoint(host, &found.heads);
+    if found.evidence.is_empty() {
+        keep_checkpoint(host, &found.checkpoint);
     }
 }
 
 /// Says from where on the logs were verified; `None`: from their beginning.
 pub fn describe_start(found: &AuditFindings) -> Option<String> {
-    let since = found.since.as_ref()?;
+    let since = found.since_checkpoint.as_ref()?;
     let (event, record) = (since.database.map_or(0, |event| event.seq) + 1, since.log.n + 1);
     let at = since.at.to_second();
     Some(format!("the verification of {at}: from event {event} and record {record} on"))

@@ -77,7 +77,7 @@ pub fn activity_page(caller: &dyn Caller, query: &ActivityQuery) -> Result<Activ
             let lines = lines_of(reader, row, now)?;
             page.lines.extend(lines.into_iter().filter(|line| query.admits(line)));
             if page.lines.len() >= PAGE_SENTENCES {
-                page.older = (row.place.seq > 1).then_some(row.place.seq);
+                page.older = (row.position.seq > 1).then_some(row.position.seq);
                 return Ok(page);
             }
         }
@@ -100,7 +100,7 @@ impl ActivityQuery {
 /// Returns the sentences about an event of the log: rows of several goals may be recorded by one.
 fn lines_of(reader: &StoreReader, row: &LogRow, now: Moment) -> Result<Vec<ActivityLine>, CommandError> {
     let line = |at, told: ActivitySentence| ActivityLine {
-        event: row.place.seq,
+        event: row.position.seq,
         at,
         kind: told.kind,
         text: told.text,

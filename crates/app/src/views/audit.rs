@@ -94,10 +94,10 @@ pub fn audit_verification(caller: &dyn Caller) -> Result<Option<AuditVerificatio
     }
     let found = verify_logs(caller.host(), None, false)?;
     Ok(Some(AuditVerification {
-        holds: found.faults.is_empty(),
+        holds: found.evidence.is_empty(),
         events: found.events,
         records: found.records,
-        faults: found.faults.iter().map(ToString::to_string).collect(),
+        faults: found.evidence.iter().map(ToString::to_string).collect(),
         notes: describe_start(&found)
             .map(|since| format!("since {since}"))
             .into_iter()

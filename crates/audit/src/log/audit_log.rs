@@ -26,15 +26,15 @@ pub const LOG: &str = "log.jsonl";
 pub(crate) struct AuditLog {
     pub(crate) dir: PathBuf,
     pub(crate) file: File,
-    pub(crate) known: AuditCursor,
-    pub(crate) view: LazyReportWindow,
+    pub(crate) cursor: AuditCursor,
+    pub(crate) window: LazyReportWindow,
 }
 
 /// The log, locked against other processes.
 pub(crate) struct LockedAuditLog<'a> {
     log: &'a mut AuditLog,
     lines: String,
-    ledger: AuditLogState,
+    state: AuditLogState,
     /// The new records, and the length of the lines up to the end of each.
     new_records: Vec<(AuditRecord, usize)>,
 }
@@ -51,25 +51,25 @@ impl AuditLog {
         create_folder(&dir)?;
         mark::check_regular_file(&dir)?;
         let file = open(&dir.join(LOG))?;
-        let mut log = Self { dir, file, known: AuditCursor::default(), view: LazyReportWindow::default() };
+        let mut log = Self { dir, file, cursor: AuditCursor::default(), window: LazyReportWindow::default() };
         log.add(|turn| {
             let mark = mark::read(&turn.log.dir);
-            if let Some(cut) = mark.and_then(|mark| mark.detect_truncation(turn.ledger.n)) {
-                let at = turn.ledger.at;
+            if let Some(cut) = mark.and_then(|mark| mark.detect_truncation(turn.state.n)) {
+                let at = turn.state.at;
                 turn.add(AuditEntry::new(at, LOG_TRUNCATED).with_summary(&cut));
             }
         })?;
         Ok(log)
     }
 
-    /// Returns the state that the next record depends on, as of the last turn.
+    /// Returns the state the next record depends on, as of the last turn.
     pub(crate) fn ledger(&self) -> &AuditLogState {
-        &self.known.ledger
+        &self.cursor.ledger
     }
 
     /// True if the records since the last report may span the given activity.
     pub(crate) fn may_span(&self, length: Duration) -> bool {
-        self.known.since.may_span(length)
+        self.cursor.since.may_span(length)
     }
 
     /// Waits for the lock, reads the records of other processes, and calls `write` to append, all
@@ -84,7 +84,7 @@ impl AuditLog {
     fn add_locked(&mut self, write: impl FnOnce(&mut LockedAuditLog<'_>)) -> io::Result<()> {
         let torn = self.read_other_records()?;
         let mut turn = LockedAuditLog {
-            ledger: self.known.ledger.clone(),
+            state: self.cursor.ledger.clone(),
             log: self,
             lines: String::new(),
             new_records: Vec::new(),
@@ -96,7 +96,7 @@ impl AuditLog {
         turn.write()
     }
 
-    /// Locks the file that has the log's name: a restore replaces it.
+    /// Locks the file with the log's name: a restore replaces it.
     fn lock(&mut self) -> io::Result<()> {
         loop {
             self.file.lock()?;
@@ -108,8 +108,8 @@ impl AuditLog {
             self.file.unlock()?;
             create_folder(&self.dir)?;
             self.file = open(&path)?;
-            self.known = AuditCursor::default();
-            self.view = LazyReportWindow::default();
+            self.cursor = AuditCursor::default();
+            self.window = LazyReportWindow::default();
         }
     }
 
@@ -117,82 +117,82 @@ impl AuditLog {
     /// died before, or wrote none, the lines are read.
     fn read_other_records(&mut self) -> io::Result<Option<tail::UnterminatedLine>> {
         let length = self.file.metadata()?.len();
-        if length == self.known.length {
+        if length == self.cursor.length {
             return Ok(None);
         }
-        if length < self.known.length {
+        if length < self.cursor.length {
             // The log was replaced; the present one counts.
-            self.known = AuditCursor::default();
-            self.view = LazyReportWindow::default();
+            self.cursor = AuditCursor::default();
+            self.window = LazyReportWindow::default();
         }
         let left = mark::read_cursor(&self.dir, &self.file);
-        if let Some(left) = left.filter(|left| left.length > self.known.length) {
-            self.known = left;
+        if let Some(left) = left.filter(|left| left.length > self.cursor.length) {
+            self.cursor = left;
         }
-        let tail = if self.known.length == 0 {
+        let tail = if self.cursor.length == 0 {
             let tail = tail::read(&self.file)?;
-            self.known.since = UnreportedRange::new(tail.from, UnconfirmedEvents::default());
+            self.cursor.since = UnreportedRange::new(tail.from, UnconfirmedEvents::default());
             tail
         } else {
-            tail::lines(&self.file, self.known.length, length)?
+            tail::lines(&self.file, self.cursor.length, length)?
         };
         for record in &tail.records {
-            self.known.add(record);
+            self.cursor.add(record);
         }
-        self.known.length = tail.length;
-        Ok(tail.torn)
+        self.cursor.length = tail.length;
+        Ok(tail.torn_line)
     }
 }
 
 impl LockedAuditLog<'_> {
-    /// Returns the state that the next record depends on, with the additions of this turn.
+    /// Returns the state the next record depends on, with the additions of this turn.
     pub(crate) fn ledger(&self) -> &AuditLogState {
-        &self.ledger
+        &self.state
     }
 
     /// Returns the records since the last report, without the additions of this turn.
     pub(crate) fn window(&mut self) -> io::Result<&ReportWindow> {
         let log = &mut *self.log;
-        log.view.fill(&log.file, log.known.length, &log.known.since)
+        log.window.fill(&log.file, log.cursor.length, &log.cursor.since)
     }
 
     pub(crate) fn unread_bytes(&self) -> u64 {
-        let known = &self.log.known;
-        self.log.view.unread_bytes(known.length, &known.since)
+        let known = &self.log.cursor;
+        self.log.window.unread_bytes(known.length, &known.since)
     }
 
     /// Adds a record.
     pub(crate) fn add(&mut self, entry: AuditEntry) {
-        let (record, line) = entry.bind_line(self.ledger.n + 1, self.ledger.hash);
+        let (record, line) = entry.bind_line(self.state.n + 1, self.state.hash);
         self.lines += &line;
         self.lines.push('\n');
-        self.ledger.add(&record);
+        self.state.add(&record);
         self.new_records.push((record, self.lines.len()));
     }
 
     /// Starts a new segment of the log, if the present one has a length and nothing was added in this turn.
     pub(crate) fn start_segment(&mut self, length: u64, now: Moment) -> io::Result<()> {
-        if self.log.known.length >= length && self.new_records.is_empty() {
+        if self.log.cursor.length >= length && self.new_records.is_empty() {
             self.log.start_segment(now)?;
-            self.ledger = self.log.known.ledger.clone();
+            self.state = self.log.cursor.ledger.clone();
         }
         Ok(())
     }
 
     /// Completes a whole last line, or removes an incomplete one, and records it.
-    fn repair_last_line(&mut self, torn: tail::UnterminatedLine) -> io::Result<()> {
-        match torn {
+    fn repair_last_line(&mut self, line: tail::UnterminatedLine) -> io::Result<()> {
+        match line {
             tail::UnterminatedLine::Whole { record, bytes } => {
-                let known = &mut self.log.known;
+                let known = &mut self.log.cursor;
                 self.log.file.write_all_at(b"\n", known.length + bytes)?;
                 known.length += bytes + 1;
                 known.add(&record);
-                self.ledger.add(&record);
+                self.state.add(&record);
             }
             tail::UnterminatedLine::Half { bytes, digest } => {
-                self.log.file.set_len(self.log.known.length)?;
+                self.log.file.set_len(self.log.cursor.length)?;
                 let about = serde_json::json!({ "bytes": bytes, "sha256": digest });
-                let at = self.ledger.at;
+                let at = self.state.at;
                 self.add(AuditEntry::new(at, PARTIAL_RECORD).with_summary(&about));
             }
         }
@@ -201,11 +201,11 @@ impl LockedAuditLog<'_> {
 
     /// Writes the new records. A partial write is undone.
     fn write(self) -> io::Result<()> {
-        let Self { log, lines, ledger, new_records: new } = self;
+        let Self { log, lines, state, new_records: new } = self;
         if new.is_empty() {
             return Ok(());
         }
-        let known = &mut log.known;
+        let known = &mut log.cursor;
         let start = known.length;
         if let Err(error) = log.file.write_all_at(lines.as_bytes(), start) {
             let _ = log.file.set_len(start);
@@ -213,16 +213,16 @@ impl LockedAuditLog<'_> {
         }
         for (record, end) in new {
             let (from, to) = (known.length, start + end as u64);
-            log.view.written(from, to, &record);
+            log.window.written(from, to, &record);
             known.length = to;
             known.since.extend_span(record.entry.at);
             if record.entry.kind == REPORT
-                && let Some(since) = log.view.since(from, to)
+                && let Some(since) = log.window.since(from, to)
             {
                 known.since = since;
             }
         }
-        known.ledger = ledger;
+        known.ledger = state;
         mark::write(&log.dir, known, &log.file);
         Ok(())
     }

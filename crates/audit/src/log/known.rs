@@ -1,4 +1,4 @@
-//! The knowledge of the log that is kept beside it: what its records come to, and the range that no report has yet.
+//! The knowledge of the log kept beside it: what its records come to, and the range no report has yet.
 
 use std::fs::File;
 use std::io;
@@ -16,15 +16,15 @@ use wf_base::time::Moment;
 /// The number of last bytes of the log that identify it.
 const END: u64 = 512;
 
-/// The knowledge needed to append to the log: a fold of its records. It is kept beside the log, so
-/// that an auditor need not read the records of others.
+/// The knowledge needed to append to the log: a fold of its records. It is kept beside the log, so an auditor
+/// need not read the records of others.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct AuditCursor {
     /// The length of the folded part of the log, in bytes.
     pub length: u64,
-    /// The state that the next record depends on.
+    /// The state the next record depends on.
     pub ledger: AuditLogState,
-    /// The state that the next report begins with.
+    /// The state the next report begins with.
     pub since: UnreportedRange,
 }
 
@@ -64,7 +64,7 @@ impl AuditCursor {
 pub(crate) struct UnreportedRange {
     /// The offset of that report's line, in bytes, or that of an earlier line.
     pub from: u64,
-    /// The state that the records before that line leave to be judged.
+    /// The state the records before that line leave to be judged.
     pub unseen: UnconfirmedEvents,
     /// The times of the first and the last record since; it may be too wide.
     span: Option<(Moment, Moment)>,
@@ -72,9 +72,9 @@ pub(crate) struct UnreportedRange {
 
 impl UnreportedRange {
     /// Starts at a report, or at the beginning of the readable part.
-    pub(crate) fn new(from: u64, unseen: UnconfirmedEvents) -> Self {
+    pub(crate) fn new(from: u64, unconfirmed: UnconfirmedEvents) -> Self {
         let span = None;
-        Self { from, unseen, span }
+        Self { from, unseen: unconfirmed, span }
     }
 
     /// Widens the span by the time of a record.

@@ -51,10 +51,10 @@ pub(super) fn read_cursor(dir: &Path, log: &File) -> Option<AuditCursor> {
 
 /// Writes the mark and the known state of the log. A mark that cannot be written stays behind,
 /// which is harmless.
-pub(crate) fn write(dir: &Path, known: &AuditCursor, log: &File) {
-    let (ledger, boot) = (&known.ledger, ProcessIdentity::current().boot);
+pub(crate) fn write(dir: &Path, cursor: &AuditCursor, log: &File) {
+    let (ledger, boot) = (&cursor.ledger, ProcessIdentity::current().boot);
     let text = format!("{} {} {boot}", ledger.n, ledger.hash);
-    let rest = known.text(log).unwrap_or_default();
+    let rest = cursor.text(log).unwrap_or_default();
     let text = format!("{text:<0$}\n{rest}\n", LENGTH - 1);
     let file = OpenOptions::new().write(true).create(true).truncate(false).open(dir.join(MARK));
     if let Ok(file) = file {

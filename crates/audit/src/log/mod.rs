@@ -1,9 +1,9 @@
 //! The files of the audit log: how they are locked, added to, read, and begun anew.
 //!
-//! `audit_log` is the log as one process writes it, under the lock that all writers take; `segments` has the files,
-//! `rotate` begins the next one, `read` has their lines as of one instant. So that no process reads all of the log before it
-//! writes, `mark` keeps beside it what is `known` of it, `tail` reads its end, and `view` reads the window of a report
-//! once one is due.
+//! `audit_log` is the log as one process writes it, under the lock that all writers take; `segments` has the files, `rotate`
+//! begins the next one, `read` has their lines as of one instant. So that no process reads all of the log before it writes,
+//! `mark` keeps beside it what is `known` of it, `tail` reads its end, and `view` reads the window of a report once one is
+//! due.
 //!
 //! **Invariant:** a record is added behind the last one, whoever wrote that.
 //! **Invariant:** what is kept beside the log only saves time: without it, the log is read.

@@ -8,7 +8,7 @@ use crate::log::audit_log::{FOLDER, LOG};
 use crate::log::segments::{self, Segment, SegmentReader};
 use wf_store::own_file;
 
-/// Returns the path of the log of a state folder: of the segment that is written.
+/// Returns the path of the log of a state folder: of the segment written.
 pub fn path(state: &Path) -> PathBuf {
     state.join(FOLDER).join(LOG)
 }
@@ -24,7 +24,7 @@ pub struct AuditLogLines {
 
 /// The files of a log as of one instant.
 struct AuditLogFiles {
-    closed: Vec<Segment>,
+    segments: Vec<Segment>,
     written: File,
     /// The length of the written one.
     length: u64,
@@ -50,31 +50,31 @@ impl AuditLogFiles {
             if fs::metadata(path).is_ok_and(|named| (named.dev(), named.ino()) == (found.dev(), found.ino()))
             {
                 let first = segments::first_record(path)?.map_or(0, |record| record.n);
-                let closed = segments::list_closed(dir, first)?;
-                let oldest = closed.first().map_or(path, |segment| &segment.path);
+                let segments = segments::list_closed(dir, first)?;
+                let oldest = segments.first().map_or(path, |segment| &segment.path);
                 let pruned = segments::bytes_before(segments::first_record(oldest)?.as_ref());
                 written.unlock()?;
-                return Ok(Some(Self { closed, written, length: found.len(), first, pruned }));
+                return Ok(Some(Self { segments, written, length: found.len(), first, pruned }));
             }
         }
     }
 
     /// Returns the offsets of the log, from the pruned part on.
     fn range(&self) -> Range<u64> {
-        let closed: u64 = self.closed.iter().map(|segment| segment.length).sum();
+        let closed: u64 = self.segments.iter().map(|segment| segment.length).sum();
         self.pruned..self.pruned + closed + self.length
     }
 
     /// Returns the lines from an offset on.
     fn lines(mut self, from: u64) -> io::Result<AuditLogLines> {
         let mut before = from.saturating_sub(self.pruned);
-        let passed = self.closed.iter().take_while(|segment| {
+        let passed = self.segments.iter().take_while(|segment| {
             let is_passed = segment.length <= before;
             before -= if is_passed { segment.length } else { 0 };
             is_passed
         });
         let passed = passed.count();
-        let closed = self.closed.split_off(passed);
+        let closed = self.segments.split_off(passed);
         let text = SegmentReader::new(closed, self.written, self.length, before)?;
         Ok(AuditLogLines { text: BufReader::new(text), torn: false })
     }
@@ -87,12 +87,12 @@ impl AuditLogLines {
         AuditLogFiles::open(path)?.map(|files| files.lines(from)).transpose()
     }
 
-    /// Opens a log at the start of the segment that a record is in.
+    /// Opens a log at the start of the segment a record is in.
     pub(crate) fn open_at_record(path: &Path, n: u64) -> io::Result<Option<Self>> {
         let Some(mut files) = AuditLogFiles::open(path)? else { return Ok(None) };
-        let before = files.closed.iter().filter(|segment| segment.first <= n).count();
-        let passed = if files.first <= n { files.closed.len() } else { before.saturating_sub(1) };
-        files.closed.drain(..passed);
+        let before = files.segments.iter().filter(|segment| segment.first <= n).count();
+        let passed = if files.first <= n { files.segments.len() } else { before.saturating_sub(1) };
+        files.segments.drain(..passed);
         files.pruned = 0;
         files.lines(0).map(Some)
     }
@@ -113,7 +113,7 @@ impl AuditLogLines {
 
 /// Lists the closed segments of a log, oldest first.
 pub(crate) fn list_closed_segments(path: &Path) -> io::Result<Vec<Segment>> {
-    Ok(AuditLogFiles::open(path)?.map(|files| files.closed).unwrap_or_default())
+    Ok(AuditLogFiles::open(path)?.map(|files| files.segments).unwrap_or_default())
 }
 
 /// Returns the offsets of a log, in bytes: from the pruned part on. Empty if there is no log.

@@ -26,32 +26,32 @@ const NEXT: &str = "log.next";
 /// A fold of the records of a log, for the head of the next segment.
 #[derive(Debug, Default)]
 pub(crate) struct SegmentFold {
-    ledger: AuditLogState,
-    /// The events that no auditor heard of.
-    pub unseen: UnconfirmedEvents,
-    end: Option<LogAnchor>,
+    state: AuditLogState,
+    /// The events no auditor heard of.
+    pub unconfirmed: UnconfirmedEvents,
+    end_anchor: Option<LogAnchor>,
 }
 
 impl SegmentFold {
     pub(crate) fn add(&mut self, record: &AuditRecord) {
-        self.ledger.add(record);
-        self.unseen.add(record);
+        self.state.add(record);
+        self.unconfirmed.add(record);
         let entry = &record.entry;
-        self.end = match entry.kind.as_str() {
+        self.end_anchor = match entry.kind.as_str() {
             LOG_CREATED => entry.read::<LogCreatedBody>().and_then(|begun| begun.end),
             SEGMENT_STARTED => SegmentHead::of(entry).and_then(|head| head.end),
             STATE_RESTORED => restored(entry),
             // The next event says what the database is now.
             DATABASE_ROLLED_BACK => None,
-            _ => entry.db.or(self.end),
+            _ => entry.db.or(self.end_anchor),
         };
     }
 
     /// Returns the head of a segment that follows, behind so many bytes of the log; `None`: no event says what the database is.
     pub(crate) fn head(&self, bytes: u64) -> Option<SegmentHead> {
-        let is_known = self.end.map_or(0, |end| end.seq) == self.ledger.seq;
-        let (ledger, unseen) = (self.ledger.clone(), self.unseen.clone().without_reported());
-        is_known.then_some(SegmentHead { bytes, end: self.end, ledger, unseen })
+        let is_known = self.end_anchor.map_or(0, |end| end.seq) == self.state.seq;
+        let (ledger, unseen) = (self.state.clone(), self.unconfirmed.clone().without_reported());
+        is_known.then_some(SegmentHead { bytes, end: self.end_anchor, ledger, unseen })
     }
 }
 
@@ -71,19 +71,19 @@ fn read(mut file: &File, length: u64) -> io::Result<(Option<AuditRecord>, Segmen
 }
 
 impl AuditLog {
-    /// Closes the segment that is written, and starts the next one. The log is locked.
+    /// Closes the segment written, and starts the next one. The log is locked.
     ///
     /// A process that dies meanwhile leaves the log as it was, or as it is to be: the next segment is complete before it
-    /// gets the name of the log, and until then the present one has that name, too.
+    /// gets the name of the log, and until then the present one has it, too.
     pub(crate) fn start_segment(&mut self, now: Moment) -> io::Result<()> {
-        let (first, fold) = read(&self.file, self.known.length)?;
+        let (first, fold) = read(&self.file, self.cursor.length)?;
         let before = bytes_before(first.as_ref());
-        let (Some(first), Some(head)) = (first, fold.head(before + self.known.length)) else {
+        let (Some(first), Some(head)) = (first, fold.head(before + self.cursor.length)) else {
             return Ok(());
         };
         let unseen = head.unseen.clone();
         let entry = AuditEntry::new(now, SEGMENT_STARTED).with_summary(&head);
-        let (record, line) = entry.bind_line(self.known.ledger.n + 1, self.known.ledger.hash);
+        let (record, line) = entry.bind_line(self.cursor.ledger.n + 1, self.cursor.ledger.hash);
         let (path, next) = (self.dir.join(LOG), self.dir.join(NEXT));
         failpoint::point("segment.before");
         let file = create(&next, &line)?;
@@ -94,12 +94,12 @@ impl AuditLog {
         failpoint::point("segment.linked");
         fs::rename(&next, &path)?;
         failpoint::point("segment.after");
-        let mut ledger = fold.ledger;
+        let mut ledger = fold.state;
         ledger.add(&record);
         let mut since = UnreportedRange::new(0, unseen);
         since.extend_span(now);
-        (self.file, self.view) = (file, LazyReportWindow::default());
-        self.known = AuditCursor { length: line.len() as u64 + 1, ledger, since };
+        (self.file, self.window) = (file, LazyReportWindow::default());
+        self.cursor = AuditCursor { length: line.len() as u64 + 1, ledger, since };
         Ok(())
     }
 }

@@ -1,8 +1,8 @@
-//! The files of the log: segments that are closed, oldest first, and the one that is written.
+//! The files of the log: segments closed, oldest first, and the one written.
 //!
-//! A closed segment is `log-N.jsonl`, where N is the number of its first record; `log.jsonl` is the one that is written. Each
-//! but the first of all begins with a record `segment_started` that has what its writer and a verification must know of the
-//! records before. So a segment can be read without those before it, which may be pruned.
+//! A closed segment is `log-N.jsonl`, where N is the number of its first record; `log.jsonl` is the one written. Each but the
+//! first of all begins with a record `segment_started` that has what its writer and a verification must know of the records
+//! before. So a segment can be read without those before it, which may be pruned.
 
 use std::collections::VecDeque;
 use std::fs::{self, File};
@@ -27,7 +27,7 @@ pub(super) fn closed_path(dir: &Path, first: u64) -> PathBuf {
     dir.join(format!("log-{first:012}.jsonl"))
 }
 
-/// Lists the closed segments of a folder, oldest first. One that begins as the written one does is left out: a process
+/// Lists the closed segments of a folder, oldest first. One beginning as the written one does is left out: a process
 /// died while it closed that.
 pub(super) fn list_closed(dir: &Path, written: u64) -> io::Result<Vec<Segment>> {
     let mut found = Vec::new();
@@ -58,8 +58,8 @@ pub(crate) fn first_record(path: &Path) -> io::Result<Option<AuditRecord>> {
 }
 
 /// Returns the length of the log before a record, as the first one of a file.
-pub(super) fn bytes_before(first: Option<&AuditRecord>) -> u64 {
-    first.and_then(|record| SegmentHead::of(&record.entry)).map_or(0, |head| head.bytes)
+pub(super) fn bytes_before(first_record: Option<&AuditRecord>) -> u64 {
+    first_record.and_then(|record| SegmentHead::of(&record.entry)).map_or(0, |head| head.bytes)
 }
 
 /// The bytes of several files, one after the other. Each but the last is opened when it is read.
@@ -72,8 +72,13 @@ pub(crate) struct SegmentReader {
 
 impl SegmentReader {
     /// Starts at an offset of the first of the closed segments; the written one is open.
-    pub(crate) fn new(closed: Vec<Segment>, written: File, length: u64, from: u64) -> io::Result<Self> {
-        let mut ahead: VecDeque<_> = closed.into_iter().map(|one| (one.path, one.length)).collect();
+    pub(crate) fn new(
+        closed_segments: Vec<Segment>,
+        written: File,
+        length: u64,
+        from: u64,
+    ) -> io::Result<Self> {
+        let mut ahead: VecDeque<_> = closed_segments.into_iter().map(|one| (one.path, one.length)).collect();
         let mut last = Some(written.take(length));
         let mut now = match ahead.pop_front() {
             Some((path, length)) => File::open(path)?.take(length),

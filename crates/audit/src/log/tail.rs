@@ -22,7 +22,7 @@ pub(crate) struct AuditLogTail {
     /// The length of the log up to the end of its last complete line, in bytes.
     pub length: u64,
     /// The text behind the last line end.
-    pub torn: Option<UnterminatedLine>,
+    pub torn_line: Option<UnterminatedLine>,
 }
 
 /// A last line without an end.
@@ -86,7 +86,7 @@ fn split(text: &[u8], from: u64) -> AuditLogTail {
         records: records.collect(),
         from,
         length: from + end as u64,
-        torn: (!rest.is_empty()).then(torn),
+        torn_line: (!rest.is_empty()).then(torn),
     }
 }
 

@@ -30,8 +30,8 @@ impl LazyReportWindow {
     }
 
     /// Returns the number of bytes of the log it would have to read.
-    pub(crate) fn unread_bytes(&self, length: u64, since: &UnreportedRange) -> u64 {
-        length.saturating_sub(self.start(length, since).unwrap_or(self.filled))
+    pub(crate) fn unread_bytes(&self, length: u64, unreported: &UnreportedRange) -> u64 {
+        length.saturating_sub(self.start(length, unreported).unwrap_or(self.filled))
     }
 
     /// Fills the window up to the end of the log, and returns it. Lines are trusted here;
@@ -40,10 +40,10 @@ impl LazyReportWindow {
         &mut self,
         log: &File,
         length: u64,
-        since: &UnreportedRange,
+        unreported: &UnreportedRange,
     ) -> io::Result<&ReportWindow> {
-        if let Some(start) = self.start(length, since) {
-            self.window = ReportWindow::after_report(since.unseen.clone());
+        if let Some(start) = self.start(length, unreported) {
+            self.window = ReportWindow::after_report(unreported.unseen.clone());
             self.filled = start;
         }
         if self.filled < length {
@@ -63,7 +63,7 @@ impl LazyReportWindow {
     }
 
     /// Returns the offset to start anew from: there was a report since, or the log was replaced.
-    fn start(&self, length: u64, since: &UnreportedRange) -> Option<u64> {
-        (self.filled < since.from || self.filled > length).then_some(since.from)
+    fn start(&self, length: u64, unreported: &UnreportedRange) -> Option<u64> {
+        (self.filled < unreported.from || self.filled > length).then_some(unreported.from)
     }
 }

@@ -8,16 +8,15 @@ const TOLD: usize = 20;
 
 /// Follows the records of a log, line by line, and finds manipulations.
 ///
-/// Any single line that is changed, dropped, inserted or moved is found. Lines missing from the
-/// very end are not, because nothing follows them: the mark, the database and checkpoints reveal
-/// those.
+/// Any single line changed, dropped, inserted or moved is found. Lines missing from the very end are not,
+/// because nothing follows them: the mark, the database and checkpoints reveal those.
 #[derive(Debug)]
 pub struct AuditChainVerifier {
     line: u64,
     expected: u64,
-    /// The hash that the next record is bound to; `None` after an unreadable line.
+    /// The hash the next record is bound to; `None` after an unreadable line.
     prev: Option<Sha256Digest>,
-    /// The numbers that were skipped.
+    /// The numbers skipped.
     missing: BTreeSet<u64>,
     faults: Vec<LogFault>,
 }

@@ -27,7 +27,7 @@ pub(crate) struct AuditLogState {
     pub open: Vec<AuditorSession>,
     /// The boot of the machine when an auditor last began or ended watching.
     pub boot: Option<String>,
-    /// The events read from the database that no auditor has confirmed.
+    /// The events read from the database no auditor has confirmed.
     pub unconfirmed: BTreeMap<u64, Sha256Digest>,
 }
 
@@ -59,8 +59,8 @@ impl AuditLogState {
         let entry = &record.entry;
         match entry.kind.as_str() {
             LOG_CREATED => {
-                let begun: Option<LogCreatedBody> = entry.read();
-                self.seq = begun.and_then(|begun| begun.end).map_or(0, |end| end.seq);
+                let body: Option<LogCreatedBody> = entry.read();
+                self.seq = body.and_then(|begun| begun.end).map_or(0, |end| end.seq);
             }
             AUDITOR_STARTED | AUDITOR_STOPPED | AUDITOR_DIED => {
                 if let Some(shift) = entry.read::<AuditorLifecycleBody>() {
@@ -101,10 +101,10 @@ impl AuditLogState {
         }
     }
 
-    fn event(&mut self, db: LogAnchor, is_heard: bool) {
-        self.seq = db.seq;
+    fn event(&mut self, anchor: LogAnchor, is_heard: bool) {
+        self.seq = anchor.seq;
         if !is_heard {
-            self.unconfirmed.insert(db.seq, db.hash);
+            self.unconfirmed.insert(anchor.seq, anchor.hash);
         }
     }
 }

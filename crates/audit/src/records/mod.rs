@@ -1,9 +1,9 @@
 //! The records of the audit log, and the folds over many of them.
 //!
 //! `record` is one line, with the hash that binds it to the line before; `words` has the kinds of the auditor's own
-//! records, and `summary` makes records of messages and of rows of the database. `chain` finds lines that were altered.
-//! `ledger` and `unseen` are folds over records: the state of the log, and the events that no auditor heard; a
-//! `segment_head` has both, for whoever reads a file of the log without those before it.
+//! records, and `summary` makes records of messages and of rows of the database. `chain` finds lines altered. `ledger`
+//! and `unseen` are folds over records: the state of the log, and the events no auditor heard; a `segment_head` has
+//! both, for whoever reads a file of the log without those before it.
 //!
 //! **Invariant:** nothing here reads a file of the log.
 //!

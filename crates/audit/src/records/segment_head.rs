@@ -14,12 +14,12 @@ use wf_store::feed::LogAnchor;
 pub(crate) struct SegmentHead {
     /// The length of the log before it, with what was pruned, in bytes.
     pub bytes: u64,
-    /// The last event of the database that is in the log; absent: there is none.
+    /// The last event of the database in the log; absent: there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub end: Option<LogAnchor>,
-    /// The state that the next record depends on.
+    /// The state the next record depends on.
     pub ledger: AuditLogState,
-    /// The events that an auditor may still confirm.
+    /// The events an auditor may still confirm.
     pub unseen: UnconfirmedEvents,
 }
 

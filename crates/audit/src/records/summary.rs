@@ -8,8 +8,8 @@ use wf_core::machine::{Event, EventKind};
 use wf_store::feed::{BusMessage, BusMessageKind, LogAnchor};
 use wf_store::{LogRow, StateFact, StoreError, StoreReader};
 
-/// The keys of an event that are kept: words and numbers that a plan or the rules define. None of a
-/// step's inputs, outputs or printed text is among them.
+/// The keys of an event kept: words and numbers a plan or the rules define. None of a step's inputs, outputs
+/// or printed text is among them.
 const KEPT: [&str; 38] = [
     "action",
     "allowed_to_fail",
@@ -69,8 +69,7 @@ const INSIDE: [&str; 14] = [
     "trigger",
 ];
 
-/// Lists of names that are kept of a nested object: the keys that a gate rewrote, and those it may not
-/// (Silas 5.4).
+/// Lists of names kept of a nested object: the keys a gate rewrote, and those it may not (Silas 5.4).
 const KEYS: [&str; 2] = ["changed", "rejected"];
 
 /// The maximum number of names kept of such a list.
@@ -80,7 +79,7 @@ const MOST_KEYS: usize = 20;
 const MOST_OF_A_KEY: usize = 64;
 
 pub(crate) fn of_message(message: &BusMessage) -> AuditEntry {
-    let mut entry = match &message.what {
+    let mut entry = match &message.kind {
         BusMessageKind::Recorded { .. } => AuditEntry::new(message.at, "run_recorded"),
         BusMessageKind::Event { fact, .. } => of_fact(message.at, fact),
         BusMessageKind::Act(act) => {
@@ -100,7 +99,7 @@ pub(crate) fn of_message(message: &BusMessage) -> AuditEntry {
     entry
 }
 
-/// Makes the entry of a row that no auditor heard of on the bus; `last` is the time of the row before.
+/// Makes the entry of a row no auditor heard of on the bus; `last` is the time of the row before.
 pub(crate) fn of_row(row: &LogRow, last: wf_base::time::Moment, path: Vec<String>) -> AuditEntry {
     let mut entry = match &row.event {
         Some(Event { at, fact }) => of_fact(*at, fact),
@@ -111,12 +110,12 @@ pub(crate) fn of_row(row: &LogRow, last: wf_base::time::Moment, path: Vec<String
     entry.run.clone_from(&row.run);
     entry.plan.clone_from(&row.plan);
     entry.path = path;
-    entry.db = Some(LogAnchor { seq: row.place.seq, hash: row.place.hash });
+    entry.db = Some(LogAnchor { seq: row.position.seq, hash: row.position.hash });
     entry.source = AuditSource::Database;
     entry
 }
 
-/// Makes the entry of an event that belongs to no run, as its author would have published it.
+/// Makes the entry of an event belonging to no run, as its author would have published it.
 fn of_state(row: &LogRow, last: wf_base::time::Moment) -> AuditEntry {
     let at = row.state.as_ref().map_or(last, |event| event.at);
     match row.state.as_ref().map(|event| &event.fact) {
@@ -150,8 +149,8 @@ fn of_state(row: &LogRow, last: wf_base::time::Moment) -> AuditEntry {
     }
 }
 
-fn of_fact(at: wf_base::time::Moment, fact: &EventKind) -> AuditEntry {
-    let mut fields = match serde_json::to_value(fact) {
+fn of_fact(at: wf_base::time::Moment, event_kind: &EventKind) -> AuditEntry {
+    let mut fields = match serde_json::to_value(event_kind) {
         Ok(Value::Object(fields)) => fields,
         _ => Map::new(),
     };
@@ -162,7 +161,7 @@ fn of_fact(at: wf_base::time::Moment, fact: &EventKind) -> AuditEntry {
     let mut entry = AuditEntry::new(at, &kind);
     let (step, item) = (fields.remove("step"), fields.remove("item"));
     entry.place = place(step.as_ref(), item.as_ref());
-    if let EventKind::RoundCompleted(round) = fact {
+    if let EventKind::RoundCompleted(round) = event_kind {
         let d = millionths(round.solved.loss.d);
         fields.insert("d_millionths".to_owned(), Value::from(d));
     }
@@ -182,7 +181,7 @@ fn place(step: Option<&Value>, item: Option<&Value>) -> Option<String> {
     })
 }
 
-/// Converts a distance to a whole number, so that other tools, like jq, write it the same way.
+/// Converts a distance to a whole number, so other tools, like jq, write it the same way.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "D ranges from 0 to 1")]
 fn millionths(d: f64) -> u64 {
     (d.clamp(0.0, 1.0) * 1e6).round() as u64
@@ -243,7 +242,7 @@ pub(crate) fn only_unpublished(reader: &StoreReader, after: u64) -> Result<bool,
         };
         match rows.last() {
             None => return Ok(true),
-            Some(last) => after = last.place.seq,
+            Some(last) => after = last.position.seq,
         }
         if !rows.iter().all(is_unpublished) {
             return Ok(false);

@@ -11,9 +11,9 @@ use crate::records::words::{
 
 /// The events that no auditor heard of on the bus, and the auditors that may still confirm them.
 ///
-/// An event that was read from the database is explained if an auditor that watched at the time
-/// died, lost messages, or confirms later that it heard of it. If all of them ended regularly and
-/// confirmed nothing, the event came into the database behind their backs.
+/// An event read from the database is explained if an auditor that watched at the time died, lost messages,
+/// or confirms later it heard of it. If all of them ended regularly and confirmed nothing, the event came
+/// into the database behind their backs.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UnconfirmedEvents {
     open: BTreeSet<u64>,
@@ -25,7 +25,7 @@ pub struct UnconfirmedEvents {
     behind: BTreeSet<u64>,
 }
 
-/// The record of an event that was read from the database.
+/// The record of an event read from the database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct DatabaseReadRecord {
     /// The number of the record.
@@ -92,22 +92,22 @@ impl UnconfirmedEvents {
         }
     }
 
-    fn add_lifecycle_record(&mut self, kind: &str, shift: &AuditorLifecycleBody) {
+    fn add_lifecycle_record(&mut self, kind: &str, lifecycle: &AuditorLifecycleBody) {
         match kind {
             AUDITOR_STARTED => {
-                if self.boot.as_ref().is_some_and(|boot| *boot != shift.boot) {
-                    self.excused.insert(shift.auditor);
+                if self.boot.as_ref().is_some_and(|boot| *boot != lifecycle.boot) {
+                    self.excused.insert(lifecycle.auditor);
                 }
-                self.boot = Some(shift.boot.clone());
+                self.boot = Some(lifecycle.boot.clone());
             }
-            AUDITOR_DIED => self.excuse_auditor(shift.auditor),
-            _ if shift.lost > 0 => self.excuse_auditor(shift.auditor),
-            _ => self.clear_auditor(shift.auditor),
+            AUDITOR_DIED => self.excuse_auditor(lifecycle.auditor),
+            _ if lifecycle.lost > 0 => self.excuse_auditor(lifecycle.auditor),
+            _ => self.clear_auditor(lifecycle.auditor),
         }
-        self.open = shift.open.iter().map(|session| session.n).collect();
+        self.open = lifecycle.open.iter().map(|session| session.n).collect();
     }
 
-    /// Explains the events that an auditor could have heard of and cannot confirm.
+    /// Explains the events an auditor could have heard of and cannot confirm.
     fn excuse_auditor(&mut self, auditor: u64) {
         self.waiting.retain(|_, reading| !reading.may_be_heard_by(auditor));
     }
@@ -138,7 +138,7 @@ impl UnconfirmedEvents {
         all.behind.into_iter().collect()
     }
 
-    /// Returns the number of events that an auditor may still confirm.
+    /// Returns the number of events an auditor may still confirm.
     pub fn pending_count(&self) -> usize {
         self.waiting.len()
     }

@@ -34,7 +34,7 @@ pub(super) const CONNECTION_APPROVED: &str = "connection_approved";
 pub(super) const RESULT_CACHED: &str = "result_cached";
 /// The stored files of runs were removed.
 pub(super) const ARTIFACTS_PRUNED: &str = "artifacts_pruned";
-/// The events that no bus has: an auditor reads them in the database.
+/// The events no bus has: an auditor reads them in the database.
 pub(super) const UNPUBLISHED: [&str; 6] =
     [ROWS_RECORDED, ROWS_ERASED, STATE_MIGRATED, CONNECTION_APPROVED, RESULT_CACHED, ARTIFACTS_PRUNED];
 /// A new file of the log begins: what the records before it come to.
@@ -69,7 +69,7 @@ pub(crate) struct AuditorLifecycleBody {
     pub auditor: u64,
     /// The auditors watching from now on.
     pub open: Vec<AuditorSession>,
-    /// The last event of the database that is in this log.
+    /// The last event of the database in this log.
     pub seq: u64,
     /// The boot of the machine.
     pub boot: String,

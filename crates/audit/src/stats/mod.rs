@@ -1,7 +1,7 @@
 //! Statistics: the patterns in a stretch of the audit log.
 //!
-//! A [`ReportWindow`] is a fold over records and nothing else: it reads no clock and no file, so that its
-//! results are the same after a restart.
+//! A [`ReportWindow`] is a fold over records and nothing else: it reads no clock and no file, so its results
+//! are the same after a restart.
 
 mod drift;
 mod place;

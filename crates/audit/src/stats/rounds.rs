@@ -35,7 +35,7 @@ impl RoundStreaks {
         self.0.is_empty()
     }
 
-    /// Adds an event of a run; returns the streak that it extends, if the controller thrashes.
+    /// Adds an event of a run; returns the streak it extends, if the controller thrashes.
     pub(super) fn add_event(&mut self, run: &RunId, entry: &AuditEntry) -> Option<ThrashPattern> {
         match entry.kind.as_str() {
             "round_completed" => {}

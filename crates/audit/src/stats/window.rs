@@ -18,10 +18,10 @@ pub struct ReportWindow {
     run_histories: RunHistories,
     plans: BTreeMap<String, PlanSums>,
     drift: Vec<super::PlanDrift>,
-    unseen: UnconfirmedEvents,
+    unconfirmed: UnconfirmedEvents,
     rounds: RoundStreaks,
     thrashing: Vec<ThrashPattern>,
-    /// The events read from the database that no auditor has confirmed.
+    /// The events read from the database no auditor has confirmed.
     unconfirmed_reads: BTreeSet<u64>,
     spans_reports: bool,
 }
@@ -32,20 +32,20 @@ impl ReportWindow {
         Self { spans_reports: true, ..Self::default() }
     }
 
-    /// Makes a window that begins with a report, with the events left to be judged.
-    pub fn after_report(unseen: UnconfirmedEvents) -> Self {
-        Self { unseen, ..Self::default() }
+    /// Makes a window beginning with a report, with the events left to be judged.
+    pub fn after_report(unconfirmed: UnconfirmedEvents) -> Self {
+        Self { unconfirmed, ..Self::default() }
     }
 
     /// Returns the events left to be judged.
     pub fn unseen(&self) -> &UnconfirmedEvents {
-        &self.unseen
+        &self.unconfirmed
     }
 
     /// Adds a record. A report begins a new window.
     pub fn add(&mut self, record: &AuditRecord) {
         let entry = &record.entry;
-        self.unseen.add(record);
+        self.unconfirmed.add(record);
         if entry.kind == REPORT {
             return self.start_window(entry);
         }
@@ -65,7 +65,7 @@ impl ReportWindow {
 
     /// Passes a record before the window: it only affects the judgement of the window.
     pub fn skip_record(&mut self, record: &AuditRecord) {
-        self.unseen.add(record);
+        self.unconfirmed.add(record);
         if record.entry.kind == REPORT
             && let Some(report) = record.entry.read::<AuditReport>()
         {
@@ -81,9 +81,9 @@ impl ReportWindow {
         if self.spans_reports {
             self.fold();
         } else {
-            let unseen = std::mem::take(&mut self.unseen);
+            let unseen = std::mem::take(&mut self.unconfirmed);
             *self = Self::default();
-            self.unseen = unseen.without_reported();
+            self.unconfirmed = unseen.without_reported();
         }
         if let Some(report) = report {
             self.report.history = report.history;
@@ -240,7 +240,7 @@ impl ReportWindow {
         report.thrashing = lives.flat_map(|(run, life)| life.thrashing(run)).collect();
         report.thrashing.extend(self.thrashing.iter().cloned());
         report.rounds = self.rounds.clone();
-        let behind = self.unseen.unexplained_events(ending);
+        let behind = self.unconfirmed.unexplained_events(ending);
         if let (Some(first), Some(last)) = (behind.first(), behind.last()) {
             let wrong =
                 format!("{} in the database unseen by the auditor ({first} to {last})", events(behind.len()));

@@ -24,7 +24,7 @@ pub(crate) struct AuditedDatabase {
     pub(crate) events_before: u64,
     /// The hashes of the events after the base, as the auditor saw them.
     pub(crate) hashes: Vec<Option<Sha256Digest>>,
-    pub(crate) base: Option<LogAnchor>,
+    pub(crate) base_anchor: Option<LogAnchor>,
     /// The last event before the log was created, if there were any.
     pub(crate) began_late: Option<u64>,
     /// The number and the previous hash of the first record, where that is the head of a segment.
@@ -36,9 +36,9 @@ pub(crate) struct AuditedDatabase {
     pub(crate) fold: SegmentFold,
     /// The length of the log up to the last record, in bytes.
     pub(crate) bytes: u64,
-    pub(crate) faults: Vec<TamperEvidence>,
+    pub(crate) evidence: Vec<TamperEvidence>,
     pub(crate) notes: Vec<AuditNote>,
-    /// The events that the records skip.
+    /// The events the records skip.
     pub(crate) omitted_events: Vec<u64>,
     /// The record of the last restored backup.
     pub(crate) restored: Option<u64>,
@@ -54,7 +54,7 @@ impl AuditedDatabase {
             let chain = chain.get_or_insert_with(|| self.start(&line));
             let Some(record) = chain.line(&line) else { continue };
             if chain.is_whole() && !self.continues(&record) {
-                self.faults.push(TamperEvidence::OtherSegment(record.n));
+                self.evidence.push(TamperEvidence::OtherSegment(record.n));
             }
             self.bytes += line.len() as u64 + 1;
             self.record(record);
@@ -68,8 +68,8 @@ impl AuditedDatabase {
         // The events of missing records are reported already.
         let left_out = std::mem::take(&mut self.omitted_events).into_iter();
         let left_out = left_out.filter(|_| !self.broken).map(TamperEvidence::LeftOut);
-        self.faults.extend(left_out);
-        self.faults.splice(0..0, faults.into_iter().map(TamperEvidence::Log));
+        self.evidence.extend(left_out);
+        self.evidence.splice(0..0, faults.into_iter().map(TamperEvidence::Log));
         Ok(())
     }
 
@@ -79,7 +79,7 @@ impl AuditedDatabase {
         // The first record of all is no head of a segment, whoever says so.
         let head = SegmentHead::of(&record.entry).filter(|_| record.n > 1);
         let Some(head) = head else { return AuditChainVerifier::default() };
-        (self.base, self.bytes) = (head.end, head.bytes);
+        (self.base_anchor, self.bytes) = (head.end, head.bytes);
         self.beginning = Some((record.n, record.prev));
         AuditChainVerifier::after(record.n - 1, record.prev)
     }
@@ -94,19 +94,19 @@ impl AuditedDatabase {
 
     /// Returns the last event of the database in the audit log.
     pub(crate) fn end(&self) -> u64 {
-        self.base.map_or(0, |base| base.seq) + self.hashes.len() as u64
+        self.base_anchor.map_or(0, |base| base.seq) + self.hashes.len() as u64
     }
 
     fn roll_back_to(&mut self, seq: u64) {
-        let base = self.base.map_or(0, |base| base.seq);
+        let base = self.base_anchor.map_or(0, |base| base.seq);
         let kept = usize::try_from(seq.saturating_sub(base)).unwrap_or(usize::MAX);
         self.hashes.truncate(kept);
     }
 
     /// Returns the hash of an event, if known.
     pub(crate) fn hash(&self, seq: u64) -> Option<Sha256Digest> {
-        let base = self.base.map_or(0, |base| base.seq);
-        if let Some(end) = self.base.filter(|base| base.seq == seq) {
+        let base = self.base_anchor.map_or(0, |base| base.seq);
+        if let Some(end) = self.base_anchor.filter(|base| base.seq == seq) {
             return Some(end.hash);
         }
         let at = usize::try_from(seq.checked_sub(base + 1)?).ok()?;
@@ -124,8 +124,8 @@ impl AuditedDatabase {
         let (n, entry) = (record.n, &record.entry);
         match entry.kind.as_str() {
             LOG_CREATED => {
-                self.base = entry.read::<LogCreatedBody>().and_then(|begun| begun.end);
-                self.began_late = self.base.map(|base| base.seq);
+                self.base_anchor = entry.read::<LogCreatedBody>().and_then(|begun| begun.end);
+                self.began_late = self.base_anchor.map(|base| base.seq);
             }
             SEGMENTS_PRUNED => self.pruned.extend(SegmentsPrunedBody::of(entry).map(|body| (n, body))),
             STATE_RESTORED => {
@@ -136,14 +136,14 @@ impl AuditedDatabase {
             DATABASE_ROLLED_BACK => {
                 if let Some(DatabaseRolledBackBody { from, to }) = entry.read() {
                     let what = (from, to);
-                    self.faults.push(TamperEvidence::Rewound { n, what });
+                    self.evidence.push(TamperEvidence::Rewound { n, what });
                     self.roll_back_to(to);
                 }
             }
             LOG_TRUNCATED => match entry.read() {
                 Some(LogTruncatedBody { rebooted: true, .. }) => self.notes.push(AuditNote::PowerLost(n)),
                 Some(LogTruncatedBody { had, has, .. }) => {
-                    self.faults.push(TamperEvidence::LogCut { had, has });
+                    self.evidence.push(TamperEvidence::LogCut { had, has });
                 }
                 None => {}
             },
@@ -153,31 +153,31 @@ impl AuditedDatabase {
         self.last_record = Some(record);
     }
 
-    fn event(&mut self, db: LogAnchor) {
+    fn event(&mut self, anchor: LogAnchor) {
         let next = self.end() + 1;
-        if db.seq < next {
-            self.roll_back_to(db.seq.saturating_sub(1));
+        if anchor.seq < next {
+            self.roll_back_to(anchor.seq.saturating_sub(1));
         }
         // Bounded: a number that is far too large is not a gap of this log.
-        for seq in next..db.seq.min(next + (1 << 20)) {
+        for seq in next..anchor.seq.min(next + (1 << 20)) {
             if seq == next {
                 self.omitted_events.push(seq);
             }
             self.hashes.push(None);
         }
-        self.hashes.push(Some(db.hash));
+        self.hashes.push(Some(anchor.hash));
     }
 
-    fn restore(&mut self, record: &AuditRecord, end: LogAnchor) {
+    fn restore(&mut self, record: &AuditRecord, end_anchor: LogAnchor) {
         let from = self.end();
-        let known = self.hash(end.seq);
-        if known.is_some_and(|known| known != end.hash) || end.seq > from {
-            self.faults.push(TamperEvidence::OtherBackup(record.n));
+        let known = self.hash(end_anchor.seq);
+        if known.is_some_and(|known| known != end_anchor.hash) || end_anchor.seq > from {
+            self.evidence.push(TamperEvidence::OtherBackup(record.n));
         }
-        self.notes.push(AuditNote::Restored { at: record.entry.at, from, to: end.seq });
-        self.roll_back_to(end.seq);
-        if self.base.is_some_and(|base| end.seq < base.seq) {
-            self.base = Some(end);
+        self.notes.push(AuditNote::Restored { at: record.entry.at, from, to: end_anchor.seq });
+        self.roll_back_to(end_anchor.seq);
+        if self.base_anchor.is_some_and(|base| end_anchor.seq < base.seq) {
+            self.base_anchor = Some(end_anchor);
         }
         self.restored = Some(record.n);
     }

@@ -41,9 +41,9 @@ pub struct AuditHead {
 }
 
 impl AuditHead {
-    /// Returns the head of a log that ends with a record; `None`: it has none.
-    pub(crate) fn of(last: Option<&AuditRecord>) -> Self {
-        last.map_or_else(Self::default, |last| Self { n: last.n, hash: last.hash })
+    /// Returns the head of a log ending with a record; `None`: it has none.
+    pub(crate) fn of(last_record: Option<&AuditRecord>) -> Self {
+        last_record.map_or_else(Self::default, |last| Self { n: last.n, hash: last.hash })
     }
 }
 
@@ -55,9 +55,9 @@ impl Default for AuditHead {
 
 impl Checkpoint {
     /// Makes a checkpoint of logs that were just verified.
-    pub fn new(at: Moment, database: Option<LogPosition>, log: AuditHead) -> Self {
+    pub fn new(at: Moment, database: Option<LogPosition>, audit_head: AuditHead) -> Self {
         let database = database.map(|event| LogAnchor { seq: event.seq, hash: event.hash });
-        Self { kind: TYPE.into(), at, database, log }
+        Self { kind: TYPE.into(), at, database, log: audit_head }
     }
 
     /// Returns the last event of the database.
@@ -78,8 +78,8 @@ impl Checkpoint {
 
     /// True if a database differs from it: false if the event is there, or if a backup was restored
     /// since, which the audit log records.
-    pub(super) fn contradicts(&self, story: &AuditedDatabase, now: Option<Sha256Digest>) -> bool {
-        let since = story.restored.is_some_and(|n| n > self.log.n);
+    pub(super) fn contradicts(&self, database: &AuditedDatabase, now: Option<Sha256Digest>) -> bool {
+        let since = database.restored.is_some_and(|n| n > self.log.n);
         self.database.is_some_and(|then| !since && now != Some(then.hash))
     }
 }

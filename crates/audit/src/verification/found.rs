@@ -11,13 +11,13 @@ pub struct AuditFindings {
     /// The number of records in the audit log.
     pub records: u64,
     /// The signs of tampering.
-    pub faults: Vec<TamperEvidence>,
+    pub evidence: Vec<TamperEvidence>,
     /// The irregularities with an explanation.
     pub notes: Vec<AuditNote>,
     /// The heads of both logs.
-    pub heads: Checkpoint,
+    pub checkpoint: Checkpoint,
     /// The checkpoint from which on the logs were verified; `None`: they were verified as a whole.
-    pub since: Option<Checkpoint>,
+    pub since_checkpoint: Option<Checkpoint>,
 }
 
 /// A sign of tampering.
@@ -51,9 +51,9 @@ pub enum TamperEvidence {
          (event {run}): the audit log was cut off at its beginning"
     )]
     PrunedTooFar {
-        /// The last record that is gone.
+        /// The last record gone.
         to: u64,
-        /// The event that records the run.
+        /// The event recording the run.
         run: u64,
     },
     /// There is no audit log.
@@ -95,7 +95,7 @@ pub enum TamperEvidence {
     RolledBack {
         /// The last event of the database.
         has: u64,
-        /// The last event that the auditor saw.
+        /// The last event the auditor saw.
         saw: u64,
     },
     /// The database went back, and continued from there.
@@ -110,7 +110,7 @@ pub enum TamperEvidence {
         /// The event it went back from, and the event it went back to.
         what: (u64, u64),
     },
-    /// An event differs from the one that the auditor saw.
+    /// An event differs from the one the auditor saw.
     #[error(
         "event {0} of the database differs from the one the auditor saw: the history was \
          rewritten from there"
@@ -183,14 +183,14 @@ pub enum AuditNote {
         "record {0} of the checkpoint was pruned from the audit log; only the database is compared with the checkpoint"
     )]
     CheckpointPruned(u64),
-    /// A checkpoint vouches for events that were not watched.
+    /// A checkpoint vouches for events not watched.
     #[error("no auditor ran before event {}; the checkpoint covers it", .0 + 1)]
     VouchedFor(u64),
 }
 
 impl TamperEvidence {
-    /// True if a checkpoint made now covers all that the fault leaves open: the beginning was not
-    /// watched, and cannot be changed from then on.
+    /// True if a checkpoint made now covers all the fault leaves open: the beginning was not watched, and
+    /// cannot be changed from then on.
     pub fn is_pinned_by_a_checkpoint(&self) -> bool {
         matches!(self, Self::BeganLate(_))
     }

@@ -37,13 +37,13 @@ pub fn verify(
     if let Some(checkpoint) = checkpoint {
         story.check_checkpoint(checkpoint, reader.as_ref())?;
     } else if let Some(seq) = story.began_late {
-        story.faults.push(TamperEvidence::BeganLate(seq));
+        story.evidence.push(TamperEvidence::BeganLate(seq));
     }
     Ok(story.findings(end, now))
 }
 
 /// Verifies the part of the logs behind a checkpoint of an earlier verification: every event of the database behind it, the
-/// tables of the runs that have one, and the file of the audit log that the checkpoint is in, with those that follow.
+/// tables of the runs that have one, and the file of the audit log the checkpoint is in, with those following.
 ///
 /// `None` where the logs do not continue the checkpoint, or anything is wrong: that is for a verification of everything to say.
 pub fn verify_since(
@@ -54,10 +54,10 @@ pub fn verify_since(
     let (story, end) = AuditedDatabase::examine(state, Some(checkpoint), Some(checkpoint))?;
     let continues = story.is_known_record(checkpoint.log.n, checkpoint.log.hash);
     let continues = continues && !story.is_before(checkpoint.log.n);
-    if !continues || story.began_late.is_some() || !story.faults.is_empty() {
+    if !continues || story.began_late.is_some() || !story.evidence.is_empty() {
         return Ok(None);
     }
-    Ok(Some(AuditFindings { since: Some(checkpoint.clone()), ..story.findings(end, now) }))
+    Ok(Some(AuditFindings { since_checkpoint: Some(checkpoint.clone()), ..story.findings(end, now) }))
 }
 
 impl AuditedDatabase {
@@ -66,7 +66,7 @@ impl AuditedDatabase {
     fn examine(
         state: &Path,
         checkpoint: Option<&Checkpoint>,
-        since: Option<&Checkpoint>,
+        since_checkpoint: Option<&Checkpoint>,
     ) -> Result<(Self, Option<LogPosition>), StoreError> {
         let failed = |error| StoreError::io("read", &read::path(state), &error);
         let dir = state.join(FOLDER);
@@ -77,7 +77,7 @@ impl AuditedDatabase {
         let marked = mark.as_ref().map(|mark| (mark.n, mark.hash));
         story.known_records.extend(pinned.iter().chain(&marked).map(|(n, hash)| (*n, *hash, *n == 0)));
         let path = read::path(state);
-        let lines = match since {
+        let lines = match since_checkpoint {
             None => AuditLogLines::open(&path, 0),
             Some(since) => AuditLogLines::open_at_record(&path, since.log.n),
         };
@@ -87,19 +87,19 @@ impl AuditedDatabase {
         if let Some(mark) = &mark {
             story.check_mark(mark);
         }
-        let end = story.check_database(state, since.and_then(Checkpoint::event))?;
+        let end = story.check_database(state, since_checkpoint.and_then(Checkpoint::event))?;
         Ok((story, end))
     }
 
-    /// Returns the findings of a verification that ends now.
-    fn findings(self, end: Option<LogPosition>, now: Moment) -> AuditFindings {
+    /// Returns the findings of a verification ending now.
+    fn findings(self, end_position: Option<LogPosition>, now: Moment) -> AuditFindings {
         AuditFindings {
-            events: end.map_or(0, |end| end.seq),
+            events: end_position.map_or(0, |end| end.seq),
             records: self.last_record.as_ref().map_or(0, |last| last.n),
-            heads: Checkpoint::new(now, end, AuditHead::of(self.last_record.as_ref())),
-            faults: self.faults,
+            checkpoint: Checkpoint::new(now, end_position, AuditHead::of(self.last_record.as_ref())),
+            evidence: self.evidence,
             notes: self.notes,
-            since: None,
+            since_checkpoint: None,
         }
     }
 
@@ -108,14 +108,14 @@ impl AuditedDatabase {
         if let Some(cut) = mark.detect_truncation(has) {
             if self.last_record.is_some() {
                 let had = cut.had;
-                self.faults.push(TamperEvidence::LogCut { had, has });
+                self.evidence.push(TamperEvidence::LogCut { had, has });
             }
         } else if !self.broken && !self.is_before(mark.n) && !self.is_known_record(mark.n, mark.hash) {
-            self.faults.push(TamperEvidence::LogReplaced(mark.n));
+            self.evidence.push(TamperEvidence::LogReplaced(mark.n));
         }
     }
 
-    /// True if a record lies before the first one that was read.
+    /// True if a record lies before the first one read.
     fn is_before(&self, n: u64) -> bool {
         self.beginning.is_some_and(|(first, _)| n < first)
     }
@@ -130,7 +130,7 @@ impl AuditedDatabase {
         // A process that died while it pruned has left some of the files.
         let is_it = |pruned: &SegmentsPrunedBody| pruned.to > to || pruned.to == to && pruned.hash == hash;
         let Some((n, _)) = self.pruned.iter().find(|(_, pruned)| is_it(pruned)) else {
-            self.faults.insert(0, TamperEvidence::Log(LogFault::Dropped { from: 1, to }));
+            self.evidence.insert(0, TamperEvidence::Log(LogFault::Dropped { from: 1, to }));
             return Ok(());
         };
         // A backup brings runs back from the time that is gone.
@@ -140,9 +140,9 @@ impl AuditedDatabase {
             return Ok(());
         }
         let kept = reader.map(StoreReader::first_kept_run).transpose()?.flatten();
-        let base = self.base.map_or(0, |base| base.seq);
+        let base = self.base_anchor.map_or(0, |base| base.seq);
         if let Some(run) = kept.filter(|run| *run <= base) {
-            self.faults.push(TamperEvidence::PrunedTooFar { to, run });
+            self.evidence.push(TamperEvidence::PrunedTooFar { to, run });
         }
         Ok(())
     }
@@ -150,7 +150,7 @@ impl AuditedDatabase {
     fn check_database(
         &mut self,
         state: &Path,
-        verified: Option<LogPosition>,
+        verified_position: Option<LogPosition>,
     ) -> Result<Option<LogPosition>, StoreError> {
         let reader = match StoreReader::open(state) {
             Ok(reader) => reader,
@@ -159,21 +159,21 @@ impl AuditedDatabase {
                 return Ok(None);
             }
             Err(StoreError::Lost { kept, known, .. }) => {
-                self.faults.push(TamperEvidence::Lost { kept, known });
+                self.evidence.push(TamperEvidence::Lost { kept, known });
                 return Ok(None);
             }
             Err(error) => return Err(error),
         };
         // Events may be added meanwhile, which the next verification is about.
         let end = reader.log_end()?;
-        match verify_chain_after(&reader, verified) {
+        match verify_chain_after(&reader, verified_position) {
             Ok(Ok(_)) => {
-                let faults = examine_after(&reader, verified.map_or(0, |event| event.seq))?;
-                self.faults.extend(faults.into_iter().map(TamperEvidence::State));
+                let faults = examine_after(&reader, verified_position.map_or(0, |event| event.seq))?;
+                self.evidence.extend(faults.into_iter().map(TamperEvidence::State));
             }
-            Ok(Err(broken)) => self.faults.push(TamperEvidence::Database(broken)),
+            Ok(Err(broken)) => self.evidence.push(TamperEvidence::Database(broken)),
             Err(StoreError::Lost { kept, known, .. }) => {
-                self.faults.push(TamperEvidence::Lost { kept, known });
+                self.evidence.push(TamperEvidence::Lost { kept, known });
             }
             Err(error) => return Err(error),
         }
@@ -183,7 +183,7 @@ impl AuditedDatabase {
 
     fn check_rolled_back(&mut self, has: u64, saw: u64) {
         if has < saw {
-            self.faults.push(TamperEvidence::RolledBack { has, saw });
+            self.evidence.push(TamperEvidence::RolledBack { has, saw });
         }
     }
 
@@ -191,18 +191,18 @@ impl AuditedDatabase {
         if self.last_record.is_none() {
             // A first run may have begun since the log was looked for.
             if self.events_before > 0 {
-                self.faults.push(TamperEvidence::NoLog(events));
+                self.evidence.push(TamperEvidence::NoLog(events));
             }
             return Ok(());
         }
-        let (has, base) = (self.end(), self.base.map_or(0, |base| base.seq));
+        let (has, base) = (self.end(), self.base_anchor.map_or(0, |base| base.seq));
         let mut after = base.saturating_sub(1);
         'all: loop {
             let places = reader.log_places(after, PLACES)?;
             for place in &places {
                 after = place.seq;
                 if self.hash(place.seq).is_some_and(|hash| hash != place.hash) {
-                    self.faults.push(TamperEvidence::Rewritten(place.seq));
+                    self.evidence.push(TamperEvidence::Rewritten(place.seq));
                     break 'all;
                 }
             }
@@ -212,18 +212,18 @@ impl AuditedDatabase {
         }
         self.check_rolled_back(events, has);
         if self.events_before > has {
-            if self.fold.unseen.active_auditors().is_empty() && !only_unpublished(reader, has)? {
-                self.faults.push(TamperEvidence::LogOlder { has, events });
+            if self.fold.unconfirmed.active_auditors().is_empty() && !only_unpublished(reader, has)? {
+                self.evidence.push(TamperEvidence::LogOlder { has, events });
             } else {
                 self.notes.push(AuditNote::Pending(events.saturating_sub(has)));
             }
         }
-        let behind = self.fold.unseen.unexplained_events(None);
+        let behind = self.fold.unconfirmed.unexplained_events(None);
         if !behind.is_empty() {
-            self.faults.push(TamperEvidence::Behind(behind));
+            self.evidence.push(TamperEvidence::Behind(behind));
         }
-        if self.fold.unseen.pending_count() > 0 {
-            self.notes.push(AuditNote::Unconfirmed(self.fold.unseen.pending_count()));
+        if self.fold.unconfirmed.pending_count() > 0 {
+            self.notes.push(AuditNote::Unconfirmed(self.fold.unconfirmed.pending_count()));
         }
         Ok(())
     }
@@ -237,13 +237,13 @@ impl AuditedDatabase {
         if self.is_before(checkpoint.log.n) {
             self.notes.push(AuditNote::CheckpointPruned(checkpoint.log.n));
         } else if !holds {
-            self.faults.push(TamperEvidence::LogNotOfCheckpoint(checkpoint.log.n));
+            self.evidence.push(TamperEvidence::LogNotOfCheckpoint(checkpoint.log.n));
         }
         if let Some(seq) = self.began_late {
             if holds && checkpoint.log.n > 0 {
                 self.notes.push(AuditNote::VouchedFor(seq));
             } else {
-                self.faults.push(TamperEvidence::BeganLate(seq));
+                self.evidence.push(TamperEvidence::BeganLate(seq));
             }
         }
         let Some(then) = checkpoint.database else {
@@ -255,7 +255,7 @@ impl AuditedDatabase {
         };
         let now = now.first().filter(|now| now.seq == then.seq);
         if checkpoint.contradicts(self, now.map(|now| now.hash)) {
-            self.faults.push(TamperEvidence::DatabaseNotOfCheckpoint(then.seq));
+            self.evidence.push(TamperEvidence::DatabaseNotOfCheckpoint(then.seq));
         }
         Ok(())
     }

@@ -35,8 +35,8 @@ pub fn record(state: &Path, message: &BusMessage) -> Result<(), StoreError> {
     written.map_err(failed)
 }
 
-/// Adds the events of a state that its audit log does not have yet, as the next auditor would. Nothing is written if there is
-/// no audit log.
+/// Adds the events of a state its audit log does not have yet, as the next auditor would. Nothing is written if there is no
+/// audit log.
 pub(super) fn catch_up(state: &Path) -> Result<(), StoreError> {
     if !state.join(FOLDER).join(LOG).exists() {
         return Ok(());

@@ -10,7 +10,7 @@ use wf_base::time::Clock;
 use wf_store::StoreError;
 use wf_store::feed::{BusSubscription, BusUnsubscriber};
 
-/// The time that messages wait for more, so that they are written together.
+/// The time that messages wait for more, so they are written together.
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// The configuration of an auditor.
@@ -34,7 +34,7 @@ impl AuditorConfig {
 /// orders. It writes only to its own file.
 #[derive(Debug)]
 pub struct Auditor {
-    leave: BusUnsubscriber,
+    unsubscriber: BusUnsubscriber,
     thread: Option<JoinHandle<AuditorOutcome>>,
 }
 
@@ -49,24 +49,26 @@ pub struct AuditorOutcome {
 }
 
 impl Auditor {
-    /// Starts watching. The log records the start before this returns, so that everything that
-    /// follows is known to have been watched.
-    pub fn start(start: &AuditorConfig, tap: BusSubscription) -> Result<Self, StoreError> {
-        let failed = |error| StoreError::io("write the audit log in", &start.state, &error);
+    /// Starts watching. The log records the start before this returns, so everything that follows is known to
+    /// have been watched.
+    pub fn start(config: &AuditorConfig, subscription: BusSubscription) -> Result<Self, StoreError> {
+        let failed = |error| StoreError::io("write the audit log in", &config.state, &error);
         failpoint::point("audit.before");
-        let mut log = AuditLog::open(&start.state).map_err(failed)?;
-        let desk = AuditWriter::open(start, &mut log).map_err(failed)?;
+        let mut log = AuditLog::open(&config.state).map_err(failed)?;
+        let writer = AuditWriter::open(config, &mut log).map_err(failed)?;
         failpoint::point("audit.after");
-        let leave = tap.unsubscriber();
-        let worker = AuditorThread { log, desk };
-        let thread =
-            Builder::new().name("wf-audit".into()).spawn(move || worker.run(&tap)).map_err(failed)?;
-        Ok(Self { leave, thread: Some(thread) })
+        let unsubscriber = subscription.unsubscriber();
+        let worker = AuditorThread { log, writer };
+        let thread = Builder::new()
+            .name("wf-audit".into())
+            .spawn(move || worker.run(&subscription))
+            .map_err(failed)?;
+        Ok(Self { unsubscriber, thread: Some(thread) })
     }
 
     /// Lets it finish by itself: messages published so far are written in the background.
     pub fn finish_in_background(&self) {
-        self.leave.end();
+        self.unsubscriber.end();
     }
 
     /// Writes all messages published so far, and stops.
@@ -75,7 +77,7 @@ impl Auditor {
     }
 
     fn end(&mut self) -> AuditorOutcome {
-        self.leave.end();
+        self.unsubscriber.end();
         let thread = self.thread.take();
         thread.and_then(|thread| thread.join().ok()).unwrap_or_default()
     }
@@ -90,19 +92,20 @@ impl Drop for Auditor {
 /// The auditor, on its thread.
 struct AuditorThread {
     log: AuditLog,
-    desk: AuditWriter,
+    writer: AuditWriter,
 }
 
 impl AuditorThread {
-    fn run(mut self, tap: &BusSubscription) -> AuditorOutcome {
-        tap.wait_for_message();
+    fn run(mut self, subscription: &BusSubscription) -> AuditorOutcome {
+        subscription.wait_for_message();
         // Done while the first step is starting, not when the run has ended and the user waits.
-        self.desk.prepare_reader();
-        while let Some(heard) = if self.desk.is_waiting_for_gap() { tap.poll(PAUSE) } else { tap.wait(PAUSE) }
+        self.writer.prepare_reader();
+        while let Some(heard) =
+            if self.writer.is_waiting_for_gap() { subscription.poll(PAUSE) } else { subscription.wait(PAUSE) }
         {
-            self.desk.receive(heard);
-            self.desk.write(&mut self.log);
+            self.writer.receive(heard);
+            self.writer.write(&mut self.log);
         }
-        self.desk.close(&mut self.log)
+        self.writer.close(&mut self.log)
     }
 }

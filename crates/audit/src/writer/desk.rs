@@ -19,11 +19,11 @@ use wf_base::time::Clock;
 use wf_store::feed::{BusDelivery, BusMessage, LogAnchor};
 use wf_store::{ProcessIdentity, ProcessLiveness, StoreReader};
 
-/// The part of the log that is read before anything is written, in bytes, so that a report need not
-/// read it. Beyond that, reading waits until a report is due.
+/// The part of the log read before anything is written, in bytes, so a report need not read it. Beyond that,
+/// reading waits until a report is due.
 const NEAR: u64 = 16 * 1024;
 
-/// The messages that an auditor has heard and not yet written, and the state it needs to write them.
+/// The messages an auditor has heard and not yet written, and the state it needs to write them.
 pub(crate) struct AuditWriter {
     clock: Arc<dyn Clock>,
     length: Duration,
@@ -31,8 +31,8 @@ pub(crate) struct AuditWriter {
     /// The session of this auditor: the number of the record by which it opened, and its process.
     session: AuditorSession,
     backfill: AuditBackfill,
-    events: Vec<BusMessage>,
-    acts: Vec<BusMessage>,
+    messages: Vec<BusMessage>,
+    action_messages: Vec<BusMessage>,
     lost: u64,
     outcome: AuditorOutcome,
     /// True if dead auditors were looked for.
@@ -43,11 +43,11 @@ pub(crate) struct AuditWriter {
 
 impl AuditWriter {
     /// Records the start of watching.
-    pub(crate) fn open(start: &AuditorConfig, log: &mut AuditLog) -> io::Result<Self> {
+    pub(crate) fn open(config: &AuditorConfig, log: &mut AuditLog) -> io::Result<Self> {
         let process = ProcessIdentity::current();
         let mut me = AuditorSession { n: 0, process };
-        let now = start.clock.now();
-        let begun = (log.ledger().n == 0).then(|| initial_body(&start.state));
+        let now = config.clock.now();
+        let begun = (log.ledger().n == 0).then(|| initial_body(&config.state));
         log.add(|turn| {
             if turn.unread_bytes() <= NEAR {
                 // If that fails, the report will fail too.
@@ -67,13 +67,13 @@ impl AuditWriter {
             );
         })?;
         Ok(Self {
-            clock: Arc::clone(&start.clock),
-            length: start.window,
-            segment: start.segment,
-            backfill: AuditBackfill::new(start.state.clone(), me.n),
+            clock: Arc::clone(&config.clock),
+            length: config.window,
+            segment: config.segment,
+            backfill: AuditBackfill::new(config.state.clone(), me.n),
             session: me,
-            events: Vec::new(),
-            acts: Vec::new(),
+            messages: Vec::new(),
+            action_messages: Vec::new(),
             lost: 0,
             outcome: AuditorOutcome::default(),
             has_settled: false,
@@ -82,19 +82,19 @@ impl AuditWriter {
     }
 
     /// Takes messages.
-    pub(super) fn receive(&mut self, heard: Vec<BusDelivery>) {
-        for one in heard {
+    pub(super) fn receive(&mut self, delivery: Vec<BusDelivery>) {
+        for one in delivery {
             match one {
-                BusDelivery::Message(message) if message.anchor().is_some() => self.events.push(message),
-                BusDelivery::Message(message) => self.acts.push(message),
+                BusDelivery::Message(message) if message.anchor().is_some() => self.messages.push(message),
+                BusDelivery::Message(message) => self.action_messages.push(message),
                 BusDelivery::Lost(count) => self.lost += count,
             }
         }
-        self.events.sort_by_key(BusMessage::anchor);
+        self.messages.sort_by_key(BusMessage::anchor);
     }
 
-    /// Opens the reader that is needed at the end: while the store is open, that is cheap, and no
-    /// caller waits for it.
+    /// Opens the reader needed at the end: while the store is open, that is cheap, and no caller waits for
+    /// it.
     pub(super) fn prepare_reader(&mut self) {
         self.backfill.open_reader();
     }
@@ -125,7 +125,7 @@ impl AuditWriter {
         log: &mut AuditLog,
         write: impl FnOnce(&mut Self, &mut LockedAuditLog<'_>),
     ) -> io::Result<()> {
-        let heard = |desk: &Self| (desk.events.len() + desk.acts.len()) as u64;
+        let heard = |desk: &Self| (desk.messages.len() + desk.action_messages.len()) as u64;
         let (had, lost, told) = (heard(self), self.lost, self.outcome.lost);
         let written = log.add(|turn| write(self, turn));
         if written.is_err() {
@@ -165,17 +165,17 @@ impl AuditWriter {
     /// Adds a report, if the window is due for one.
     fn report(
         &mut self,
-        turn: &mut LockedAuditLog<'_>,
+        log: &mut LockedAuditLog<'_>,
         trigger: ReportTrigger,
         due: impl Fn(&ReportWindow) -> bool,
     ) {
-        match turn.window() {
+        match log.window() {
             Ok(window) if due(window) => {
                 let (report, now) = (window.report(trigger, Some(self.session.n)), self.clock.now());
                 // A report begins a segment, since the next one needs it. Where no segment can be started, on a file
                 // system without links for example, the log goes on as it is.
-                let _ = turn.start_segment(self.segment, now);
-                turn.add(AuditEntry::new(now, REPORT).with_summary(&report));
+                let _ = log.start_segment(self.segment, now);
+                log.add(AuditEntry::new(now, REPORT).with_summary(&report));
             }
             Ok(_) => {}
             Err(error) => self.record_write_error(Err(error)),
@@ -188,73 +188,73 @@ impl AuditWriter {
         }
     }
 
-    fn add_messages(&mut self, turn: &mut LockedAuditLog<'_>, force: bool) {
+    fn add_messages(&mut self, log: &mut LockedAuditLog<'_>, force: bool) {
         if !self.has_settled {
-            let first = self.events.first().and_then(BusMessage::anchor);
+            let first = self.messages.first().and_then(BusMessage::anchor);
             if let Some(first) = first {
-                self.settle_dead_auditors(turn, Some(first.seq));
+                self.settle_dead_auditors(log, Some(first.seq));
             }
         }
         let mut confirmed = Vec::new();
-        let mut events = std::mem::take(&mut self.events).into_iter();
+        let mut events = std::mem::take(&mut self.messages).into_iter();
         while let Some(message) = events.next() {
             let Some(at) = message.anchor() else { continue };
-            let reached = turn.ledger().seq;
-            if at.seq <= reached && turn.ledger().unconfirmed.get(&at.seq) == Some(&at.hash) {
+            let reached = log.ledger().seq;
+            if at.seq <= reached && log.ledger().unconfirmed.get(&at.seq) == Some(&at.hash) {
                 confirmed.push(at.seq);
                 continue;
             }
             if at.seq > reached + 1 && !force {
                 self.has_waited = true;
-                self.events = std::iter::once(message).chain(events).collect();
+                self.messages = std::iter::once(message).chain(events).collect();
                 break;
             }
-            self.extend_to(turn, at);
-            turn.add(summary::of_message(&message));
+            self.extend_to(log, at);
+            log.add(summary::of_message(&message));
         }
-        self.add_other_records(turn, confirmed);
+        self.add_other_records(log, confirmed);
     }
 
     /// Extends the log to just before an event: adds missing events, or records that the database
     /// went back.
-    fn extend_to(&mut self, turn: &mut LockedAuditLog<'_>, to: LogAnchor) {
-        let from = turn.ledger().seq;
-        if to.seq > from {
-            self.backfill.add_missing_events(turn, Some(to.seq), false);
+    fn extend_to(&mut self, log: &mut LockedAuditLog<'_>, anchor: LogAnchor) {
+        let from = log.ledger().seq;
+        if anchor.seq > from {
+            self.backfill.add_missing_events(log, Some(anchor.seq), false);
         } else {
-            let to = to.seq.saturating_sub(1);
+            let to = anchor.seq.saturating_sub(1);
             let at = self.clock.now();
-            turn.add(
+            log.add(
                 AuditEntry::new(at, DATABASE_ROLLED_BACK).with_summary(&DatabaseRolledBackBody { from, to }),
             );
         }
     }
 
     /// Adds everything besides events.
-    fn add_other_records(&mut self, turn: &mut LockedAuditLog<'_>, seqs: Vec<u64>) {
+    fn add_other_records(&mut self, log: &mut LockedAuditLog<'_>, seqs: Vec<u64>) {
         let now = self.clock.now();
         if !seqs.is_empty() {
-            turn.add(AuditEntry::new(now, EVENTS_CONFIRMED).with_summary(&EventsConfirmedBody { seqs }));
+            log.add(AuditEntry::new(now, EVENTS_CONFIRMED).with_summary(&EventsConfirmedBody { seqs }));
         }
-        for act in self.acts.drain(..) {
-            turn.add(summary::of_message(&act));
+        for act in self.action_messages.drain(..) {
+            log.add(summary::of_message(&act));
         }
         let messages = std::mem::take(&mut self.lost);
         if messages > 0 {
             self.outcome.lost += messages;
             let auditor = self.session.n;
-            turn.add(
+            log.add(
                 AuditEntry::new(now, MESSAGES_DROPPED)
                     .with_summary(&MessagesDroppedBody { auditor, messages }),
             );
         }
     }
 
-    /// Adds the events that dead auditors left unwritten: up to an event that this one heard of, or all, and then records their
-    /// deaths. Live auditors write their own, or confirm them; at the end it is enough that one is alive and none dead: the
+    /// Adds the events that dead auditors left unwritten: up to an event this one heard of, or all, and then records their
+    /// deaths. Live auditors write their own, or confirm them; at the end it is enough if one is alive and none dead: the
     /// last to end checks everything.
-    fn settle_dead_auditors(&mut self, turn: &mut LockedAuditLog<'_>, before: Option<u64>) {
-        let others = turn.ledger().open.clone().into_iter();
+    fn settle_dead_auditors(&mut self, log: &mut LockedAuditLog<'_>, before: Option<u64>) {
+        let others = log.ledger().open.clone().into_iter();
         let (mut dead, mut lives) = (Vec::new(), false);
         for session in others.filter(|session| session.n != self.session.n) {
             if is_dead(&session) {
@@ -267,16 +267,16 @@ impl AuditWriter {
             }
         }
         if before.is_some() || !lives || !dead.is_empty() {
-            self.backfill.add_missing_events(turn, before, !self.has_settled);
+            self.backfill.add_missing_events(log, before, !self.has_settled);
         }
         self.has_settled = true;
         // A death explains what is read before it is recorded: not before everything is, as the dead one may have recorded
         // events between those of this one.
         for session in dead.into_iter().filter(|_| before.is_none()) {
-            let mut open = turn.ledger().open.clone();
+            let mut open = log.ledger().open.clone();
             open.retain(|other| other.n != session.n);
-            let shift = lifecycle_body(turn, &self.session, session.n, open);
-            turn.add(AuditEntry::new(self.clock.now(), AUDITOR_DIED).with_summary(&shift));
+            let shift = lifecycle_body(log, &self.session, session.n, open);
+            log.add(AuditEntry::new(self.clock.now(), AUDITOR_DIED).with_summary(&shift));
         }
         if let Some(trouble) = self.backfill.trouble() {
             self.outcome.trouble = Some(trouble);
@@ -289,15 +289,21 @@ fn is_dead(session: &AuditorSession) -> bool {
 }
 
 fn lifecycle_body(
-    turn: &LockedAuditLog<'_>,
-    me: &AuditorSession,
+    log: &LockedAuditLog<'_>,
+    own_session: &AuditorSession,
     auditor: u64,
-    open: Vec<AuditorSession>,
+    session: Vec<AuditorSession>,
 ) -> AuditorLifecycleBody {
-    AuditorLifecycleBody { auditor, open, seq: turn.ledger().seq, boot: me.process.boot.clone(), lost: 0 }
+    AuditorLifecycleBody {
+        auditor,
+        open: session,
+        seq: log.ledger().seq,
+        boot: own_session.process.boot.clone(),
+        lost: 0,
+    }
 }
 
-/// Returns the state of the database when a log begins. Events that no auditor can hear of, such as those of an
+/// Returns the state of the database when a log begins. Events no auditor can hear of, such as those of an
 /// import into memory before the first run, do not count: the log begins before them, and they are added to it.
 pub(super) fn initial_body(state: &Path) -> LogCreatedBody {
     let end = StoreReader::open(state).and_then(|reader| {

@@ -7,7 +7,7 @@ use crate::records::words::DatabaseReadBody;
 use wf_base::name::RunId;
 use wf_store::{LogRow, StoreError, StoreReader, allow_no_state};
 
-/// A reader of the database, for events that no auditor heard of on the bus.
+/// A reader of the database, for events no auditor heard of on the bus.
 pub(crate) struct AuditBackfill {
     state: PathBuf,
     reader: Option<StoreReader>,
@@ -30,24 +30,24 @@ impl AuditBackfill {
     /// Adds the events missing from the log, up to one, or to the end.
     pub(super) fn add_missing_events(
         &mut self,
-        turn: &mut LockedAuditLog<'_>,
+        log: &mut LockedAuditLog<'_>,
         before: Option<u64>,
         late: bool,
     ) {
-        let wanted = before.is_none_or(|before| turn.ledger().seq + 1 < before);
-        if wanted && let Err(error) = self.read(turn, before, late) {
+        let wanted = before.is_none_or(|before| log.ledger().seq + 1 < before);
+        if wanted && let Err(error) = self.read(log, before, late) {
             self.open_error = Some(error);
         }
     }
 
     fn read(
         &mut self,
-        turn: &mut LockedAuditLog<'_>,
+        log: &mut LockedAuditLog<'_>,
         before: Option<u64>,
         late: bool,
     ) -> Result<(), StoreError> {
         loop {
-            let reached = turn.ledger().seq;
+            let reached = log.ledger().seq;
             let left = before.map_or(u64::MAX, |before| before.saturating_sub(reached + 1));
             let most = usize::try_from(left).unwrap_or(usize::MAX).min(ROWS);
             if most == 0 {
@@ -60,12 +60,12 @@ impl AuditBackfill {
             let more = rows.len() == most;
             for row in rows {
                 let path = self.path(&row)?;
-                let mut entry = summary::of_row(&row, turn.ledger().at, path);
+                let mut entry = summary::of_row(&row, log.ledger().at, path);
                 let by = serde_json::to_value(DatabaseReadBody { by: self.auditor, late });
                 if let Ok(serde_json::Value::Object(by)) = by {
                     entry.about.extend(by);
                 }
-                turn.add(entry);
+                log.add(entry);
             }
             if !more {
                 return Ok(());

@@ -1,4 +1,4 @@
-//! The removal of the oldest files of the log, together with the history that they are about.
+//! The removal of the oldest files of the log, together with the history they are about.
 
 use std::fs;
 use std::io;
@@ -31,9 +31,8 @@ struct SegmentEnd {
     seq: u64,
 }
 
-/// Prunes the segments of the log that are older than the history that is kept, and records which. Nothing is pruned while a
-/// backup is made.
-pub fn prune(state: &Path, keep: RunRetention, now: Moment) -> Result<(), StoreError> {
+/// Prunes the segments of the log older than the history kept, and records which. Nothing is pruned while a backup is made.
+pub fn prune(state: &Path, retention: RunRetention, now: Moment) -> Result<(), StoreError> {
     let failed = |error| StoreError::io("prune the audit log in", &state.join(FOLDER), &error);
     let Some(_turn) = StateFolder::new(state).try_lock_pruning() else { return Ok(()) };
     let mut ends = list_ends(state).map_err(failed)?;
@@ -41,7 +40,7 @@ pub fn prune(state: &Path, keep: RunRetention, now: Moment) -> Result<(), StoreE
         return Ok(());
     }
     let oldest = StoreReader::open(state)?.first_kept_run()?;
-    ends.truncate(count_prunable(&ends, oldest, keep.max_age.map(|age| subtract(now, age))));
+    ends.truncate(count_prunable(&ends, oldest, retention.max_age.map(|age| subtract(now, age))));
     let (Some(first), Some(last)) = (ends.first(), ends.last()) else { return Ok(()) };
     let body = SegmentsPrunedBody { from: first.first, to: last.last, hash: last.hash };
     let mut log = AuditLog::open(state).map_err(failed)?;
@@ -65,14 +64,14 @@ fn subtract(now: Moment, age: Duration) -> Moment {
 }
 
 /// Returns the number of segments, from the oldest, that end before the first run that is kept began, and before a time.
-fn count_prunable(ends: &[SegmentEnd], oldest_run: Option<u64>, before: Option<Moment>) -> usize {
+fn count_prunable(segment_ends: &[SegmentEnd], oldest_run: Option<u64>, before: Option<Moment>) -> usize {
     let goes = |end: &&SegmentEnd| {
         oldest_run.is_none_or(|run| end.seq < run) && before.is_none_or(|before| end.at < before)
     };
-    ends.iter().take_while(goes).count()
+    segment_ends.iter().take_while(goes).count()
 }
 
-/// Lists the ends of the closed segments, up to one that the next one does not continue.
+/// Lists the ends of the closed segments, up to one the next one does not continue.
 fn list_ends(state: &Path) -> io::Result<Vec<SegmentEnd>> {
     let path = read::path(state);
     let closed = list_closed_segments(&path)?;

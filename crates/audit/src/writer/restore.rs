@@ -24,10 +24,10 @@ pub fn restore(from: &Path, state: &Path, replace: bool, now: Moment) -> Result<
         let end = LogAnchor { seq: manifest.events, hash: manifest.head };
         let made = manifest.created;
         act::record(fresh, &BusMessage::act(now, WorkspaceAction::Restored { made, end }))?;
-        let Some(CarriedUses { uses, place }) = carried else {
+        let Some(CarriedUses { uses, position }) = carried else {
             return Ok(());
         };
-        let db = LogAnchor { seq: place.seq, hash: place.hash };
+        let db = LogAnchor { seq: position.seq, hash: position.hash };
         let uses = uses as u64;
         act::record(fresh, &BusMessage::act(now, WorkspaceAction::UsesCarried { uses, db }))
     })

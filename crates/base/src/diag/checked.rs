@@ -1,7 +1,7 @@
 use super::{Diagnostic, Severity};
 use crate::source::SourceText;
 
-/// A file that was checked and its diagnostics.
+/// A file checked and its diagnostics.
 #[derive(Clone, Debug)]
 pub struct CheckedFile {
     /// The file; its path is shown as it is.

@@ -1,4 +1,4 @@
-//! SHA-256, so that a digest can be checked with `sha256sum`.
+//! SHA-256, so a digest can be checked with `sha256sum`.
 //!
 //! **Invariant:** the text of a digest is 64 lower-case hexadecimal digits, everywhere.
 

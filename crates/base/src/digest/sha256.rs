@@ -15,8 +15,8 @@ impl Sha256Digest {
         Self(Sha256::digest(bytes).into())
     }
 
-    /// Digests a list of parts, each preceded by its length, so that no two lists of parts share a
-    /// digest by joining differently.
+    /// Digests a list of parts, each preceded by its length, so no two lists of parts share a digest by
+    /// joining differently.
     pub fn of_parts<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> Self {
         let mut hasher = Sha256::new();
         for part in parts {

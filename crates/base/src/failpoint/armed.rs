@@ -34,8 +34,8 @@ pub fn arm(text: &str, role: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// Marks an instant at which the process may be killed. `name` names the write that has just been,
-/// or is about to be, made durable.
+/// Marks an instant the process may be killed. `name` names the write that has just been, or is about to be,
+/// made durable.
 pub fn point(name: &str) {
     if cfg!(debug_assertions)
         && let Some(plan) = PLAN.get()

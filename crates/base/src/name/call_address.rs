@@ -4,11 +4,11 @@ use std::str::FromStr;
 use super::{GateId, Name, TaskPath};
 
 /// The address of a call as a user names it: `fix#1.3` is the third model call of the first attempt of `fix`, and
-/// `fix#1.3.2` the second tool call that its reply asks for. Without `#1` it is the last attempt.
+/// `fix#1.3.2` the second tool call its reply asks for. Without `#1` it is the last attempt.
 ///
-/// Calls that no agent made name who did: `fix#1.check.tests.2` is the second call of the judge of the check `tests`,
-/// `fix.gate.careful.1` the first of the gate `careful`, `fix#3.planner.1` the first of a planner that was asked for
-/// guidance. Those of the run itself have `run` in place of a step.
+/// Calls no agent made name who did: `fix#1.check.tests.2` is the second call of the judge of the check `tests`,
+/// `fix.gate.careful.1` the first of the gate `careful`, `fix#3.planner.1` the first of a planner asked for guidance.
+/// Those of the run itself have `run` in place of a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CallAddress {
     /// The task, with its attempt.
@@ -42,7 +42,7 @@ impl fmt::Display for CallAsker {
     }
 }
 
-/// An error for a text that names no call.
+/// An error for a text naming no call.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "invalid call `{0}`; examples: fix#1.3 (a model call), fix#1.3.2 (a tool call of it), fetch[eu]#2.1, outer/fix#1.3, \

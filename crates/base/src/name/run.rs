@@ -4,13 +4,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::inline_schema;
 
-/// The id of a run: 32 lower-case hexadecimal digits, random from the first digit, so that a short
-/// prefix identifies it.
+/// The id of a run: 32 lower-case hexadecimal digits, random from the first digit, so a short prefix
+/// identifies it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct RunId(String);
 
-/// An error for a prefix that matches more than one run.
+/// An error for a prefix matching more than one run.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{prefix}` is ambiguous: it matches {} runs", among.len())]
 pub struct AmbiguousRunError {
@@ -41,8 +41,8 @@ impl RunId {
         self.0.get(..8).unwrap_or(&self.0)
     }
 
-    /// Returns the id of the nested run that an attempt of this run starts: the same attempt always
-    /// has the same child, so that a restart finds it again.
+    /// Returns the id of the nested run an attempt of this run starts: the same attempt always has the same
+    /// child, so a restart finds it again.
     #[must_use]
     pub fn child(&self, key: &str) -> Self {
         let digest = crate::digest::Sha256Digest::of_parts([self.0.as_bytes(), key.as_bytes()]);

@@ -24,7 +24,7 @@ pub struct TaskRef {
     pub item: Option<String>,
 }
 
-/// An error for a text that names no task.
+/// An error for a text naming no task.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("invalid step name `{0}`; examples: build, fetch[2], fetch[eu]#3, outer/inner")]
 pub struct TaskPathError(pub String);
@@ -95,7 +95,7 @@ fn closing_bracket(text: &str) -> Option<usize> {
     })
 }
 
-/// True if the brackets of the key of an item are in pairs, so that it can be named in brackets.
+/// True if the brackets of the key of an item are in pairs, so it can be named in brackets.
 pub fn has_paired_brackets(key: &str) -> bool {
     closing_bracket(&format!("{key}]")) == Some(key.len())
 }

@@ -4,13 +4,13 @@ const BASE64: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz
 const BASE64_FOR_URLS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 const BASE32: &[u8; 32] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
 
-/// Returns the base64 digits that depend on these bytes alone, at any position in a longer text.
+/// Returns the base64 digits depending on these bytes alone, at any position in a longer text.
 pub(super) fn base64(bytes: &[u8]) -> Vec<String> {
     let all = (0..3).flat_map(|before| [BASE64, BASE64_FOR_URLS].map(|digits| (before, digits)));
     all.map(|(before, digits)| inner(bytes, before, 6, digits)).collect()
 }
 
-/// Returns the base32 digits that depend on these bytes alone.
+/// Returns the base32 digits depending on these bytes alone.
 pub(super) fn base32(bytes: &[u8]) -> Vec<String> {
     (0..5).map(|before| inner(bytes, before, 5, BASE32)).collect()
 }

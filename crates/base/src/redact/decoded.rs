@@ -1,6 +1,6 @@
 use base64ct::{Base64Unpadded, Encoding as _};
 
-/// Returns the texts that a secret encodes: a step that is given it in base64 decodes it, and may print that.
+/// Returns the texts a secret encodes: a step that is given it in base64 decodes it, and may print that.
 pub(super) fn decoded(secret: &str) -> Vec<String> {
     let all = [base64(secret), hex(secret), percent(secret), json(secret)];
     let readable = |bytes: Vec<u8>| String::from_utf8(bytes).ok();

@@ -1,9 +1,9 @@
 use std::collections::BTreeSet;
 
-/// The number of bytes that are looked at together.
+/// The number of bytes looked at together.
 const GRAM: usize = 4;
 
-/// The longest prefix of a form that is looked for.
+/// The longest prefix of a form looked for.
 pub(super) const WIDEST: usize = GRAM + 7;
 
 /// Finds possible positions of many texts of the same length, and skips the rest quickly.
@@ -14,7 +14,7 @@ pub(super) const WIDEST: usize = GRAM + 7;
 #[derive(Debug)]
 pub(super) struct PositionFilter {
     width: usize,
-    /// One bit for each offset that a sequence has in some text, by the hash of the sequence.
+    /// One bit for each offset a sequence has in some text, by the hash of the sequence.
     grams: Vec<u8>,
     shift: u32,
     /// The texts themselves.
@@ -22,7 +22,7 @@ pub(super) struct PositionFilter {
 }
 
 impl PositionFilter {
-    /// Makes a filter for texts that all have this length, from [`GRAM`] to [`WIDEST`] bytes.
+    /// Makes a filter for texts all have this length, from [`GRAM`] to [`WIDEST`] bytes.
     pub(super) fn new(width: usize, texts: BTreeSet<Vec<u8>>) -> Self {
         // Few slots are taken, if memory allows: most sequences are then skipped at once.
         let bits = (texts.len() * 256).next_power_of_two().ilog2();
@@ -57,7 +57,7 @@ impl PositionFilter {
         None
     }
 
-    /// Returns the offsets that a sequence has in some text, as bits; possibly too many.
+    /// Returns the offsets a sequence has in some text, as bits; possibly too many.
     fn places(&self, gram: &[u8]) -> u8 {
         let slot = slot(gram, self.shift);
         slot.and_then(|slot| self.grams.get(slot)).copied().unwrap_or(0)

@@ -1,8 +1,8 @@
 //! Masking of secrets whose values are not known any more, by salted digests of their forms.
 //!
-//! A value that was given to a step and has another value now can still be in files and outputs. What is recorded of it
-//! cannot be turned back into it, and is enough to find it: of each form its length, 16 bits of a rolling hash, which
-//! pass over most texts quickly, and a salted digest, which decides.
+//! A value given to a step and has another value now can still be in files and outputs. What is recorded of it cannot
+//! be turned back into it, and is enough to find it: of each form its length, 16 bits of a rolling hash, which pass
+//! over most texts quickly, and a salted digest, which decides.
 //!
 //! **Invariant:** the masked text is the same however the bytes were cut into chunks.
 //!
@@ -18,7 +18,7 @@ use super::forms::forms;
 use super::mask::STARS;
 use crate::digest::Sha256Digest;
 
-/// The shortest form that is recorded, in bytes: shorter ones could be guessed.
+/// The shortest form recorded, in bytes: shorter ones could be guessed.
 const MIN_FORM_BYTES: usize = 8;
 
 /// The base of the rolling hash, modulo 2^64.
@@ -87,7 +87,7 @@ impl FingerprintIndex {
         self.by_length.keys().next_back().copied().unwrap_or(0)
     }
 
-    /// Finds all forms that end behind a position. Those that overlap are one range; all are in order.
+    /// Finds all forms ending behind a position. Those overlapping are one range; all are in order.
     pub(super) fn find(&self, bytes: &[u8], from: usize) -> Vec<Range<usize>> {
         let mut found: Vec<Range<usize>> = Vec::new();
         for (length, traces) in &self.by_length {
@@ -109,7 +109,7 @@ impl FingerprintIndex {
     }
 }
 
-/// Unites ranges in order that overlap.
+/// Unites ranges in order overlapping.
 fn merged(ranges: Vec<Range<usize>>) -> Vec<Range<usize>> {
     let mut merged: Vec<Range<usize>> = Vec::with_capacity(ranges.len());
     for range in ranges {

@@ -9,7 +9,7 @@ use super::parts::SecretParts;
 /// The length beyond which parts are looked for in their usual forms only: each form costs memory.
 const LONG: usize = 4096;
 
-/// Returns every text that a mask for these secrets looks for.
+/// Returns every text a mask for these secrets looks for.
 pub fn forms<'a>(secrets: impl IntoIterator<Item = &'a str>) -> BTreeSet<String> {
     secrets.into_iter().flat_map(of).collect()
 }

@@ -1,9 +1,8 @@
 //! Masking of secrets in all that leaves a run: logs, outputs, events, errors.
 //!
-//! A [`SecretMask`] knows every form in which a secret is likely to appear: as it is, line by line, leaf
-//! by leaf if it is JSON, escaped for JSON, in base64 and base32 at every alignment, in
-//! hexadecimal, encoded for URLs and XML, quoted for a shell, and a long one with line ends in
-//! between. So is the text that it encodes, if it is itself base64, hexadecimal or the like. Each becomes `***`. A [`MaskingStream`] does the same to bytes that come in chunks.
+//! A [`SecretMask`] knows every form in which a secret is likely to appear: as it is, line by line, leaf by leaf if it is JSON, escaped for JSON, in base64 and base32 at every
+//! alignment, in hexadecimal, encoded for URLs and XML, quoted for a shell, and a long one with line ends in between. So is the text it encodes, if it is itself base64,
+//! hexadecimal or the like. Each becomes `***`. A [`MaskingStream`] does the same to bytes that come in chunks.
 //!
 //! A filter skips bytes that cannot be a secret; the automaton decides about the rest, in time
 //! linear in the bytes.

@@ -5,18 +5,18 @@ use serde_json::Value;
 use super::decoded::decoded;
 use super::weakness;
 
-/// The parts of a secret that are looked for.
+/// The parts of a secret looked for.
 #[derive(Debug, Default)]
 pub(super) struct SecretParts {
-    /// The parts that are used by themselves: the whole, a value in it.
+    /// The parts used by themselves: the whole, a value in it.
     pub(super) values: BTreeSet<String>,
     /// The parts that are only printed by themselves: its lines.
     pub(super) lines: BTreeSet<String>,
 }
 
 impl SecretParts {
-    /// Collects the secret; its leaves, if it is JSON; the values of an address or an assignment in
-    /// it; the lines of all of these; and the texts that these values encode. Weak parts are left out.
+    /// Collects the secret; its leaves, if it is JSON; the values of an address or an assignment in it; the
+    /// lines of all of these; and the texts these values encode. Weak parts are left out.
     pub(super) fn of(secret: &str) -> Self {
         let mut parts = Self::default();
         parts.value(secret);

@@ -14,7 +14,7 @@ const NARROWEST: usize = 6;
 pub(super) struct SecretPatterns {
     automaton: NFA,
     start: StateID,
-    /// The number of bytes that lead to a state, by its number.
+    /// The number of bytes leading to a state, by its number.
     depths: Vec<u32>,
     filter: PositionFilter,
     width: usize,
@@ -49,7 +49,7 @@ impl SecretPatterns {
         Some(Self { automaton, start, depths, filter: PositionFilter::new(width, windows), width })
     }
 
-    /// Returns the number of bytes of a form that the filter needs to see.
+    /// Returns the number of bytes of a form the filter needs to see.
     pub(super) fn width(&self) -> usize {
         self.width
     }
@@ -75,7 +75,7 @@ impl SecretPatterns {
         self.depths.get(state.as_usize()).map_or(0, |depth| *depth as usize)
     }
 
-    /// Returns the lengths of the forms that end in a state.
+    /// Returns the lengths of the forms ending in a state.
     pub(super) fn ends(&self, state: StateID) -> impl Iterator<Item = usize> {
         let of = move |at| self.automaton.pattern_len(self.automaton.match_pattern(state, at));
         let count = if self.automaton.is_match(state) { self.automaton.match_len(state) } else { 0 };
@@ -83,8 +83,8 @@ impl SecretPatterns {
     }
 }
 
-/// Returns further signs that a form may begin, if a line end breaks its first window: the second
-/// window, or, for a short form without one, the first with the line end in it.
+/// Returns further signs a form may begin, if a line end breaks its first window: the second window, or, for
+/// a short form without one, the first with the line end in it.
 fn second_windows(form: &[u8], width: usize) -> Vec<Vec<u8>> {
     if form.len() > 2 * (width - 1) {
         let second = width.min(form.len() - width);

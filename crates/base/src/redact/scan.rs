@@ -25,7 +25,7 @@ pub(super) struct SecretScan {
     seen: u64,
     /// The line ends inside a possible form: the number of bytes seen before each, and its length.
     line_ends: VecDeque<(u64, u64)>,
-    /// The length of the line end that the last byte belongs to.
+    /// The length of the line end the last byte belongs to.
     line_end: usize,
 }
 
@@ -123,8 +123,8 @@ impl SecretScan {
         }
     }
 
-    /// Returns the number of last bytes to mask for a form of a length that ends here, if its lines
-    /// are long enough.
+    /// Returns the number of last bytes to mask for a form of a length ending here, if its lines are long
+    /// enough.
     fn masked_length(&self, length: u64) -> Option<usize> {
         if length < SHOWN {
             return None;
@@ -152,7 +152,7 @@ impl SecretScan {
     }
 }
 
-/// Adds a part that ends behind all others; parts that overlap are merged.
+/// Adds a part ending behind all others; parts overlapping are merged.
 fn merge(parts: &mut Vec<Range<usize>>, mut part: Range<usize>) {
     while let Some(last) = parts.pop_if(|last| last.end > part.start) {
         part.start = part.start.min(last.start);

@@ -88,7 +88,7 @@ impl MaskingStream {
         self.has_masked || self.fingerprints.as_ref().is_some_and(|fingerprints| fingerprints.has_masked)
     }
 
-    /// Returns the held bytes up to `end`; no secret that begins before it is incomplete.
+    /// Returns the held bytes up to `end`; no secret beginning before it is incomplete.
     fn take_visible(&mut self, end: usize) -> Vec<u8> {
         let mut shown = Vec::with_capacity(end);
         let mut done = self.starred_bytes;

@@ -1,4 +1,4 @@
-/// The fewest characters that are masked.
+/// The fewest characters masked.
 pub const SHORTEST: usize = 6;
 
 /// The least entropy of a masked text, in bits: the number of its letters times the entropy of

@@ -17,7 +17,7 @@ impl Clock for SystemClock {
     }
 }
 
-/// A fixed clock, so that a recorded session is the same every time.
+/// A fixed clock, so a recorded session is the same every time.
 #[derive(Clone, Copy, Debug)]
 pub struct FixedClock(pub Moment);
 

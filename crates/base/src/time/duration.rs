@@ -28,7 +28,7 @@ pub fn parse_duration(text: &str) -> Result<Duration, BadDuration> {
     if text.is_empty() { Err(BadDuration) } else { Ok(Duration::from_millis(total)) }
 }
 
-/// Writes the form that [`parse_duration`] reads; whole milliseconds.
+/// Writes the form [`parse_duration`] reads; whole milliseconds.
 pub fn format_duration(duration: Duration) -> String {
     let mut left = u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
     let mut text = String::new();

@@ -1,13 +1,13 @@
 //! Text from untrusted authors, made safe to display.
 //!
-//! Workers, checks, gates, planners, models and users write text that `wf` shows: output, evidence, reasons,
+//! Workers, checks, gates, planners, models and users write text `wf` shows: output, evidence, reasons,
 //! comments, titles, paths, keys of items. On a terminal such text can move the cursor, hide other text, set
 //! the clipboard or reverse the writing direction; in a log it can look like a line of `wf`; in GitHub
 //! Actions it can be a command.
 //!
-//! [`UntrustedText`] is that text. It displays as one line in which every character that is invisible, or that
-//! changes how others show, is a visible mark: `⟨U+001B⟩`. Its lines are asked for one by one, so that the
-//! caller prints a prefix before each. Only [`UntrustedText::raw`] returns the text as it is.
+//! [`UntrustedText`] is that text. It displays as one line in which every character that is invisible, or
+//! changing how others show, is a visible mark: `⟨U+001B⟩`. Its lines are asked for one by one, so the caller
+//! prints a prefix before each. Only [`UntrustedText::raw`] returns the text as it is.
 //!
 //! [`paint()`] and [`styled()`] are the last line of defence before a terminal. A painted style follows a key
 //! that is random for each process, and only such styles pass: any other control becomes a mark, wherever it

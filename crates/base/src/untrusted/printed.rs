@@ -1,4 +1,4 @@
-/// Returns the text that a terminal leaves of printed text: without colours, the last writing of each line.
+/// Returns the text a terminal leaves of printed text: without colours, the last writing of each line.
 pub(super) fn terminal_text(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     for part in text.split_inclusive('\n') {
@@ -40,7 +40,7 @@ fn strip_colour(text: &str) -> Option<&str> {
     rest.strip_prefix(['m', 'K'])
 }
 
-/// True if a character is a sign that has a coloured form.
+/// True if a character is a sign with a coloured form.
 fn is_symbol(c: char) -> bool {
     matches!(c, '\u{2010}'..='\u{2027}' | '\u{2030}'..='\u{205e}' | '\u{2100}'..='\u{27ff}' | '\u{2900}'..='\u{2bff}' | '\u{1f000}'..='\u{1faff}')
 }

@@ -75,7 +75,7 @@ fn clean(text: &str, lines: bool, keyed: bool) -> Cow<'_, str> {
     Cow::Owned(cleaned)
 }
 
-/// Returns the styles that a text begins with.
+/// Returns the styles a text begins with.
 fn style(text: &str) -> &str {
     let mut end = 0;
     while let Some(body) = text.get(end..).and_then(|rest| rest.strip_prefix("\u{1b}[")) {

@@ -4,7 +4,7 @@ use std::fmt::{self, Write as _};
 use super::{marks, printed};
 
 /// Text from an untrusted author. It displays as one line, with a visible mark for every character that is
-/// invisible or that changes how others show.
+/// invisible or changes how others show.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct UntrustedText<'a>(Cow<'a, str>);
 
@@ -14,8 +14,8 @@ pub fn untrusted(text: &str) -> UntrustedText<'_> {
 }
 
 impl UntrustedText<'_> {
-    /// Wraps the output of a program. Colours, and text that a terminal overwrites when the cursor returns to
-    /// the beginning of a line, are removed.
+    /// Wraps the output of a program. Colours, and text a terminal overwrites when the cursor returns to the
+    /// beginning of a line, are removed.
     pub fn printed(bytes: &[u8]) -> UntrustedText<'static> {
         UntrustedText(Cow::Owned(printed::terminal_text(&String::from_utf8_lossy(bytes))))
     }

@@ -1,6 +1,6 @@
 use crate::source::Span;
 
-/// A Markdown file that begins with YAML between `---` lines.
+/// A Markdown file beginning with YAML between `---` lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FrontMatter {
     pub yaml: Span,

@@ -11,7 +11,7 @@ pub struct YamlNode<'a> {
     /// The location, quotes included.
     pub span: Span,
     /// The notation of its text; of a list or a mapping, block or brackets.
-    pub form: YamlNotation,
+    pub notation: YamlNotation,
 }
 
 /// The notation of a value.
@@ -33,7 +33,7 @@ pub enum YamlNotation {
 /// The kinds of YAML values.
 #[derive(Clone, Debug, PartialEq)]
 pub enum YamlValue<'a> {
-    /// A value that is not allowed, already reported.
+    /// A value not allowed, already reported.
     Bad,
     /// `null`, `~` or nothing.
     Null,
@@ -94,7 +94,7 @@ impl<'a> YamlNode<'a> {
         }
     }
 
-    /// Returns the entry of a key, if it is a mapping that has the key.
+    /// Returns the entry of a key, if it is a mapping with the key.
     pub fn get(&self, key: &str) -> Option<&YamlEntry<'a>> {
         self.entries()?.iter().find(|entry| entry.key == key)
     }
@@ -117,7 +117,7 @@ impl<'a> YamlNode<'a> {
                 YamlValue::Map(entries.collect())
             }
         };
-        YamlNode { value, span: to(self.span), form: self.form }
+        YamlNode { value, span: to(self.span), notation: self.notation }
     }
 
     /// Returns the same value as JSON, without locations.

@@ -26,7 +26,7 @@ pub enum YamlOddityKind {
     ScalarKey,
     /// A template without quotes, which is a mapping in a mapping: `{{name}}`.
     Template,
-    /// A mapping that begins at another column than the mapping before it.
+    /// A mapping beginning at another column than the mapping before it.
     Column,
     /// A tab outside of quotes, blocks and comments.
     Tab,

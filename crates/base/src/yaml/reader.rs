@@ -16,8 +16,8 @@ pub enum YamlSchema {
     /// The YAML 1.2 core schema, of which only `true` and `false` are booleans and only `null`, `~`
     /// and nothing at all are null. Of duplicate keys, the first counts. Directives are errors.
     Core,
-    /// Every scalar is text. Of duplicate keys, the last counts. Notations that other readers refuse
-    /// (brackets, tabs, odd columns) are oddities.
+    /// Every scalar is text. Of duplicate keys, the last counts. Notations other readers refuse (brackets,
+    /// tabs, odd columns) are oddities.
     Failsafe,
 }
 
@@ -59,7 +59,7 @@ pub fn read<'a>(
     if let Some(tab) = tabs::outside(text, at, &reader.scalars).filter(|_| schema == YamlSchema::Failsafe) {
         reader.odd(YamlOddityKind::Tab, tab);
     }
-    Ok(reader.tree.root)
+    Ok(reader.tree.root_node)
 }
 
 struct YamlReader<'a, 'n> {
@@ -194,8 +194,8 @@ impl<'a> YamlReader<'a, '_> {
         place.subspan(0..text.trim_end().len())
     }
 
-    fn value(&mut self, value: YamlValue<'a>, span: Span, form: YamlNotation) {
-        if let Some(odd) = self.tree.value(YamlNode { value, span, form }) {
+    fn value(&mut self, value: YamlValue<'a>, span: Span, notation: YamlNotation) {
+        if let Some(odd) = self.tree.value(YamlNode { value, span, notation }) {
             (self.note)(odd);
         }
     }

@@ -110,7 +110,7 @@ mod tests {
         ] {
             let (value_of_text, span) = (plain(text.into()), Span::default());
             assert_ne!(value_of_text, YamlValue::Bad);
-            let node = YamlNode { value: value_of_text, span, form: YamlNotation::Plain };
+            let node = YamlNode { value: value_of_text, span, notation: YamlNotation::Plain };
             assert_eq!(node.json(), value, "{text}");
         }
     }

@@ -9,22 +9,22 @@ const FEW_KEYS: usize = 8;
 
 /// A tree that grows as its values are read.
 ///
-/// The children of all open collections are in two rows, those of an inner one behind those of an
-/// outer one, so that a collection is made when it ends, once, and with its exact length.
+/// The children of all open collections are in two rows, those of an inner one behind those of an outer one,
+/// so a collection is made when it ends, once, and with its exact length.
 pub(super) struct YamlTreeBuilder<'a> {
     text: &'a str,
     schema: YamlSchema,
     open: Vec<OpenYamlCollection<'a>>,
-    items: Vec<YamlNode<'a>>,
+    nodes: Vec<YamlNode<'a>>,
     entries: Vec<YamlEntry<'a>>,
-    pub(super) root: Option<YamlNode<'a>>,
+    pub(super) root_node: Option<YamlNode<'a>>,
 }
 
 /// A collection that is not closed yet.
 struct OpenYamlCollection<'a> {
     /// Its opening bracket, or an empty span if it has none.
     start: Span,
-    form: YamlNotation,
+    notation: YamlNotation,
     /// The start of its children.
     from: usize,
     /// Its state, if it is a mapping.
@@ -51,7 +51,7 @@ struct PendingYamlKey<'a> {
 
 impl<'a> YamlTreeBuilder<'a> {
     pub(super) fn new(text: &'a str, schema: YamlSchema) -> Self {
-        Self { text, schema, open: Vec::new(), items: Vec::new(), entries: Vec::new(), root: None }
+        Self { text, schema, open: Vec::new(), nodes: Vec::new(), entries: Vec::new(), root_node: None }
     }
 
     /// Returns the number of open collections.
@@ -60,23 +60,23 @@ impl<'a> YamlTreeBuilder<'a> {
     }
 
     /// Begins a list; `start` is its opening bracket, or empty if it has none.
-    pub(super) fn open_list(&mut self, start: Span, form: YamlNotation) {
-        self.open.push(OpenYamlCollection { start, form, from: self.items.len(), map: None });
+    pub(super) fn open_list(&mut self, start: Span, notation: YamlNotation) {
+        self.open.push(OpenYamlCollection { start, notation, from: self.nodes.len(), map: None });
     }
 
     /// Begins a mapping; `start` is its opening brace, or empty if it has none.
-    pub(super) fn open_map(&mut self, start: Span, form: YamlNotation) {
+    pub(super) fn open_map(&mut self, start: Span, notation: YamlNotation) {
         let map = Some(OpenYamlMapping::default());
-        self.open.push(OpenYamlCollection { start, form, from: self.entries.len(), map });
+        self.open.push(OpenYamlCollection { start, notation, from: self.entries.len(), map });
     }
 
     /// Ends the innermost collection, and adds it to the one around it; `end` is its closing bracket,
     /// if it has one. Without one it ends with its last child.
     pub(super) fn close(&mut self, end: Span) -> Option<YamlOddity> {
-        let OpenYamlCollection { start, form, from, map } = self.open.pop()?;
+        let OpenYamlCollection { start, notation, from, map } = self.open.pop()?;
         let (last, value) = match map {
             None => {
-                let items: Vec<_> = self.items.drain(from..).collect();
+                let items: Vec<_> = self.nodes.drain(from..).collect();
                 (items.last().map(|item| item.span.end), YamlValue::List(items))
             }
             Some(map) => {
@@ -85,23 +85,23 @@ impl<'a> YamlTreeBuilder<'a> {
                 (last, if map.is_bad { YamlValue::Bad } else { YamlValue::Map(entries) })
             }
         };
-        let end = match (form, last) {
+        let end = match (notation, last) {
             (YamlNotation::Flow, _) => end.end,
             (_, Some(last)) => last,
             _ => start.end,
         };
         let span = Span { start: start.start, end: end.max(start.start) };
-        self.value(YamlNode { value, span, form })
+        self.value(YamlNode { value, span, notation })
     }
 
     /// Adds a key or a value to the innermost collection.
     pub(super) fn value(&mut self, node: YamlNode<'a>) -> Option<YamlOddity> {
         let Some(open) = self.open.last_mut() else {
-            self.root = Some(node);
+            self.root_node = Some(node);
             return None;
         };
         let Some(map) = &mut open.map else {
-            self.items.push(node);
+            self.nodes.push(node);
             return None;
         };
         let span = node.span;
@@ -134,11 +134,11 @@ impl<'a> YamlTreeBuilder<'a> {
 
 /// Takes a key; anything but text is odd.
 fn key<'a>(text: &str, node: YamlNode<'a>) -> (PendingYamlKey<'a>, Option<YamlOddityKind>) {
-    let YamlNode { value, span: at, form } = node;
+    let YamlNode { value, span: at, notation } = node;
     let before = text.get(..at.start as usize).unwrap_or_default();
     let odd = match value {
         YamlValue::Text(text) => {
-            let is_merge = text == "<<" && form == YamlNotation::Plain;
+            let is_merge = text == "<<" && notation == YamlNotation::Plain;
             return (PendingYamlKey { text: Some(text), at, is_merge }, None);
         }
         YamlValue::Map(_) if before.ends_with('{') => YamlOddityKind::Template,
@@ -151,19 +151,19 @@ fn key<'a>(text: &str, node: YamlNode<'a>) -> (PendingYamlKey<'a>, Option<YamlOd
 
 /// True if a mapping is not at the column of the one before it in the same mapping, which only some
 /// readers accept.
-fn is_misplaced(text: &str, schema: YamlSchema, map: &mut OpenYamlMapping<'_>, value: &YamlNode<'_>) -> bool {
+fn is_misplaced(text: &str, schema: YamlSchema, map: &mut OpenYamlMapping<'_>, node: &YamlNode<'_>) -> bool {
     if schema == YamlSchema::Core
-        || value.form != YamlNotation::Block
-        || !matches!(value.value, YamlValue::Map(_))
+        || node.notation != YamlNotation::Block
+        || !matches!(node.value, YamlValue::Map(_))
     {
         return false;
     }
-    let before = text.get(..value.span.start as usize).unwrap_or_default();
+    let before = text.get(..node.span.start as usize).unwrap_or_default();
     let column = before.rsplit(['\n', '\r']).next().unwrap_or_default().chars().count();
     *map.column.get_or_insert(column) != column
 }
 
-/// True if a value is of a kind that a merge key accepts.
+/// True if a value is of a kind a merge key accepts.
 fn is_mergeable(value: &YamlNode<'_>) -> bool {
     let is_map = |node: &YamlNode<'_>| matches!(node.value, YamlValue::Map(_));
     match &value.value {
@@ -176,17 +176,17 @@ fn is_mergeable(value: &YamlNode<'_>) -> bool {
 fn position<'a>(
     entries: &[YamlEntry<'a>],
     seen: &mut HashMap<Cow<'a, str>, usize>,
-    new: &YamlEntry<'a>,
+    new_entry: &YamlEntry<'a>,
 ) -> Option<usize> {
     if entries.len() < FEW_KEYS {
-        return entries.iter().position(|entry| entry.key == new.key);
+        return entries.iter().position(|entry| entry.key == new_entry.key);
     }
     if seen.is_empty() {
         seen.extend(entries.iter().enumerate().map(|(at, entry)| (entry.key.clone(), at)));
     }
-    if let Some(first) = seen.get(&new.key) {
+    if let Some(first) = seen.get(&new_entry.key) {
         return Some(*first);
     }
-    seen.insert(new.key.clone(), entries.len());
+    seen.insert(new_entry.key.clone(), entries.len());
     None
 }

@@ -13,7 +13,7 @@ pub struct ModelRequest {
     pub system: String,
     /// The conversation so far, oldest message first.
     pub messages: Vec<Message>,
-    /// The tools that the model may call.
+    /// The tools the model may call.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tools: Vec<ToolDefinition>,
     /// The JSON Schema of the answer; `None`: free text.
@@ -40,7 +40,7 @@ pub enum Message {
         /// Its text.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         text: String,
-        /// The tools that it calls.
+        /// The tools it calls.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         tool_calls: Vec<ToolCall>,
     },
@@ -67,7 +67,7 @@ pub struct ToolDefinition {
     pub arguments_schema: Value,
 }
 
-/// A tool call that a model asks for.
+/// A tool call a model asks for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolCall {
     /// The provider's id of the call, by which its result is given.
@@ -96,12 +96,12 @@ pub struct ModelReply {
     /// Its text.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub text: String,
-    /// The tools that it calls, in order.
+    /// The tools it calls, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tool_calls: Vec<ToolCall>,
     /// The reason for its end.
     pub stop: StopReason,
-    /// The tokens that the provider counted.
+    /// The tokens the provider counted.
     pub usage: TokenUsage,
 }
 

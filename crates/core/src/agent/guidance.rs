@@ -11,7 +11,7 @@ const MAX_OUTPUT: u64 = 1024;
 /// The maximum length of guidance, in characters.
 const GUIDANCE_CHARS: usize = 4000;
 
-/// The maximum length of a briefing that a planner is shown, in characters.
+/// The maximum length of a briefing a planner is shown, in characters.
 const BRIEFING_CHARS: usize = 16_000;
 
 /// The instructions for a planner (Silas 5.2.1, 19.4.1).
@@ -43,7 +43,7 @@ pub fn guidance_question(request: &GuidanceRequest) -> ModelRequest {
     }
 }
 
-/// Cuts a briefing to the length that a planner is shown.
+/// Cuts a briefing to the length a planner is shown.
 pub(crate) fn truncate_briefing(briefing: &mut String) {
     if let Some((end, _)) = briefing.char_indices().nth(BRIEFING_CHARS) {
         briefing.truncate(end);
@@ -51,7 +51,7 @@ pub(crate) fn truncate_briefing(briefing: &mut String) {
 }
 
 /// Reads the guidance in the answer of a planner. The error is one sentence, also for the model.
-pub fn read_guidance(answer: &str, must_not: &PlannerRestrictions) -> Result<String, String> {
+pub fn read_guidance(answer: &str, restrictions: &PlannerRestrictions) -> Result<String, String> {
     let UniqueKeyJson(said) = serde_json::from_str(super::unfence(answer))
         .map_err(|error| format!("the answer is not a single JSON object: {error}"))?;
     let members = said.as_object().ok_or("the answer is not a JSON object")?;
@@ -62,7 +62,7 @@ pub fn read_guidance(answer: &str, must_not: &PlannerRestrictions) -> Result<Str
         return Err("`guidance` is missing, or not a string".into());
     };
     let plain = plain_guidance(text).map_err(|mistake| format!("`guidance` {mistake}"))?;
-    match first_forbidden(&plain, must_not) {
+    match first_forbidden(&plain, restrictions) {
         Some(forbidden) => Err(format!("`guidance` names {forbidden}")),
         None => Ok(plain),
     }
@@ -82,10 +82,10 @@ pub(crate) fn plain_guidance(text: &str) -> Result<String, String> {
     Ok(plain.to_owned())
 }
 
-/// Returns the first forbidden tool or target that a text names, with the reason.
-pub(crate) fn first_forbidden(text: &str, must_not: &PlannerRestrictions) -> Option<String> {
-    let tools = must_not.tools.iter().map(|tool| (tool, None, "which is blocked"));
-    let avoided = must_not
+/// Returns the first forbidden tool or target a text names, with the reason.
+pub(crate) fn first_forbidden(text: &str, restrictions: &PlannerRestrictions) -> Option<String> {
+    let tools = restrictions.tools.iter().map(|tool| (tool, None, "which is blocked"));
+    let avoided = restrictions
         .avoid
         .iter()
         .map(|avoided| (&avoided.tool, avoided.target.as_ref(), "which memory advises to avoid"));
@@ -96,7 +96,7 @@ pub(crate) fn first_forbidden(text: &str, must_not: &PlannerRestrictions) -> Opt
     if let Some((tool, _, why)) = tool {
         return Some(format!("the tool `{tool}`, {why}"));
     }
-    let target = must_not.targets.iter().find(|target| has_word(text, target))?;
+    let target = restrictions.targets.iter().find(|target| has_word(text, target))?;
     Some(format!("the target `{target}`, which is blocked"))
 }
 

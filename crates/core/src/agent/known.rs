@@ -4,12 +4,12 @@ use wf_base::digest::Sha256Digest;
 
 use super::Message;
 
-/// The conversations that are stored, each by a name. A longer one that begins with one of them is stored as what
-/// follows: else the space that a conversation takes would grow with the square of its turns.
+/// The conversations stored, each by a name. A longer one beginning with one of them is stored as what follows:
+/// else the space a conversation takes would grow with the square of its turns.
 #[derive(Clone, Debug, Default)]
 pub struct KnownConversations(BTreeMap<Sha256Digest, String>);
 
-/// The beginning of a conversation that is stored.
+/// The beginning of a conversation stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KnownBeginning {
     pub name: String,
@@ -17,7 +17,7 @@ pub struct KnownBeginning {
 }
 
 impl KnownConversations {
-    /// Returns the longest stored conversation that another one begins with.
+    /// Returns the longest stored conversation another one begins with.
     pub fn beginning(&self, messages: &[Message]) -> Option<KnownBeginning> {
         let found = digests(messages).zip(1..).filter_map(|(digest, messages)| {
             self.0.get(&digest).map(|name| KnownBeginning { name: name.clone(), messages })
@@ -25,7 +25,7 @@ impl KnownConversations {
         found.last()
     }
 
-    /// Adds a conversation that was stored. One that is known keeps its name.
+    /// Adds a conversation stored. One that is known keeps its name.
     pub fn add(&mut self, messages: &[Message], name: &str) {
         if let Some(digest) = digests(messages).last() {
             self.0.entry(digest).or_insert_with(|| name.to_owned());

@@ -14,12 +14,12 @@ pub struct ModeSignals {
     pub register: InteractionRegister,
     /// The risk of what the agent may do.
     pub risk: RiskLevel,
-    /// The mode that the planner said.
-    pub planner: Option<InteractionMode>,
+    /// The mode the planner said.
+    pub planner_mode: Option<InteractionMode>,
     /// The mode of the plan.
-    pub work_item: Option<InteractionMode>,
-    /// The mode that the agent said which routed the turn.
-    pub proxy: Option<InteractionMode>,
+    pub plan_mode: Option<InteractionMode>,
+    /// The mode the agent said which routed the turn.
+    pub proxy_mode: Option<InteractionMode>,
     /// The initiative of its persona, from 0 to 1.
     pub initiative: f64,
 }
@@ -73,9 +73,9 @@ impl ModeSignals {
         };
         let rules = [
             (ModeRule::Risk, at_risk.then_some(InteractionMode::ConfirmOnlyWhenRequired)),
-            (ModeRule::Planner, self.planner),
-            (ModeRule::WorkItem, self.work_item),
-            (ModeRule::Proxy, self.proxy),
+            (ModeRule::Planner, self.planner_mode),
+            (ModeRule::WorkItem, self.plan_mode),
+            (ModeRule::Proxy, self.proxy_mode),
             (ModeRule::Initiative, initiative.filter(|_| self.initiative >= HIGH_INITIATIVE)),
         ];
         let first = rules.into_iter().find_map(|(rule, mode)| Some((rule, mode?)));
@@ -94,8 +94,15 @@ mod tests {
     use wf_model::{InteractionMode, InteractionRegister};
 
     fn silent(register: InteractionRegister) -> ModeSignals {
-        let (planner, work_item, proxy) = (None, None, None);
-        ModeSignals { register, risk: RiskLevel::Low, planner, work_item, proxy, initiative: 0.0 }
+        let (planner_mode, work_item, proxy) = (None, None, None);
+        ModeSignals {
+            register,
+            risk: RiskLevel::Low,
+            planner_mode,
+            plan_mode: work_item,
+            proxy_mode: proxy,
+            initiative: 0.0,
+        }
     }
 
     fn mode(signals: ModeSignals) -> (ModeRule, InteractionMode) {
@@ -108,20 +115,20 @@ mod tests {
     fn the_first_rule_that_applies_decides() {
         let all = ModeSignals {
             risk: RiskLevel::Irreversible,
-            planner: Some(DefaultAndOffer),
-            work_item: Some(ActAndReport),
-            proxy: Some(DefaultAndOffer),
+            planner_mode: Some(DefaultAndOffer),
+            plan_mode: Some(ActAndReport),
+            proxy_mode: Some(DefaultAndOffer),
             initiative: 1.0,
             ..silent(Execution)
         };
         assert_eq!(mode(all), (ModeRule::Risk, ConfirmOnlyWhenRequired));
         let safe = ModeSignals { risk: RiskLevel::Medium, ..all };
         assert_eq!(mode(safe), (ModeRule::Planner, DefaultAndOffer));
-        let unplanned = ModeSignals { planner: None, ..safe };
+        let unplanned = ModeSignals { planner_mode: None, ..safe };
         assert_eq!(mode(unplanned), (ModeRule::WorkItem, ActAndReport));
-        let free = ModeSignals { work_item: None, ..unplanned };
+        let free = ModeSignals { plan_mode: None, ..unplanned };
         assert_eq!(mode(free), (ModeRule::Proxy, DefaultAndOffer));
-        let unrouted = ModeSignals { proxy: None, ..free };
+        let unrouted = ModeSignals { proxy_mode: None, ..free };
         assert_eq!(mode(unrouted), (ModeRule::Initiative, ActAndReport));
         let calm = ModeSignals { initiative: 0.64, ..unrouted };
         assert_eq!(mode(calm), (ModeRule::Register, ActAndReport));
@@ -159,8 +166,8 @@ mod tests {
                     let said = Some(*said);
                     let signals = ModeSignals {
                         risk,
-                        planner: said,
-                        proxy: said,
+                        planner_mode: said,
+                        proxy_mode: said,
                         initiative: 1.0,
                         ..silent(*register)
                     };

@@ -11,7 +11,7 @@ const DECAY: i64 = 100;
 /// The milliseconds of an hour.
 const HOUR: i64 = 3_600_000;
 
-/// An event that changes moods.
+/// An event changing moods.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct PersonaOccurrence {
     pub at: Moment,

@@ -1,4 +1,4 @@
-//! The style of an agent as prose: directives that stand below everything else that the model is told (Silas 5.14).
+//! The style of an agent as prose: directives standing below everything else the model is told (Silas 5.14).
 
 use wf_model::{Persona, PersonaAxes, PersonaChanges};
 

@@ -1,4 +1,4 @@
-//! Conversations: conversations that a later step, or a later run of the workspace, continues (Forge 10).
+//! Conversations: conversations a later step, or a later run of the workspace, continues (Forge 10).
 //!
 //! A step gets what was asked and answered before as one block of its briefing, and adds its own turn.
 
@@ -14,13 +14,13 @@ use wf_base::name::{Name, RunId};
 use wf_base::time::Moment;
 use wf_model::{PersonaChanges, PersonaEvent};
 
-/// The number of turns that a conversation gives to a step.
+/// The number of turns a conversation gives to a step.
 pub const CONVERSATION_TURNS: usize = 15;
 
-/// The number of characters of a question that are given.
+/// The number of characters of a question given.
 const MAX_QUESTION: usize = 200;
 
-/// The number of characters of an answer that are given.
+/// The number of characters of an answer given.
 const MAX_ANSWER: usize = 300;
 
 /// A turn of a conversation: what a step was asked, and what its agent answered.
@@ -45,10 +45,10 @@ pub struct ConversationTurn {
     /// True if the attempt ended without an answer. Such a turn is told to no model; it counts for moods.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub blocked: bool,
-    /// The event that a person let the step tell.
+    /// The event a person let the step tell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub event: Option<PersonaEvent>,
-    /// The source of text that the agent was given and that is not trusted; `None`: all was.
+    /// The source of text the agent was given and that is not trusted; `None`: all was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub untrusted: Option<String>,
 }
@@ -76,7 +76,7 @@ pub struct PriorConversation {
 pub struct ConversationSummary {
     /// The name.
     pub name: Name,
-    /// The number of turns that a step would get.
+    /// The number of turns a step would get.
     pub turns: usize,
     /// The time of the last turn.
     pub at: Moment,
@@ -86,7 +86,7 @@ pub struct ConversationSummary {
     pub answer: String,
 }
 
-/// Returns the events that a turn tells of, once its step is in a state after some attempts.
+/// Returns the events a turn tells of, once its step is in a state after some attempts.
 pub fn occurrences(turn: &ConversationTurn, state: StepState, attempts: u32) -> Vec<PersonaOccurrence> {
     let counts = state == StepState::Succeeded && attempts == turn.attempt;
     let end = if turn.blocked {
@@ -113,18 +113,18 @@ impl PriorConversation {
             next = turn.at;
             goes_on
         });
-        let mut alive: Vec<&ConversationTurn> = alive.collect();
-        alive.reverse();
-        let source = alive.iter().find_map(|turn| turn.untrusted.as_ref());
+        let mut recent_turns: Vec<&ConversationTurn> = alive.collect();
+        recent_turns.reverse();
+        let source = recent_turns.iter().find_map(|turn| turn.untrusted.as_ref());
         let untrusted = source.map(|source| format!("the conversation `{name}`: {source}"));
         let mut text = String::new();
-        for turn in &alive {
+        for turn in &recent_turns {
             let (question, answer) = (cut(&turn.question, MAX_QUESTION), cut(&turn.answer, MAX_ANSWER));
             let _ = write!(text, "[{}] asked: {question}\nanswered: {answer}\n\n", turn.step);
         }
         Self {
             name: name.clone(),
-            turns: alive.len(),
+            turns: recent_turns.len(),
             text: text.trim_end().to_owned(),
             untrusted,
             mood: PersonaChanges::default(),

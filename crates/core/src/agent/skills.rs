@@ -18,7 +18,7 @@ pub struct SkillRequest {
     pub arguments: JsonObject,
 }
 
-/// A script of a skill that is called with valid arguments.
+/// A script of a skill called with valid arguments.
 #[derive(Clone, Debug)]
 pub struct SkillScriptCall<'a> {
     pub script: &'a AgentSkillScript,
@@ -36,7 +36,7 @@ pub(crate) fn skills_text(skills: &[AgentSkill]) -> String {
     text
 }
 
-/// Returns the definition of the tool that runs scripts of skills.
+/// Returns the definition of the tool running scripts of skills.
 pub fn skill_definition(skills: &[AgentSkill]) -> ToolDefinition {
     let mut tool = tool_definition(AgentTool::Skill);
     tool.description.push_str(" The scripts are:");
@@ -54,7 +54,7 @@ pub fn skill_definition(skills: &[AgentSkill]) -> ToolDefinition {
     tool
 }
 
-/// Finds the script that a model calls. The mistake is one sentence for the model.
+/// Finds the script a model calls. The mistake is one sentence for the model.
 pub fn find_script<'a>(
     skills: &'a [AgentSkill],
     request: &SkillRequest,

@@ -1,4 +1,4 @@
-//! Text from outside, as a model gets it: inside a block that it is told is data.
+//! Text from outside, as a model gets it: inside a block it is told is data.
 //!
 //! **Invariant:** no text ends its own block, or hides characters in it. Whether a model heeds the block is not
 //! defended here: the plan closes tools for that.
@@ -35,7 +35,7 @@ pub fn context_block(source: &str, text: &str, is_untrusted: bool) -> String {
     format!("<context source=\"{}\">\n{text}\n</context>", attribute(source))
 }
 
-/// Returns the source that a result of a tool call is from, in a few words. It is safe to be told outside of a block.
+/// Returns the source a result of a tool call is from, in a few words. It is safe to be told outside of a block.
 pub fn source_of_result(request: &ToolRequest) -> String {
     let place = |path: &Option<String>| path.clone().unwrap_or_else(|| ".".to_owned());
     let source = match request {
@@ -49,7 +49,7 @@ pub fn source_of_result(request: &ToolRequest) -> String {
     attribute(&source)
 }
 
-/// Returns the source of the result of a tool that a program of its own has, by the name that a model wrote.
+/// Returns the source of the result of a tool a program of its own has, by the name a model wrote.
 pub fn source_of_tool(tool: &str) -> String {
     attribute(&format!("tool {tool}"))
 }

@@ -41,7 +41,7 @@ pub struct ConnectionFailure {
     pub admin_url: Option<String>,
 }
 
-/// An action that the user can take.
+/// An action the user can take.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConnectionRemedy {
     /// A description.

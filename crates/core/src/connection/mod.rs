@@ -2,7 +2,7 @@
 //!
 //! The scripts speak NDJSON: one JSON object per line, UTF-8. `setup` is a conversation, decided by
 //! [`SetupConversation`]; every other script gets one request and returns one answer, see [`request`]. Any line
-//! outside the protocol ends the script with one error that names the line.
+//! outside the protocol ends the script with one error naming the line.
 //!
 //! **Invariant:** no secret is in any message of the protocol, either way: secrets are referred to
 //! by their [`RefId`](wf_base::name::RefId). **Invariant:** a setup that failed is never complete,

@@ -8,7 +8,7 @@ use wf_base::name::RefId;
 use wf_base::time::Moment;
 use wf_model::AuthMethod;
 
-/// The most lines that a script may write.
+/// The most lines a script may write.
 pub const MOST_LINES: usize = 10_000;
 
 /// The longest line, in bytes, without its end.
@@ -28,7 +28,7 @@ pub enum SetupHostMessage {
         /// Known facts about the account.
         identity_hint: std::collections::BTreeMap<String, String>,
     },
-    /// The result of a step that the script waits for.
+    /// The result of a step the script waits for.
     StepResult {
         step_id: String,
         /// The result; never a secret.
@@ -72,7 +72,7 @@ pub enum SetupStep {
         /// The interval at which the script polls the service, in seconds.
         poll_interval: u64,
     },
-    /// The user is to consent on a page that leads back to the script.
+    /// The user is to consent on a page leading back to the script.
     BrowserRedirect {
         /// The page.
         auth_url: String,
@@ -81,7 +81,7 @@ pub enum SetupStep {
     },
     /// The user is to give wf a secret.
     SecureInput {
-        /// The id that stands for the secret.
+        /// The id standing for the secret.
         ref_id: RefId,
         /// A description of the secret.
         label: String,
@@ -100,7 +100,7 @@ pub enum SetupStep {
     },
 }
 
-/// The properties of a connection that a complete setup reports.
+/// The properties of a connection a complete setup reports.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SetupCompletion {
@@ -143,7 +143,7 @@ pub(super) fn read<T: DeserializeOwned>(line: &[u8]) -> Result<T, String> {
     serde_json::from_value(value).map_err(|error| parse_fault(&error.to_string()))
 }
 
-/// Returns the fault of an object, without anything that a script wrote into it.
+/// Returns the fault of an object, without anything a script wrote into it.
 fn parse_fault(error: &str) -> String {
     const SAFE: [&str; 1] = ["missing field "];
     let kinds = [

@@ -35,7 +35,7 @@ pub enum RefreshReason {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RefreshPlan {
     /// The reason to replace the token now.
-    pub now: Option<RefreshReason>,
+    pub reason: Option<RefreshReason>,
     /// The instant of the next look, if it is not replaced now.
     pub at: Option<Moment>,
     /// The time after which the user must reconnect, to be reported; zero: now.
@@ -60,7 +60,7 @@ pub fn plan(expiry: TokenExpiry, now: Moment) -> RefreshPlan {
         Moment::from_millis(end.millis().saturating_sub(ahead))
     };
     RefreshPlan {
-        now: reason,
+        reason,
         at: expiry.token.filter(|_| reason.is_none() && !is_lost).map(early),
         reconnect: ends_soon.filter(|_| is_lost || !is_dormant).map(left),
     }
@@ -92,19 +92,19 @@ mod tests {
         // A token of an hour, made now, in use: in fifty minutes, without the user.
         let hour = of(Some(within(Duration::from_hours(1))), Some(within(90 * DAY)), NOW);
         assert_eq!(hour.at, Some(within(Duration::from_mins(50))));
-        assert_eq!((hour.now, hour.reconnect), (None, None));
+        assert_eq!((hour.reason, hour.reconnect), (None, None));
         // A token that never ends.
         assert_eq!(of(None, None, ago(400 * DAY)), RefreshPlan::default());
         // Dormant for 83 of 90 days: it is kept alive without the user.
         let dormant = of(None, Some(within(7 * DAY)), ago(83 * DAY));
-        assert_eq!((dormant.now, dormant.reconnect), (Some(RefreshReason::Dormant), None));
+        assert_eq!((dormant.reason, dormant.reconnect), (Some(RefreshReason::Dormant), None));
     }
 
     #[test]
     fn borders_are_where_they_are_said_to_be() {
         let second = Duration::from_secs(1);
         let nearly = Duration::from_secs(DORMANT.as_secs() - 1);
-        let token = |end| of(Some(end), None, NOW).now;
+        let token = |end| of(Some(end), None, NOW).reason;
         assert_eq!(token(within(AHEAD)), Some(RefreshReason::TokenEnds));
         assert_eq!(token(within(AHEAD + second)), None);
         assert_eq!(token(ago(DAY)), Some(RefreshReason::TokenEnds));
@@ -115,7 +115,7 @@ mod tests {
         assert_eq!(reconnect(within(SOON), ago(nearly)), Some(SOON));
         // Too late: nothing is tried, and the user is told.
         let lost = of(Some(ago(DAY)), Some(ago(second)), ago(90 * DAY));
-        assert_eq!((lost.now, lost.at, lost.reconnect), (None, None, Some(Duration::ZERO)));
+        assert_eq!((lost.reason, lost.at, lost.reconnect), (None, None, Some(Duration::ZERO)));
     }
 
     proptest! {
@@ -126,11 +126,11 @@ mod tests {
             used in 0..9_000_000_000_i64) {
             let at = |from: i64| Moment::from_millis(NOW.millis() + from);
             let plan = of(token.map(at), refresh.map(at), at(-used));
-            prop_assert!(plan.now.is_none() || plan.at.is_none());
+            prop_assert!(plan.reason.is_none() || plan.at.is_none());
             prop_assert!(plan.at.is_none_or(|at| at > NOW));
             prop_assert!(plan.reconnect.is_none_or(|left| left <= SOON));
             if refresh.is_some_and(|end| end <= 0) {
-                prop_assert_eq!(plan.now, None);
+                prop_assert_eq!(plan.reason, None);
                 prop_assert_eq!(plan.reconnect, Some(Duration::ZERO));
             }
         }

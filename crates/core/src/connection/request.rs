@@ -14,7 +14,7 @@ use wf_base::name::RefId;
 use wf_base::time::Moment;
 use wf_model::{AuthMethod, ConnectionDeclaration};
 
-/// The most secrets that a skill may ask for.
+/// The most secrets a skill may ask for.
 const MOST_REFS: usize = 32;
 
 /// A request to a script.
@@ -47,7 +47,7 @@ pub enum ConnectionRequest<'a> {
     Probe {
         /// The connection, by name.
         connection_id: &'a str,
-        /// The capability to try; absent: any request that shows that it works.
+        /// The capability to try; absent: any request showing that it works.
         capability: Option<&'a str>,
     },
 }
@@ -86,7 +86,7 @@ pub struct DiscoveryReply {
     /// The kind of account.
     #[serde(default)]
     pub tenant_type: Option<String>,
-    /// The permissions that the setup will ask for.
+    /// The permissions the setup will ask for.
     pub initial_permissions: Vec<String>,
     #[serde(default)]
     pub setup_requirements: SetupRequirements,
@@ -106,11 +106,11 @@ pub struct SetupRequirements {
     pub secure_inputs: Vec<SetupSecret>,
 }
 
-/// A secret that a setup asks for.
+/// A secret a setup asks for.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SetupSecret {
-    /// The id that stands for the secret.
+    /// The id standing for the secret.
     pub ref_id: RefId,
     /// A description of the secret.
     pub label: String,
@@ -158,7 +158,7 @@ pub struct RecoverReply {
     pub success: bool,
 }
 
-/// The findings of `probe`: any data that shows that the connection works.
+/// The findings of `probe`: any data showing that the connection works.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(transparent)]
 pub struct ProbeReply(pub Map<String, Value>);
@@ -210,13 +210,13 @@ impl ScriptReply for DiscoveryReply {
 
 impl DiscoveryReply {
     /// Returns the reason why it exceeds what the skill declares; `None`: it does not.
-    pub fn scope_violation(&self, spec: &ConnectionDeclaration) -> Option<String> {
-        if self.auth_strategy != spec.auth {
-            let (found, declared) = (self.auth_strategy.as_str(), spec.auth.as_str());
+    pub fn scope_violation(&self, declaration: &ConnectionDeclaration) -> Option<String> {
+        if self.auth_strategy != declaration.auth {
+            let (found, declared) = (self.auth_strategy.as_str(), declaration.auth.as_str());
             return Some(format!("it uses `{found}`, but declares `{declared}`"));
         }
         let mut wanted = self.initial_permissions.iter();
-        let beyond = wanted.any(|one| !spec.initial.contains(one));
+        let beyond = wanted.any(|one| !declaration.initial.contains(one));
         beyond.then(|| "it requests a permission that it does not declare under `initial`".into())
     }
 }

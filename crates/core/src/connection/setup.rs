@@ -17,7 +17,7 @@ const MOST_STEPS: usize = 100;
 /// The longest name of a step, in bytes.
 const MOST_STEP_ID: usize = 200;
 
-/// The terms that the user agreed to before the script started.
+/// The terms the user agreed to before the script started.
 #[derive(Clone, Debug)]
 pub struct SetupTerms {
     /// The authentication strategy.
@@ -33,7 +33,7 @@ pub struct SetupTerms {
 pub enum SetupInput<'a> {
     /// A line from the script, without its end.
     Line(&'a [u8]),
-    /// The user's answer; it applies to the step that the script waits for.
+    /// The user's answer; it applies to the step the script waits for.
     Answer(SetupAnswer),
     /// The user cancelled.
     Cancel,
@@ -60,7 +60,7 @@ pub enum SetupOutput {
     Show(SetupStep),
     /// Ask the user for a secret, then pass in [`SetupAnswer::Given`].
     Secret {
-        /// The id that stands for the secret.
+        /// The id standing for the secret.
         ref_id: RefId,
         /// A description of the secret.
         label: String,
@@ -128,7 +128,7 @@ enum SetupPhase {
     Over,
 }
 
-/// The input that a step needs from the user.
+/// The input a step needs from the user.
 #[derive(Debug)]
 enum AwaitedInput {
     Secret {
@@ -203,8 +203,8 @@ impl SetupConversation {
         }
     }
 
-    fn on_message(&mut self, said: SetupScriptMessage) -> Vec<SetupOutput> {
-        match said {
+    fn on_message(&mut self, script_message: SetupScriptMessage) -> Vec<SetupOutput> {
+        match script_message {
             SetupScriptMessage::SetupStep { step_id, step } => self.on_step(step_id, step),
             SetupScriptMessage::AwaitInput { step_id } => self.on_await(&step_id),
             SetupScriptMessage::Completion { connection_payload } => self.on_completion(connection_payload),
@@ -270,7 +270,7 @@ impl SetupConversation {
         vec![question]
     }
 
-    /// Handles an answer. One that is not awaited, or of the wrong kind, is ignored.
+    /// Handles an answer. One not awaited, or of the wrong kind, is ignored.
     fn on_answer(&mut self, answer: SetupAnswer) -> Vec<SetupOutput> {
         if self.phase != SetupPhase::Active {
             return Vec::new();

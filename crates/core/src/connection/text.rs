@@ -1,4 +1,4 @@
-/// The longest text that a script may show, in bytes.
+/// The longest text a script may show, in bytes.
 const LONGEST: usize = 2000;
 
 /// The longest address.

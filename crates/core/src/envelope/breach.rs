@@ -5,12 +5,12 @@ use wf_model::{
     StepWork,
 };
 
-/// Something in a generated plan that its envelope, or the step that runs it, does not allow.
+/// Something in a generated plan its envelope, or the step running it, does not allow.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EnvelopeBreach {
-    /// The step that it is in; `None`: the plan itself.
+    /// The step it is in; `None`: the plan itself.
     pub step: Option<Name>,
-    /// The check of this step or of the plan that it is in.
+    /// The check of this step or of the plan it is in.
     pub check: Option<Name>,
     /// The reason, in words.
     pub reason: String,
@@ -28,11 +28,11 @@ impl std::fmt::Display for EnvelopeBreach {
     }
 }
 
-/// Returns everything in a generated plan that its envelope does not allow; nothing if it may run. `outer` is the plan
-/// that declares the envelope.
-pub fn breaches(envelope: &PlanEnvelope, outer: &Plan, plan: &Plan) -> Vec<EnvelopeBreach> {
+/// Returns everything in a generated plan its envelope does not allow; nothing if it may run. `outer` is the plan
+/// declaring the envelope.
+pub fn breaches(envelope: &PlanEnvelope, outer_plan: &Plan, plan: &Plan) -> Vec<EnvelopeBreach> {
     let mut check = EnvelopeCheck { envelope, step: None, check: None, breaches: Vec::new() };
-    check.plan(outer, plan);
+    check.plan(outer_plan, plan);
     check.breaches
 }
 
@@ -47,7 +47,7 @@ fn item_count(step: &Step) -> usize {
 /// The comparison of a plan with its envelope.
 pub(super) struct EnvelopeCheck<'e> {
     pub(super) envelope: &'e PlanEnvelope,
-    /// The step and the check that are compared.
+    /// The step and the check compared.
     step: Option<Name>,
     check: Option<Name>,
     breaches: Vec<EnvelopeBreach>,
@@ -62,7 +62,7 @@ impl EnvelopeCheck<'_> {
         }
     }
 
-    fn plan(&mut self, outer: &Plan, plan: &Plan) {
+    fn plan(&mut self, outer_plan: &Plan, plan: &Plan) {
         let PlanParts {
             secrets,
             skills,
@@ -101,7 +101,9 @@ impl EnvelopeCheck<'_> {
         for declared in secrets.chain(skills).chain(data) {
             self.note(format!("it declares the {declared}; a generated plan has none"));
         }
-        for gate in gates.iter().filter(|gate| outer.parts().gates.iter().all(|other| other.id != gate.id)) {
+        for gate in
+            gates.iter().filter(|gate| outer_plan.parts().gates.iter().all(|other| other.id != gate.id))
+        {
             self.note(format!("it has the gate `{}`; the gates of the approved plan hold for it", gate.id));
         }
         if !escalations.is_empty() {
@@ -143,7 +145,7 @@ impl EnvelopeCheck<'_> {
         self.step = None;
     }
 
-    /// Notes the keys that are set.
+    /// Notes the keys set.
     fn note_keys(&mut self, place: &str, keys: &[(bool, &str)]) {
         for (_, key) in keys.iter().filter(|(is_set, _)| *is_set) {
             self.note(format!("{place} has `{key}`, which a generated plan may not have"));
@@ -151,7 +153,7 @@ impl EnvelopeCheck<'_> {
     }
 
     /// Compares a step as written, or as one of its alternatives does it.
-    fn way(&mut self, place: &str, way: &Step) {
+    fn way(&mut self, place: &str, step: &Step) {
         let Step {
             work,
             container,
@@ -191,7 +193,7 @@ impl EnvelopeCheck<'_> {
             tool: _,
             target: _,
             briefing: _,
-        } = way;
+        } = step;
         let refused = [
             (container.is_some(), "container"),
             (!writes.is_empty(), "writes"),
@@ -212,20 +214,20 @@ impl EnvelopeCheck<'_> {
         if let Some(role) = consulted.filter(|_| *on_stuck == OnStuck::ConsultPlanner) {
             self.role(&format!("the planner of {place}"), &role);
         }
-        check_work(self, place, way, work);
-        self.checks(place, way, verify);
+        check_work(self, place, step, work);
+        self.checks(place, step, verify);
     }
 
     /// Compares the checks of a step, which may have to have one.
-    fn checks(&mut self, place: &str, way: &Step, verify: &[Check]) {
-        let needs_check = self.envelope.checks == EnvelopeChecks::Required && verify.is_empty();
-        if needs_check && may_change_something(way) {
+    fn checks(&mut self, place: &str, step: &Step, check_of_step: &[Check]) {
+        let needs_check = self.envelope.checks == EnvelopeChecks::Required && check_of_step.is_empty();
+        if needs_check && may_change_something(step) {
             self.note(format!(
                 "{place} may change something, and no check of its own shows that it did; add `verify` to it \
                  (`checks` is `required`)"
             ));
         }
-        for check in verify {
+        for check in check_of_step {
             self.verification(place, check);
         }
     }

@@ -1,4 +1,4 @@
-//! Plans that a run makes, inside the envelope that the approved plan declares.
+//! Plans a run makes, inside the envelope the approved plan declares.
 //!
 //! ```text
 //! text of an output ──▶ parsed, checked, lowered ──▶ [`breaches`] ──▶ PlanGenerated ──▶ nested run
@@ -6,13 +6,13 @@
 //!                                                        └── any: the attempt fails, with all of them
 //! ```
 //!
-//! A generated plan is a workflow file that only the run knows. Nobody has approved it, so an approver approves what it
-//! may be: [`PlanEnvelope`](wf_model::PlanEnvelope). The envelope is closed: every key of a plan, a step, a check and an
-//! agent is either compared with it, or harmless inside it, or refused. [`breaches`] takes these types apart
-//! completely, so that a new key does not compile until it is one of the three.
+//! A generated plan is a workflow file only the run knows. Nobody has approved it, so an approver approves what it may
+//! be: [`PlanEnvelope`](wf_model::PlanEnvelope). The envelope is closed: every key of a plan, a step, a check and an
+//! agent is either compared with it, or harmless inside it, or refused. [`breaches`] takes these types apart completely,
+//! so a new key does not compile until it is one of the three.
 //!
-//! What runs is [`bounded()`]: the gates of the plan that declares the envelope hold in it, too, its budget is at most that
-//! of the envelope and of that plan, and it has no more attempts at a time than that plan.
+//! What runs is [`bounded()`]: the gates of the plan declaring the envelope hold in it, too, its budget is at most that of
+//! the envelope and of that plan, and it has no more attempts at a time than that plan.
 //!
 //! **Invariant:** the text is stored, and its digest is in a durable event, before anything of it begins. After a crash
 //! the text with this digest goes on; it is never computed again.

@@ -1,31 +1,36 @@
 use serde_json::Value;
 
-use super::guardrail::{find, guardrail};
-use super::predicate::{FileInspector, clamped, predicate};
+use super::guardrail::{apply_guardrail, find};
+use super::predicate::{FileInspector, clamped, judge_predicate};
 use super::subject::{places, subject};
 use super::{ALLOWED_MUTATIONS, GateAction, GateAnswer, GateContext};
 use wf_model::{Gate, GatePredicate, GateProvider, GateTrigger, Guardrail, JsonObject};
 
-/// Returns the answer of a gate that needs no program and no model; `None` for any other gate.
-/// Rewritten values keep their place, in the keys of the context that a gate may rewrite; a value
-/// that must be rewritten and may not be is blocked.
+/// Returns the answer of a gate needing no program and no model; `None` for any other gate. Rewritten values
+/// keep their place, in the keys of the context a gate may rewrite; a value that must be rewritten and may
+/// not be is blocked.
 pub fn computed_answer(gate: &Gate, context: &GateContext, files: &dyn FileInspector) -> Option<GateAnswer> {
     let whole = Value::Object(context.clone());
     match &gate.provider {
-        GateProvider::Predicate(rule) => Some(by_rule(gate, rule, &whole, files)),
+        GateProvider::Predicate(predicate) => Some(by_predicate(gate, predicate, &whole, files)),
         GateProvider::Guardrail(guardrail) => Some(by_detectors(gate, guardrail, &whole)),
         GateProvider::Script(_) | GateProvider::Llm(_) => None,
     }
 }
 
-fn by_rule(gate: &Gate, rule: &GatePredicate, whole: &Value, files: &dyn FileInspector) -> GateAnswer {
+fn by_predicate(
+    gate: &Gate,
+    predicate: &GatePredicate,
+    whole: &Value,
+    files: &dyn FileInspector,
+) -> GateAnswer {
     let value = match whole {
         Value::Object(context) => subject(gate, context),
         _ => None,
     };
-    let mut answer = predicate(rule, value.as_ref(), files);
+    let mut answer = judge_predicate(predicate, value.as_ref(), files);
     if let (Some(place), Some(value)) = (places(gate, whole).first(), &value)
-        && let Some(moved) = clamped(rule, value)
+        && let Some(moved) = clamped(predicate, value)
     {
         answer.modified = match replace_values(whole, &[(rewritten_place(gate, whole, place), moved)]) {
             Ok(modified) => modified,
@@ -51,7 +56,7 @@ fn rewritten_place(gate: &Gate, whole: &Value, place: &str) -> String {
         .unwrap_or_else(|| place.to_owned())
 }
 
-fn by_detectors(gate: &Gate, rule: &Guardrail, whole: &Value) -> GateAnswer {
+fn by_detectors(gate: &Gate, guardrail: &Guardrail, whole: &Value) -> GateAnswer {
     let mut all = GateAnswer::pass();
     let mut instead = Vec::new();
     for place in places(gate, whole) {
@@ -59,11 +64,11 @@ fn by_detectors(gate: &Gate, rule: &Guardrail, whole: &Value) -> GateAnswer {
             continue;
         };
         let mut name = place.trim_start_matches('/').replace('/', ".");
-        if !find(&rule.detect, &name).is_empty() {
+        if !find(&guardrail.detect, &name).is_empty() {
             // A finding in the name itself is not reported either.
             name = name.split('.').next().unwrap_or_default().to_owned();
         }
-        let guarded = guardrail(rule, value, &name);
+        let guarded = apply_guardrail(guardrail, value, &name);
         if guarded.answer.action > all.action {
             all.action = guarded.answer.action;
             all.reason = guarded.answer.reason;

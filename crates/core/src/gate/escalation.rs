@@ -1,6 +1,6 @@
 use wf_model::{Escalation, EscalationAction, Gate};
 
-/// An escalation that was found, or its substitute.
+/// An escalation found, or its substitute.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ResolvedEscalation {
     pub escalation: Escalation,
@@ -11,41 +11,40 @@ pub struct ResolvedEscalation {
 /// Resolves the escalation of a gate's block. A name means the gate's own escalation, else the
 /// plan's, else the built-in one; an unknown name falls back to `report` (Silas 5.1.1). `None`
 /// means the gate's default; a gate without one falls back to `report`.
-pub fn escalation(name: Option<&str>, gate: &Gate, plan: &[Escalation]) -> ResolvedEscalation {
+pub fn escalation(name: Option<&str>, gate: &Gate, plan_escalations: &[Escalation]) -> ResolvedEscalation {
     let Some(name) = name.or(gate.on_block.as_deref()) else {
         return without_warning(report());
     };
-    let mut known = gate.escalations.iter().chain(plan);
+    let mut known = gate.escalations.iter().chain(plan_escalations);
     match known.find(|known| known.name == name).cloned().or_else(|| built_in(name)) {
         Some(escalation) => without_warning(escalation),
         None => report_with_warning(&format!("unknown escalation `{name}`")),
     }
 }
 
-/// Returns the escalation that follows when one has nothing left to do; `tried` are the names of
-/// those tried, including this one. `None` if none follows. Instead of one that would be tried
-/// twice, `report` follows.
+/// Returns the escalation following when one has nothing left to do; `tried` are the names of those tried,
+/// including this one. `None` if none follows. Instead of one that would be tried twice, `report` follows.
 pub fn next_escalation(
-    done: &Escalation,
+    done_escalation: &Escalation,
     tried: &[&str],
     gate: &Gate,
-    plan: &[Escalation],
+    plan_escalations: &[Escalation],
 ) -> Option<ResolvedEscalation> {
-    let next = done.fallback.as_deref()?;
-    if next == done.name || tried.contains(&next) {
+    let next = done_escalation.fallback.as_deref()?;
+    if next == done_escalation.name || tried.contains(&next) {
         let reason = format!("the escalation `{next}` falls back on itself");
         return Some(report_with_warning(&reason));
     }
-    Some(escalation(Some(next), gate, plan))
+    Some(escalation(Some(next), gate, plan_escalations))
 }
 
 /// Returns an escalation and all that would follow it, each once.
-pub fn chain(gate: &Gate, plan: &[Escalation]) -> Vec<ResolvedEscalation> {
-    let mut all = vec![escalation(None, gate, plan)];
+pub fn chain(gate: &Gate, plan_escalations: &[Escalation]) -> Vec<ResolvedEscalation> {
+    let mut all = vec![escalation(None, gate, plan_escalations)];
     loop {
         let tried: Vec<&str> = all.iter().map(|one| one.escalation.name.as_str()).collect();
         let last = all.last().map(|last| &last.escalation);
-        match last.and_then(|last| next_escalation(last, &tried, gate, plan)) {
+        match last.and_then(|last| next_escalation(last, &tried, gate, plan_escalations)) {
             Some(next) => all.push(next),
             None => return all,
         }

@@ -85,23 +85,23 @@ pub fn question(judge: &LlmJudge, context: &GateContext) -> ModelRequest {
 pub fn read(text: &str, decides: bool) -> Result<GateAnswer, String> {
     let value: Value = serde_json::from_str(unfence(text))
         .map_err(|_| "the model's answer is not a single JSON object".to_owned())?;
-    let said: LlmAnswer =
+    let answer: LlmAnswer =
         serde_json::from_value(value).map_err(|error| format!("invalid model answer: {error}"))?;
-    if said.score.is_some_and(|score| !(0.0..=1.0).contains(&score)) {
+    if answer.score.is_some_and(|score| !(0.0..=1.0).contains(&score)) {
         return Err("the model's score is not between 0 and 1".into());
     }
-    let action = match (decides, said.action) {
+    let action = match (decides, answer.action) {
         (true, None) => return Err("the model's answer has no `action`".into()),
-        (false, _) if said.score.is_none() => {
+        (false, _) if answer.score.is_none() => {
             return Err("the model's answer has no `score`".into());
         }
         (_, action) => action.unwrap_or(GateAction::Continue),
     };
     Ok(GateAnswer {
         action,
-        reason: truncate(&said.reason),
-        score: said.score,
-        flags: said.flags.iter().map(|flag| truncate(flag)).collect(),
+        reason: truncate(&answer.reason),
+        score: answer.score,
+        flags: answer.flags.iter().map(|flag| truncate(flag)).collect(),
         modified: JsonObject::new(),
     })
 }

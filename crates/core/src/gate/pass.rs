@@ -16,7 +16,7 @@ use wf_model::{Gate, GateLane, GateProvider, GateTrigger, JsonObject, Money};
 #[derive(Debug)]
 pub struct GatePass {
     remaining: VecDeque<Arc<Gate>>,
-    current: Option<Arc<Gate>>,
+    current_gate: Option<Arc<Gate>>,
     context: GateContext,
     outcome: GateOutcome,
 }
@@ -29,19 +29,19 @@ impl GatePass {
         context: GateContext,
     ) -> Self {
         let turn = |gate: &Gate| triggers.iter().position(|on| *on == gate.on);
-        let mut left: Vec<Arc<Gate>> =
+        let mut gates_left: Vec<Arc<Gate>> =
             gates.into_iter().filter(|gate| turn(gate).is_some()).cloned().collect();
-        left.sort_by_key(|gate| (gate.lane, turn(gate)));
-        Self { remaining: left.into(), current: None, context, outcome: GateOutcome::default() }
+        gates_left.sort_by_key(|gate| (gate.lane, turn(gate)));
+        Self { remaining: gates_left.into(), current_gate: None, context, outcome: GateOutcome::default() }
     }
 
     /// Returns the gate to ask next, with its context; `None` after the last. Returns the same
     /// again until there is an answer.
     pub fn next_gate(&mut self) -> Option<(Arc<Gate>, &GateContext)> {
-        if self.current.is_none() {
-            self.current = self.remaining.pop_front();
+        if self.current_gate.is_none() {
+            self.current_gate = self.remaining.pop_front();
         }
-        let gate = Arc::clone(self.current.as_ref()?);
+        let gate = Arc::clone(self.current_gate.as_ref()?);
         let on = gate.on.as_str();
         self.context.insert("trigger".into(), Value::from(on));
         Some((gate, &self.context))
@@ -49,7 +49,7 @@ impl GatePass {
 
     /// Takes the answer of the gate, or the reason why it could not be asked, and the time it took.
     pub fn take_answer(&mut self, answer: Result<GateAnswer, String>, duration_ms: u64) {
-        let Some(gate) = self.current.take() else {
+        let Some(gate) = self.current_gate.take() else {
             return;
         };
         let failed = answer.is_err();
@@ -94,7 +94,7 @@ impl GatePass {
         self.outcome
     }
 
-    /// Applies the permitted rewrites; from left to right, so that a later gate sees them.
+    /// Applies the permitted rewrites; from left to right, so a later gate sees them.
     fn rewrite(&mut self, modified: JsonObject, result: &mut GateResult) {
         for (key, value) in modified {
             if self.outcome.take_call_text(&key, &value, result) {

@@ -5,7 +5,7 @@ use wf_base::keywords;
 use wf_base::name::GateId;
 use wf_model::{GateLane, GateTrigger, JsonObject, Money};
 
-/// The keys of a context that a gate may rewrite.
+/// The keys of a context a gate may rewrite.
 pub const ALLOWED_MUTATIONS: [&str; 3] = ["response", "message", "tool_args"];
 
 /// The input of a gate: a JSON object with `trigger`, `run`, `plan`, `params` and, if known,
@@ -93,7 +93,7 @@ fn is_zero(tokens: &u64) -> bool {
     *tokens == 0
 }
 
-/// A text that a gate gives to a model call.
+/// A text a gate gives to a model call.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GateText {
     /// The gate.
@@ -111,10 +111,10 @@ pub struct GateOutcome {
     /// The rewritten keys, with their values.
     #[serde(default, skip_serializing_if = "JsonObject::is_empty")]
     pub rewritten: JsonObject,
-    /// The texts that the model gets with its next call, in order.
+    /// The texts the model gets with its next call, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub context: Vec<GateText>,
-    /// The reply in the place of the model: that of the first gate that gives one.
+    /// The reply in the place of the model: that of the first gate giving one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reply: Option<GateText>,
 }

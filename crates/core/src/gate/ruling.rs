@@ -16,7 +16,7 @@ pub enum GateRuling {
     },
     /// Ask the approver first.
     Ask {
-        /// The gates that ask for it, in order.
+        /// The gates asking for it, in order.
         gates: Vec<GateId>,
     },
 }
@@ -33,7 +33,7 @@ pub fn ruling(results: &[GateResult]) -> GateRuling {
     if gates.is_empty() { GateRuling::Continue } else { GateRuling::Ask { gates } }
 }
 
-/// Returns the results of the gates that ask for an approval.
+/// Returns the results of the gates asking for an approval.
 pub fn asking(results: &[GateResult]) -> Vec<GateResult> {
     let asks = |result: &&GateResult| {
         result.lane == GateLane::Policy && result.action == GateAction::RequireApproval

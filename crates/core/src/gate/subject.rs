@@ -3,8 +3,8 @@ use serde_json::Value;
 use super::GateContext;
 use wf_model::{Gate, GateProvider, GateTrigger};
 
-/// Returns the value that a gate without a program examines: its extract of the context, else the
-/// subject of its trigger (Silas 5.5.1). `None` if there is none; several values become a list.
+/// Returns the value a gate without a program examines: its extract of the context, else the subject of its
+/// trigger (Silas 5.5.1). `None` if there is none; several values become a list.
 pub fn subject(gate: &Gate, context: &GateContext) -> Option<Value> {
     match &gate.extract {
         Some(path) => {
@@ -19,13 +19,13 @@ pub fn subject(gate: &Gate, context: &GateContext) -> Option<Value> {
     }
 }
 
-pub fn trigger_subject(on: GateTrigger, context: &GateContext) -> Option<Value> {
-    context.get(key(on)).cloned()
+pub fn trigger_subject(trigger: GateTrigger, context: &GateContext) -> Option<Value> {
+    context.get(key(trigger)).cloned()
 }
 
 /// Returns the key of a context that is the subject of a trigger.
-fn key(on: GateTrigger) -> &'static str {
-    match on {
+fn key(trigger: GateTrigger) -> &'static str {
+    match trigger {
         GateTrigger::OnInput | GateTrigger::OnModelCall => "message",
         GateTrigger::OnToolCall => "tool_args",
         GateTrigger::AfterStep
@@ -37,7 +37,7 @@ fn key(on: GateTrigger) -> &'static str {
     }
 }
 
-/// Returns the places of the values that a gate examines: JSON pointers into its context.
+/// Returns the places of the values a gate examines: JSON pointers into its context.
 pub(super) fn places(gate: &Gate, whole: &Value) -> Vec<String> {
     match &gate.extract {
         Some(path) => path.pointers(whole),
@@ -68,9 +68,9 @@ mod tests {
         context
     }
 
-    fn gate(on: GateTrigger, extract: Option<&str>) -> Gate {
+    fn gate(trigger: GateTrigger, extract: Option<&str>) -> Gate {
         let extract = extract.map(|path| BoundedJsonPath::parse(path).unwrap());
-        Gate { on, extract, ..sample::gate("it") }
+        Gate { on: trigger, extract, ..sample::gate("it") }
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The texts that a gate gives to a model call: context for the model, or a reply in its place.
+//! The texts a gate gives to a model call: context for the model, or a reply in its place.
 
 use serde_json::Value;
 
@@ -15,8 +15,8 @@ pub const CALL_CONTEXT_CHARS: usize = 4000;
 const REPLY_CHARS: usize = 100_000;
 
 impl GateOutcome {
-    /// Takes a value of a gate's answer, if it is a text for the model call that the gate is asked about. An empty one is
-    /// no text.
+    /// Takes a value of a gate's answer, if it is a text for the model call the gate is asked about. An empty one is no
+    /// text.
     pub(super) fn take_call_text(&mut self, name: &str, value: &Value, result: &mut GateResult) -> bool {
         if result.trigger != GateTrigger::OnModelCall || !CALL_TEXTS.contains(&name) {
             return false;
@@ -43,7 +43,7 @@ impl GateOutcome {
 }
 
 impl GateResult {
-    /// True if all that it changed is texts that it gave to a model call.
+    /// True if all it changed is texts it gave to a model call.
     pub fn gives_call_texts(&self) -> bool {
         let is_call_text = |name: &String| CALL_TEXTS.contains(&name.as_str());
         self.trigger == GateTrigger::OnModelCall

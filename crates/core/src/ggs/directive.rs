@@ -65,7 +65,7 @@ keywords! {
 }
 
 impl GgsRule {
-    /// Returns the directive that it chooses.
+    /// Returns the directive it chooses.
     pub fn directive(self) -> Directive {
         match self {
             Self::AllHold => Directive::Accept,

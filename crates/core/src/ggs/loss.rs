@@ -45,10 +45,9 @@ pub fn process(logical: u32, environmental: u32) -> f64 {
     rounded(f64::from(logical) / all)
 }
 
-/// Returns Ω: the share of the budget used up by `replans` rounds after the first and by the time
-/// since the first began. Each of the two counts at most once in full, so that neither can stand
-/// for the other; an empty budget is used up. When both are, Ω is 1 whatever their weights: every
-/// budget has an end.
+/// Returns Ω: the share of the budget used up by `replans` rounds after the first and by the time since the
+/// first began. Each of the two counts at most once in full, so neither can stand for the other; an empty
+/// budget is used up. When both are, Ω is 1 whatever their weights: every budget has an end.
 pub fn resource(replan: &ReplanSettings, replans: u32, elapsed: Duration) -> f64 {
     let rounds = used_share(f64::from(replans), f64::from(replan.max_replans));
     let time = used_share(elapsed.as_secs_f64(), replan.time_budget.as_secs_f64());
@@ -101,7 +100,7 @@ fn clamp_unit(number: f64, other: f64) -> f64 {
     if number.is_nan() { other } else { number.clamp(0.0, 1.0) }
 }
 
-/// Returns the share of something that is used, from 0 to 1. An empty whole is used up.
+/// Returns the share of something used, from 0 to 1. An empty whole is used up.
 fn used_share(used: f64, all: f64) -> f64 {
     if all > 0.0 { clamp_unit(used / all, 1.0) } else { 1.0 }
 }

@@ -4,7 +4,7 @@ use super::loss::rounded;
 use super::{Directive, DirectiveUrgency, GgsRule, RoundLoss, RoundMeasures, loss};
 use wf_model::ReplanSettings;
 
-/// The number of worse rounds in a row that end a run (artoo v0.8, Law 2 Kill-Switch).
+/// The number of worse rounds in a row ending a run (artoo v0.8, Law 2 Kill-Switch).
 pub const WORSENING: u32 = 2;
 
 /// The facts that a round must know of the one before.
@@ -38,19 +38,19 @@ pub struct SolverOutcome {
 }
 
 impl SolverOutcome {
-    /// Returns the facts that the next round must know of this one.
+    /// Returns the facts the next round must know of this one.
     pub fn past(&self) -> PreviousRound {
         PreviousRound { loss: Some(self.loss.l), worsening: self.worsening }
     }
 }
 
-/// Returns the outcome of a round that was measured.
-pub fn solve(replan: &ReplanSettings, measures: RoundMeasures, past: PreviousRound) -> SolverOutcome {
+/// Returns the outcome of a round measured.
+pub fn solve(replan: &ReplanSettings, measures: RoundMeasures, previous: PreviousRound) -> SolverOutcome {
     let now = loss(replan, measures).l;
     // NaN says nothing of a change.
-    let past_loss = past.loss.filter(|before| !before.is_nan());
+    let past_loss = previous.loss.filter(|before| !before.is_nan());
     let gradient = past_loss.map_or(0.0, |before| now - rounded(before));
-    decide(replan, measures, gradient, past.worsening)
+    decide(replan, measures, gradient, previous.worsening)
 }
 
 /// Returns the outcome of a round whose change of loss is known. `before` is the number of rounds
@@ -75,7 +75,7 @@ pub fn decide(replan: &ReplanSettings, measures: RoundMeasures, gradient: f64, b
     }
 }
 
-/// Returns the first rule of the cascade that matches. The order of the lines is that of the rules.
+/// Returns the first rule of the cascade matching. The order of the lines is that of the rules.
 fn rule(replan: &ReplanSettings, loss: &RoundLoss, gradient: f64, worsening: u32) -> GgsRule {
     let plateau = gradient.abs() < replan.epsilon;
     let logical = loss.p > replan.rho;

@@ -46,17 +46,17 @@ impl<K: Ord + Clone> GoalAgenda<K> {
     }
 
     /// Records the result of considering a goal.
-    pub fn put(&mut self, goal: &K, turn: &DueActions) {
-        let before = self.wakes.insert(goal.clone(), turn.wake).flatten();
-        if before != turn.wake {
+    pub fn put(&mut self, goal: &K, due: &DueActions) {
+        let before = self.wakes.insert(goal.clone(), due.wake).flatten();
+        if before != due.wake {
             if let Some(wake) = before {
                 self.order.remove(&(wake, goal.clone()));
             }
-            if let Some(wake) = turn.wake {
+            if let Some(wake) = due.wake {
                 self.order.insert((wake, goal.clone()));
             }
         }
-        if turn.is_open {
+        if due.is_open {
             self.always.insert(goal.clone());
         } else {
             self.always.remove(goal);
@@ -70,12 +70,12 @@ impl<K: Ord + Clone> GoalAgenda<K> {
         self.always.remove(goal);
     }
 
-    /// Returns the time at which a goal is due next.
+    /// Returns the time a goal is due next.
     pub fn wake_of(&self, goal: &K) -> Option<Moment> {
         self.wakes.get(goal).copied().flatten()
     }
 
-    /// Returns the time at which the next goal is due.
+    /// Returns the time the next goal is due.
     pub fn wake(&self) -> Option<Moment> {
         self.order.first().map(|(wake, _)| *wake)
     }

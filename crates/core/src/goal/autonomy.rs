@@ -23,9 +23,9 @@ keywords! {
 pub struct AutonomyProposal {
     pub direction: AutonomyDirection,
     /// The present grant.
-    pub from: StandingApprovalLimits,
+    pub old_limits: StandingApprovalLimits,
     /// The proposed grant.
-    pub to: StandingApprovalLimits,
+    pub new_limits: StandingApprovalLimits,
     /// The reason, in a sentence.
     pub reason: String,
     /// The evidence.
@@ -41,17 +41,17 @@ pub struct AutonomyProposal {
 /// grant; more corrections never lead to a wider grant.
 pub fn advise(
     counts: &OpinionCounts,
-    grant: StandingApprovalLimits,
-    limits: &AutonomyThresholds,
+    approved_limits: StandingApprovalLimits,
+    thresholds: &AutonomyThresholds,
 ) -> Option<AutonomyProposal> {
-    if counts.repairs < limits.min_samples.max(1) {
+    if counts.repairs < thresholds.min_samples.max(1) {
         return None;
     }
     let rate = counts.rate();
-    let (way, to, bound) = if rate > limits.tighten_above {
-        (AutonomyDirection::Tighten, narrow(grant, limits), limits.tighten_above)
-    } else if rate < limits.widen_below {
-        (AutonomyDirection::Widen, widen(grant, limits)?, limits.widen_below)
+    let (way, new_limits, bound) = if rate > thresholds.tighten_above {
+        (AutonomyDirection::Tighten, narrow(approved_limits, thresholds), thresholds.tighten_above)
+    } else if rate < thresholds.widen_below {
+        (AutonomyDirection::Widen, widen(approved_limits, thresholds)?, thresholds.widen_below)
     } else {
         return None;
     };
@@ -60,32 +60,38 @@ pub fn advise(
         AutonomyDirection::Tighten => "above",
     };
     let (bad, of) = (counts.interventions(), counts.repairs);
-    (to != grant).then(|| AutonomyProposal {
+    (new_limits != approved_limits).then(|| AutonomyProposal {
         direction: way,
-        from: grant,
-        to,
+        old_limits: approved_limits,
+        new_limits,
         reason: format!("{bad} of {of} repairs needed intervention: {side} {bound}"),
         counts: *counts,
     })
 }
 
-fn widen(grant: StandingApprovalLimits, limits: &AutonomyThresholds) -> Option<StandingApprovalLimits> {
-    let most = (limits.most_executions, limits.longest);
-    if grant.executions > most.0 || grant.validity > most.1 {
+fn widen(
+    approved_limits: StandingApprovalLimits,
+    thresholds: &AutonomyThresholds,
+) -> Option<StandingApprovalLimits> {
+    let most = (thresholds.most_executions, thresholds.longest);
+    if approved_limits.executions > most.0 || approved_limits.validity > most.1 {
         return None;
     }
     Some(StandingApprovalLimits {
-        executions: grant.executions.saturating_mul(2).min(most.0),
-        validity: grant.validity.saturating_mul(2).min(most.1),
+        executions: approved_limits.executions.saturating_mul(2).min(most.0),
+        validity: approved_limits.validity.saturating_mul(2).min(most.1),
     })
 }
 
 /// Halves a grant, within its lower bounds.
-pub fn narrow(grant: StandingApprovalLimits, limits: &AutonomyThresholds) -> StandingApprovalLimits {
-    let half = Duration::from_secs(grant.validity.as_secs() / 2);
+pub fn narrow(
+    approved_limits: StandingApprovalLimits,
+    thresholds: &AutonomyThresholds,
+) -> StandingApprovalLimits {
+    let half = Duration::from_secs(approved_limits.validity.as_secs() / 2);
     StandingApprovalLimits {
-        executions: (grant.executions / 2).min(limits.most_executions).max(1),
-        validity: half.min(limits.longest).max(SHORTEST).min(grant.validity),
+        executions: (approved_limits.executions / 2).min(thresholds.most_executions).max(1),
+        validity: half.min(thresholds.longest).max(SHORTEST).min(approved_limits.validity),
     }
 }
 
@@ -110,7 +116,7 @@ mod tests {
         let limits = AutonomyThresholds::default();
         let of = |repairs, bad, from| {
             let advice = advise(&counts(repairs, bad), from, &limits);
-            advice.map(|advice| (advice.direction, advice.to))
+            advice.map(|advice| (advice.direction, advice.new_limits))
         };
         let week = 7 * 24;
         let now = grant(10, week);
@@ -171,8 +177,8 @@ mod tests {
                 return Ok(());
             };
             prop_assert!(repairs >= limits.min_samples);
-            let to = advice.to;
-            prop_assert!(to != from && advice.from == from && to.executions >= 1);
+            let to = advice.new_limits;
+            prop_assert!(to != from && advice.old_limits == from && to.executions >= 1);
             match advice.direction {
                 AutonomyDirection::Widen => {
                     prop_assert!(to.executions <= limits.most_executions);
@@ -205,7 +211,7 @@ mod tests {
             let mut steps = 0;
             while let Some(advice) = advise(&counts, grant, &limits) {
                 prop_assert_eq!(Some(advice.direction), first);
-                grant = advice.to;
+                grant = advice.new_limits;
                 steps += 1;
                 prop_assert!(steps < 64);
             }
@@ -223,7 +229,7 @@ mod tests {
             let bad = bad.min(repairs);
             let worse = (bad + more).min(repairs);
             let after = |bad| {
-                advise(&counts(repairs, bad), from, &limits).map_or(from, |advice| advice.to)
+                advise(&counts(repairs, bad), from, &limits).map_or(from, |advice| advice.new_limits)
             };
             let (less, few) = (after(worse), after(bad));
             prop_assert!(less.executions <= few.executions && less.validity <= few.validity);

@@ -16,21 +16,21 @@ const BROKEN_GRACE: Duration = Duration::from_mins(1);
 /// missed. Those of a paused goal are left until it can be read again.
 pub fn missed_while_broken(
     goal: &PlanId,
-    known: &GoalLedgerState,
+    state: &GoalLedgerState,
     reason: &str,
     now: Moment,
 ) -> SlotDecision {
-    let Some(timing) = known.timing.as_ref().filter(|_| known.paused.is_none()) else {
-        let decided_until = known.decided_until;
+    let Some(timing) = state.timing.as_ref().filter(|_| state.paused.is_none()) else {
+        let decided_until = state.decided_until;
         return SlotDecision { rows: Vec::new(), decided_until, cancels_running: false, wake: None };
     };
     let delay = timing.offset(goal.as_str()) + BROKEN_GRACE;
-    let decided_until = known.decided_until.max(instant_before(now, delay));
+    let decided_until = state.decided_until.max(instant_before(now, delay));
     let reason = format!("broken: {reason}");
     let mut rows = SlotEntries::default();
-    let slots = timing.slots(known.decided_until, Moment::from_millis(i64::MAX));
+    let slots = timing.slots(state.decided_until, Moment::from_millis(i64::MAX));
     for (number, slot) in (0..).zip(slots.take_while(|slot| slot.at <= decided_until)) {
-        if !known.unaccounted_starts.contains(&slot.at) {
+        if !state.unaccounted_starts.contains(&slot.at) {
             rows.push(number, excluded_or(&slot, SlotState::Missed, &reason));
         }
     }

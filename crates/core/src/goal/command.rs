@@ -8,7 +8,7 @@ use crate::machine::CheckVerdict;
 use wf_base::name::RunId;
 use wf_base::time::Moment;
 
-/// A run that a reconciliation needs.
+/// A run a reconciliation needs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ReconciliationRun {
     /// The run. Its id follows from the deployment, the scheduled time and the part: it is the same however often it is
@@ -24,7 +24,7 @@ pub struct ReconciliationRun {
     pub checks: Vec<CheckVerdict>,
 }
 
-/// An occurrence that a goal reacts to.
+/// An occurrence a goal reacts to.
 #[derive(Clone, Debug, PartialEq)]
 pub enum GoalOccurrence {
     /// Time passed.
@@ -66,6 +66,6 @@ pub struct GoalAccountAtDeployment {
     pub known: GoalLedgerState,
     /// The ends of its latest reconciliations, newest first.
     pub ends: Vec<(Moment, ReconciliationHealth)>,
-    /// The time at which its last pause ended.
+    /// The time its last pause ended.
     pub resumed: Option<Moment>,
 }

@@ -5,7 +5,7 @@ use wf_base::time::Moment;
 use wf_model::{Goal, GoalEvent, OnUnmet};
 
 keywords! {
-    /// The part of a reconciliation that a run is.
+    /// The part of a reconciliation a run is.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
     #[serde(rename_all = "snake_case")]
     pub enum ReconciliationPart {
@@ -111,11 +111,11 @@ pub enum ReconciliationStep {
 /// Only failed checks are repaired: without a check the state is unknown, and reported so. The steps of a job always run.
 pub fn next_step(
     goal: &Goal,
-    looked: &CheckRunFindings,
+    findings: &CheckRunFindings,
     repaired: Option<&RepairOutcome>,
 ) -> ReconciliationStep {
     let end = |health, reason: String| ReconciliationStep::End(GoalOutcome { health, reason });
-    if looked.passed && goal.is_job {
+    if findings.passed && goal.is_job {
         return match repaired {
             None => ReconciliationStep::Repair,
             Some(RepairOutcome::Done) => end(ReconciliationHealth::Reported, String::new()),
@@ -124,20 +124,20 @@ pub fn next_step(
             Some(RepairOutcome::Cancelled) => end(ReconciliationHealth::Cancelled, "it was cancelled".into()),
         };
     }
-    if looked.passed {
+    if findings.passed {
         return end(ReconciliationHealth::Healthy, String::new());
     }
-    if looked.cancelled {
+    if findings.cancelled {
         return end(ReconciliationHealth::Cancelled, "the check was cancelled".into());
     }
-    if looked.failed_checks.is_empty() {
-        let reason = match looked.unchecked.as_slice() {
-            [] => looked.reason.clone(),
+    if findings.failed_checks.is_empty() {
+        let reason = match findings.unchecked.as_slice() {
+            [] => findings.reason.clone(),
             unable => format!("checks could not run: {}", unable.join(", ")),
         };
         return end(ReconciliationHealth::Unknown, reason);
     }
-    let refuted = format!("checks failed: {}", looked.failed_checks.join(", "));
+    let refuted = format!("checks failed: {}", findings.failed_checks.join(", "));
     match (repaired, goal.on_failure) {
         (None, OnUnmet::Report) => end(ReconciliationHealth::Failed, refuted),
         (None, OnUnmet::SpawnPlan) => ReconciliationStep::Repair,
@@ -169,20 +169,20 @@ pub fn consecutive_failures(
 /// Returns the notification about a change of a goal's health. An unchanged health is not reported; a
 /// repair always is.
 pub fn health_notification(
-    before: Option<ReconciliationHealth>,
-    after: ReconciliationHealth,
+    old_health: Option<ReconciliationHealth>,
+    new_health: ReconciliationHealth,
 ) -> Option<GoalEvent> {
-    let was_bad = before.is_some_and(ReconciliationHealth::is_failure);
-    match after {
+    let was_bad = old_health.is_some_and(ReconciliationHealth::is_failure);
+    match new_health {
         ReconciliationHealth::Repaired => Some(GoalEvent::Repaired),
-        ReconciliationHealth::Healthy | ReconciliationHealth::Reported => before
+        ReconciliationHealth::Healthy | ReconciliationHealth::Reported => old_health
             .is_some_and(|before| !before.is_good() && before != ReconciliationHealth::Cancelled)
             .then_some(GoalEvent::Healthy),
         ReconciliationHealth::Failed | ReconciliationHealth::Unknown => {
             (!was_bad).then_some(GoalEvent::Failed)
         }
         ReconciliationHealth::Waiting => {
-            (before != Some(ReconciliationHealth::Waiting)).then_some(GoalEvent::Waiting)
+            (old_health != Some(ReconciliationHealth::Waiting)).then_some(GoalEvent::Waiting)
         }
         ReconciliationHealth::Cancelled => None,
     }

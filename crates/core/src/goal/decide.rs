@@ -24,23 +24,24 @@ pub struct SlotDecision {
     pub wake: Option<Moment>,
 }
 
-/// Decides about all scheduled times of a goal that are due and not accounted for. Pure: the same
-/// clock and ledger lead to the same decision.
+/// Decides about all scheduled times of a goal due and not accounted for. Pure: the same clock and ledger
+/// lead to the same decision.
 ///
 /// A scheduled time that is late by more than the goal's window is *missed*, and starts only by the
 /// goal's rule for missed ones. One on time starts, unless another reconciliation is running: then
 /// the goal's rule for overlaps decides. Excluded times, and those of a paused goal, are skipped.
-pub fn decide(goal: &Goal, known: &GoalLedgerState, now: Moment) -> SlotDecision {
+pub fn decide(goal: &Goal, account_state: &GoalLedgerState, now: Moment) -> SlotDecision {
     let offset = goal.timing.offset(goal.id.as_str());
     let horizon = instant_before(now, offset);
-    let mut deciding = SlotDecider::new(goal, known, now, offset);
-    let mut walk = goal.timing.slots(known.decided_until, Moment::from_millis(i64::MAX)).peekable();
-    let is_open = |slot: Moment| known.open_slots.iter().any(|open| open.slot == slot);
+    let mut deciding = SlotDecider::new(goal, account_state, now, offset);
+    let mut walk = goal.timing.slots(account_state.decided_until, Moment::from_millis(i64::MAX)).peekable();
+    let is_open = |slot: Moment| account_state.open_slots.iter().any(|open| open.slot == slot);
     // The scheduled times that are due by now and not accounted for, counted.
     let slots = std::iter::from_fn(|| walk.next_if(|slot| slot.at <= horizon));
     let slots = (0..).zip(slots);
-    let slots = slots.filter(|(_, slot)| !known.unaccounted_starts.contains(&slot.at) && !is_open(slot.at));
-    if known.paused.is_some() {
+    let slots =
+        slots.filter(|(_, slot)| !account_state.unaccounted_starts.contains(&slot.at) && !is_open(slot.at));
+    if account_state.paused.is_some() {
         deciding.pause(slots);
     } else {
         deciding.miss_expired();
@@ -51,13 +52,13 @@ pub fn decide(goal: &Goal, known: &GoalLedgerState, now: Moment) -> SlotDecision
     // If the clock was fast and was corrected, future times must not stay decided. If it is only
     // behind the spread of a scheduled time, all stays as it is: times before a goal was first seen,
     // or before its schedule was changed, are not due.
-    let (decided, next) = if known.decided_until <= now {
-        (known.decided_until.max(horizon), walk.next())
+    let (decided, next) = if account_state.decided_until <= now {
+        (account_state.decided_until.max(horizon), walk.next())
     } else {
         (horizon, goal.timing.next(horizon))
     };
     SlotDecision {
-        rows: deciding.rows.into_vec(),
+        rows: deciding.entries.into_vec(),
         decided_until: decided,
         cancels_running: deciding.replaces,
         wake: next.map(|slot| slot.at.after(offset)),
@@ -69,14 +70,14 @@ const PAUSED: &str = "the goal was paused";
 
 /// Decides about a goal whose schedule has changed: the undecided due times of the old schedule are
 /// missed, and the new one counts from now on.
-pub fn rescheduled(goal: &Goal, known: &GoalLedgerState, now: Moment) -> SlotDecision {
+pub fn rescheduled(goal: &Goal, account_state: &GoalLedgerState, now: Moment) -> SlotDecision {
     let mut rows = SlotEntries::default();
-    let (state, reason) = match known.paused {
+    let (state, reason) = match account_state.paused {
         None => (SlotState::Missed, "the schedule changed before this slot was processed"),
         Some(_) => (SlotState::Skipped, PAUSED),
     };
-    let old = known.timing.iter();
-    let slots = old.flat_map(|old| old.slots(known.decided_until, now));
+    let old = account_state.timing.iter();
+    let slots = old.flat_map(|old| old.slots(account_state.decided_until, now));
     for (number, slot) in (0..).zip(slots) {
         rows.push(number, excluded_or(&slot, state, reason));
     }
@@ -90,9 +91,9 @@ pub fn rescheduled(goal: &Goal, known: &GoalLedgerState, now: Moment) -> SlotDec
     }
 }
 
-/// Decides about the scheduled times of a goal that was paused until now.
-pub fn paused_until(goal: &Goal, known: &GoalLedgerState, now: Moment) -> SlotDecision {
-    let mut known = known.clone();
+/// Decides about the scheduled times of a goal paused until now.
+pub fn paused_until(goal: &Goal, state: &GoalLedgerState, now: Moment) -> SlotDecision {
+    let mut known = state.clone();
     known.paused.get_or_insert((now, String::new()));
     // A scheduled time whose start was delayed by its spread was due all the same.
     let offset = goal.timing.offset(goal.id.as_str());
@@ -111,26 +112,26 @@ type NumberedSlot = (u64, Slot);
 
 struct SlotDecider<'a> {
     goal: &'a Goal,
-    known: &'a GoalLedgerState,
+    state: &'a GoalLedgerState,
     now: Moment,
     offset: Duration,
-    rows: SlotEntries,
+    entries: SlotEntries,
     /// The scheduled times decided to start, and not started yet.
     open: Vec<OpenSlot>,
     replaces: bool,
 }
 
 impl<'a> SlotDecider<'a> {
-    fn new(goal: &'a Goal, known: &'a GoalLedgerState, now: Moment, offset: Duration) -> Self {
+    fn new(goal: &'a Goal, state: &'a GoalLedgerState, now: Moment, offset: Duration) -> Self {
         let due = |open: &&OpenSlot| open.cause.is_requested() || open.slot.after(offset) <= now;
         Self {
             goal,
-            known,
+            state,
             now,
             offset,
-            rows: SlotEntries::default(),
+            entries: SlotEntries::default(),
             // Times that a fast clock decided too early are left until they come.
-            open: known.open_slots.iter().filter(due).cloned().collect(),
+            open: state.open_slots.iter().filter(due).cloned().collect(),
             replaces: false,
         }
     }
@@ -138,7 +139,7 @@ impl<'a> SlotDecider<'a> {
     /// Skips everything in a pause, except what the user asked for explicitly.
     fn pause(&mut self, slots: impl Iterator<Item = NumberedSlot>) {
         for (number, slot) in slots {
-            self.rows.push(number, excluded_or(&slot, SlotState::Skipped, PAUSED));
+            self.entries.push(number, excluded_or(&slot, SlotState::Skipped, PAUSED));
         }
         for open in std::mem::take(&mut self.open) {
             if open.cause.is_requested() {
@@ -173,10 +174,10 @@ impl<'a> SlotDecider<'a> {
         }
     }
 
-    /// Makes due scheduled times wait for a running reconciliation: one that the user asked for, or
-    /// that started before the clock was set back.
+    /// Makes due scheduled times wait for a running reconciliation: one the user asked for, or that started
+    /// before the clock was set back.
     fn queue_due(&mut self) {
-        if self.known.active.is_empty() || self.goal.overlap == GoalOverlapPolicy::Allow {
+        if self.state.active.is_empty() || self.goal.overlap == GoalOverlapPolicy::Allow {
             return;
         }
         for open in std::mem::take(&mut self.open) {
@@ -208,7 +209,7 @@ impl<'a> SlotDecider<'a> {
             let by = self.delay(slot.at);
             if slot.excluded.is_some() {
                 let row = excluded_or(&slot, SlotState::Skipped, "");
-                self.rows.push(number, row);
+                self.entries.push(number, row);
             } else if by <= window {
                 // From here on all are on time.
                 if rule.run == MissedTimesChoice::Latest {
@@ -234,7 +235,7 @@ impl<'a> SlotDecider<'a> {
     }
 
     fn mark_missed(&mut self, number: u64, slot: &Slot, reason: &str) {
-        self.rows.push(number, excluded_or(slot, SlotState::Missed, reason));
+        self.entries.push(number, excluded_or(slot, SlotState::Missed, reason));
     }
 
     /// Marks a late scheduled time as missed in favor of later ones.
@@ -250,10 +251,10 @@ impl<'a> SlotDecider<'a> {
 
     /// True if a reconciliation is running, or about to start.
     fn is_busy(&self) -> bool {
-        !self.known.active.is_empty() || !self.open.is_empty()
+        !self.state.active.is_empty() || !self.open.is_empty()
     }
 
-    /// Decides about a scheduled time that is on time.
+    /// Decides about a scheduled time on time.
     fn decide_on_time(&mut self, number: u64, slot: &Slot) {
         let (cause, reason) = (ReconciliationCause::Schedule, "");
         if self.goal.overlap == GoalOverlapPolicy::Allow || !self.is_busy() {
@@ -264,7 +265,7 @@ impl<'a> SlotDecider<'a> {
             GoalOverlapPolicy::Skip | GoalOverlapPolicy::Allow => {
                 let reason = self.busy_reason();
                 let row = excluded_or(slot, SlotState::Skipped, &reason);
-                self.rows.push(number, row);
+                self.entries.push(number, row);
             }
             GoalOverlapPolicy::QueueOne => {
                 self.drop_queued("a later slot is queued instead");
@@ -275,7 +276,7 @@ impl<'a> SlotDecider<'a> {
                 for open in std::mem::take(&mut self.open) {
                     self.close_slot(&open, SlotState::Skipped, "replaced by a later slot");
                 }
-                self.replaces = !self.known.active.is_empty();
+                self.replaces = !self.state.active.is_empty();
                 let state = if self.replaces { SlotState::Queued } else { SlotState::Due };
                 self.open_slot(number, slot, state, cause, reason);
             }
@@ -301,7 +302,7 @@ impl<'a> SlotDecider<'a> {
     }
 
     fn busy_reason(&self) -> String {
-        let live = self.known.active.first();
+        let live = self.state.active.first();
         match live.map_or_else(|| self.open.first().map(|open| open.slot), |live| live.slot) {
             Some(slot) if live.is_none() => {
                 format!("the reconciliation of {} has not started yet", slot.to_second())
@@ -320,30 +321,30 @@ impl<'a> SlotDecider<'a> {
         reason: &str,
     ) {
         let row = SlotEntry::of(slot.at, state, cause, reason);
-        self.rows.push(number, row);
+        self.entries.push(number, row);
         self.open.push(OpenSlot { slot: slot.at, state, cause, at: self.now });
     }
 
     /// Records another decision for a scheduled time that was to start.
     fn close_slot(&mut self, open: &OpenSlot, state: SlotState, reason: &str) {
-        self.rows.replace(SlotEntry::of(open.slot, state, open.cause, reason));
+        self.entries.replace(SlotEntry::of(open.slot, state, open.cause, reason));
     }
 
     /// Makes the first queued one due once nothing is running.
     fn start_queued(&mut self) {
         let goes_on =
-            !self.known.active.is_empty() || self.open.iter().any(|open| open.state == SlotState::Due);
+            !self.state.active.is_empty() || self.open.iter().any(|open| open.state == SlotState::Due);
         if goes_on {
             return;
         }
         let Some(first) = self.open.iter().min_by_key(|open| open.slot).cloned() else {
             return;
         };
-        let reason = match self.rows.get_mut(first.slot) {
+        let reason = match self.entries.get_mut(first.slot) {
             Some(row) => row.reason.clone(),
             None => String::new(),
         };
-        self.rows.replace(SlotEntry::of(first.slot, SlotState::Due, first.cause, reason));
+        self.entries.replace(SlotEntry::of(first.slot, SlotState::Due, first.cause, reason));
     }
 }
 

@@ -17,7 +17,7 @@ use wf_base::name::RunId;
 use wf_base::time::Moment;
 use wf_model::{Goal, GoalEvent};
 
-/// The number of ended reconciliations that are known, at most: a goal pauses after fewer failures.
+/// The number of ended reconciliations known, at most: a goal pauses after fewer failures.
 const MOST_ENDS: usize = 1000;
 
 /// A reconciliation under way, by its check run.
@@ -122,7 +122,7 @@ impl GoalDriver {
         &self.goal
     }
 
-    /// Returns the time at which it is to be woken; `None`: only if something happens.
+    /// Returns the time it is to be woken; `None`: only if something happens.
     pub fn wake(&self) -> Option<Moment> {
         self.wake.filter(|_| !self.is_recalled)
     }
@@ -172,7 +172,7 @@ impl GoalDriver {
         actions
     }
 
-    /// Starts the reconciliation of a scheduled time, or skips it if that is not permitted.
+    /// Starts the reconciliation of a scheduled time, or skips it if not permitted.
     fn start(&mut self, slot: Moment, cause: ReconciliationCause, permits: &mut dyn RunPermits) {
         let run = self.run_of(slot, ReconciliationPart::Look);
         let wanted = ReconciliationRun {
@@ -288,11 +288,11 @@ impl GoalDriver {
         None
     }
 
-    /// Ends a reconciliation; one that waits for people, and `goes_on` once they decided, ends anew then.
-    fn end(&mut self, look: &RunId, verdict: GoalOutcome, goes_on: bool) {
+    /// Ends a reconciliation; one waiting for people, and `goes_on` once they decided, ends anew then.
+    fn end(&mut self, look: &RunId, outcome: GoalOutcome, goes_on: bool) {
         let Some(open) = self.open.get_mut(look) else { return };
-        let is_waiting = verdict.health == ReconciliationHealth::Waiting;
-        if is_waiting && open.waits.as_ref() == Some(&verdict.reason) {
+        let is_waiting = outcome.health == ReconciliationHealth::Waiting;
+        if is_waiting && open.waits.as_ref() == Some(&outcome.reason) {
             return;
         }
         let cycle = NotifiedReconciliation {
@@ -303,11 +303,11 @@ impl GoalDriver {
         };
         self.ends.retain(|(run, ..)| run.as_ref() != Some(look));
         let before: Vec<_> = self.ends.iter().map(|(_, at, health)| (*at, *health)).collect();
-        let follows = follow_ups(&self.goal, &before, self.resumed, cycle, &verdict, self.now);
-        self.ends.push_front((Some(look.clone()), self.now, verdict.health));
+        let follows = follow_ups(&self.goal, &before, self.resumed, cycle, &outcome, self.now);
+        self.ends.push_front((Some(look.clone()), self.now, outcome.health));
         self.ends.truncate(MOST_ENDS);
         if goes_on {
-            open.waits = Some(verdict.reason.clone());
+            open.waits = Some(outcome.reason.clone());
         } else {
             self.open.remove(look);
         }
@@ -315,7 +315,7 @@ impl GoalDriver {
         if let Some(reason) = &follows.pause {
             self.ledger.pause(&self.goal.id, reason, self.now);
         }
-        self.record(GoalFact::Ended { look: look.clone(), verdict, pause: follows.pause });
+        self.record(GoalFact::Ended { look: look.clone(), outcome, pause: follows.pause });
         self.notify(follows.notices);
     }
 
@@ -367,7 +367,7 @@ impl GoalDriver {
         }
     }
 
-    /// Returns the reconciliation that a run belongs to, by its check run, and whether it is its repair.
+    /// Returns the reconciliation a run belongs to, by its check run, and whether it is its repair.
     fn reconciliation_of(&self, run: &RunId) -> Option<(RunId, bool)> {
         if self.open.contains_key(run) {
             return Some((run.clone(), false));

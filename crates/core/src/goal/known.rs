@@ -49,9 +49,9 @@ pub struct ActiveReconciliation {
 
 impl GoalLedgerState {
     /// Returns the knowledge of a goal seen for the first time: nothing before now is due.
-    pub fn first_seen(timing: GoalSchedule, now: Moment) -> Self {
+    pub fn first_seen(schedule: GoalSchedule, now: Moment) -> Self {
         Self {
-            timing: Some(timing),
+            timing: Some(schedule),
             decided_until: now,
             paused: None,
             open_slots: Vec::new(),

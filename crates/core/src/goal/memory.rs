@@ -20,7 +20,8 @@ pub struct InMemoryLedger {
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct GoalAccount {
-    known: GoalLedgerState,
+    #[serde(rename = "known")]
+    state: GoalLedgerState,
     /// The rows in the order of their scheduled times, each with the time of its decision. Nearly all
     /// are appended at the end, and a year of many goals has millions.
     rows: Vec<(SlotEntry, Moment)>,
@@ -28,17 +29,17 @@ struct GoalAccount {
 
 impl InMemoryLedger {
     /// Creates a ledger that goes on with the knowledge of another about a goal.
-    pub fn of(goal: PlanId, known: GoalLedgerState) -> Self {
-        let open = known.open_slots.iter();
+    pub fn of(goal: PlanId, state: GoalLedgerState) -> Self {
+        let open = state.open_slots.iter();
         let row = |open: &OpenSlot| (SlotEntry::of(open.slot, open.state, open.cause, ""), open.at);
         let rows = open.map(row).collect();
-        Self { goals: HashMap::from([(goal, GoalAccount { known, rows })]) }
+        Self { goals: HashMap::from([(goal, GoalAccount { state, rows })]) }
     }
 
-    /// Drops the rows that no decision needs any more: the final ones up to the time that is accounted for.
+    /// Drops the rows no decision needs any more: the final ones up to the time accounted for.
     pub fn drop_settled(&mut self, goal: &PlanId) {
         if let Some(account) = self.goals.get_mut(goal) {
-            let decided = account.known.decided_until;
+            let decided = account.state.decided_until;
             account.rows.retain(|(row, _)| !row.state.is_final() || row.last > decided);
         }
     }
@@ -62,11 +63,11 @@ impl InMemoryLedger {
             return false;
         }
         row.state = SlotState::Started;
-        account.known.open_slots.retain(|open| open.slot != slot);
+        account.state.open_slots.retain(|open| open.slot != slot);
         let slot = Some(slot);
-        account.known.active.push(ActiveReconciliation { slot, run });
-        let order = |live: &ActiveReconciliation| (live.slot, live.run.clone());
-        account.known.active.sort_by_key(order);
+        account.state.active.push(ActiveReconciliation { slot, run });
+        let order = |active: &ActiveReconciliation| (active.slot, active.run.clone());
+        account.state.active.sort_by_key(order);
         account.find_unaccounted_starts();
         true
     }
@@ -74,7 +75,7 @@ impl InMemoryLedger {
     /// Ends a reconciliation.
     pub fn end(&mut self, goal: &PlanId, run: &RunId) {
         if let Some(account) = self.goals.get_mut(goal) {
-            account.known.active.retain(|live| live.run != *run);
+            account.state.active.retain(|live| live.run != *run);
         }
     }
 
@@ -94,22 +95,22 @@ impl InMemoryLedger {
             Err(place) => account.rows.insert(place, (row, now)),
         }
         let open = OpenSlot { slot, state: SlotState::Queued, cause, at: now };
-        let place = account.known.open_slots.partition_point(|other| other.slot < slot);
-        account.known.open_slots.insert(place, open);
+        let place = account.state.open_slots.partition_point(|other| other.slot < slot);
+        account.state.open_slots.insert(place, open);
         true
     }
 
     /// Pauses a goal.
     pub fn pause(&mut self, goal: &PlanId, reason: &str, now: Moment) {
         if let Some(account) = self.goals.get_mut(goal) {
-            account.known.paused.get_or_insert((now, reason.to_owned()));
+            account.state.paused.get_or_insert((now, reason.to_owned()));
         }
     }
 
     /// Ends the pause of a goal.
     pub fn resume(&mut self, goal: &PlanId) {
         if let Some(account) = self.goals.get_mut(goal) {
-            account.known.paused = None;
+            account.state.paused = None;
         }
     }
 }
@@ -119,7 +120,7 @@ impl GoalLedger for InMemoryLedger {
 
     fn known(&self, goal: &PlanId) -> Result<Option<Cow<'_, GoalLedgerState>>, Infallible> {
         let account = self.goals.get(goal);
-        Ok(account.map(|account| Cow::Borrowed(&account.known)))
+        Ok(account.map(|account| Cow::Borrowed(&account.state)))
     }
 
     fn record(
@@ -129,25 +130,25 @@ impl GoalLedger for InMemoryLedger {
         decision: &SlotDecision,
         now: Moment,
     ) -> Result<bool, Infallible> {
-        let found = self.goals.get(&goal.id).map(|account| account.known.decided_until);
+        let found = self.goals.get(&goal.id).map(|account| account.state.decided_until);
         if found != after {
             return Ok(false);
         }
         let fresh =
-            || GoalAccount { known: GoalLedgerState::first_seen(goal.timing.clone(), now), rows: Vec::new() };
+            || GoalAccount { state: GoalLedgerState::first_seen(goal.timing.clone(), now), rows: Vec::new() };
         if found.is_none() {
             self.goals.insert(goal.id.clone(), fresh());
         }
         let Some(account) = self.goals.get_mut(&goal.id) else {
             return Ok(false);
         };
-        if decision.decided_until < account.known.decided_until {
+        if decision.decided_until < account.state.decided_until {
             account.remove_future_slots(decision.decided_until);
         }
-        if account.known.timing.as_ref() != Some(&goal.timing) {
-            account.known.timing = Some(goal.timing.clone());
+        if account.state.timing.as_ref() != Some(&goal.timing) {
+            account.state.timing = Some(goal.timing.clone());
         }
-        account.known.decided_until = decision.decided_until;
+        account.state.decided_until = decision.decided_until;
         for row in &decision.rows {
             account.record_slot(row, now);
         }
@@ -168,22 +169,22 @@ impl GoalAccount {
         }
     }
 
-    /// Finds the started times that are not accounted for, after a fast clock was corrected.
+    /// Finds the started times not accounted for, after a fast clock was corrected.
     fn find_unaccounted_starts(&mut self) {
-        let decided = self.known.decided_until;
-        self.known.unaccounted_starts.clear();
+        let decided = self.state.decided_until;
+        self.state.unaccounted_starts.clear();
         let ahead = self.rows.iter().rev().map(|(row, _)| row);
         let ahead = ahead.take_while(|row| row.slot > decided);
         let begun = ahead.filter(|row| row.state == SlotState::Started);
-        self.known.unaccounted_starts.extend(begun.map(|row| row.slot));
-        self.known.unaccounted_starts.reverse();
+        self.state.unaccounted_starts.extend(begun.map(|row| row.slot));
+        self.state.unaccounted_starts.reverse();
     }
 
-    /// Removes skipped and missed times that a fast clock recorded and that are still in the future.
+    /// Removes skipped and missed times a fast clock recorded and that are still in the future.
     fn remove_future_slots(&mut self, decided: Moment) {
-        let is_out = |row: &SlotEntry| matches!(row.state, SlotState::Skipped | SlotState::Missed);
+        let is_out = |entry: &SlotEntry| matches!(entry.state, SlotState::Skipped | SlotState::Missed);
         self.rows.retain(|(row, _)| row.slot <= decided || !is_out(row));
-        let Some(timing) = &self.known.timing else {
+        let Some(timing) = &self.state.timing else {
             return;
         };
         for (row, _) in &mut self.rows {
@@ -194,13 +195,13 @@ impl GoalAccount {
     }
 
     /// Records a decision; a final one about the same time stays.
-    fn record_slot(&mut self, row: &SlotEntry, now: Moment) {
-        let place = self.find(row.slot);
+    fn record_slot(&mut self, entry: &SlotEntry, now: Moment) {
+        let place = self.find(entry.slot);
         let before = place.ok().and_then(|place| self.rows.get(place));
         if before.is_some_and(|(before, _)| before.state.is_final()) {
             return;
         }
-        let mut row = row.clone();
+        let mut row = entry.clone();
         let at = before.map_or(now, |(_, at)| *at);
         if let Some((before, _)) = before {
             row.cause = before.cause;
@@ -208,12 +209,12 @@ impl GoalAccount {
                 row.reason.clone_from(&before.reason);
             }
         }
-        self.known.open_slots.retain(|open| open.slot != row.slot);
+        self.state.open_slots.retain(|open| open.slot != row.slot);
         if !row.state.is_final() {
             let (slot, state, cause) = (row.slot, row.state, row.cause);
             let open = OpenSlot { slot, state, cause, at };
-            let place = self.known.open_slots.partition_point(|other| other.slot < slot);
-            self.known.open_slots.insert(place, open);
+            let place = self.state.open_slots.partition_point(|other| other.slot < slot);
+            self.state.open_slots.insert(place, open);
         }
         match place.map(|place| self.rows.get_mut(place)) {
             Ok(Some(before)) => *before = (row, at),

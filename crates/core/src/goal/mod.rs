@@ -1,10 +1,10 @@
 //! The scheduling of goals: decisions from the clock and the ledger, and nothing else.
 //!
-//! A *slot* is a scheduled time of a goal. [`decide`](decide()) takes all slots that the ledger does not
-//! account for yet and decides about each by the rules of the goal: *due* (a reconciliation is to start),
-//! *queued* (it waits for another), *skipped* or *missed*. The store writes all of that in one
-//! transaction, together with the time decided up to. A reconciliation starts when its run is recorded,
-//! in the transaction that turns its slot from due to *started*.
+//! A *slot* is a scheduled time of a goal. [`decide`](decide()) takes all slots the ledger does not account
+//! for yet and decides about each by the rules of the goal: *due* (a reconciliation is to start), *queued*
+//! (it waits for another), *skipped* or *missed*. The store writes all of that in one transaction, together
+//! with the time decided up to. A reconciliation starts when its run is recorded, in the transaction that
+//! turns its slot from due to *started*.
 //!
 //! [`turn`](turn()) does that for one goal with a [`GoalLedger`]; [`LedgerTurn`] does the same without blocking.
 //! The daemon's ledger is the store, and that of [`simulate`], which takes a daemon through a year
@@ -18,9 +18,9 @@
 //! [`count_samples`] counts the opinions on the repairs of a goal, [`advise`] proposes changes of its autonomy
 //! from them, and [`withdrawn_at`] tells if an approval was withdrawn. [`ApprovalTerm`] warns of its end.
 //!
-//! **Invariant:** slots come from the clock and the ledger, never from the last run: a slot that is
-//! accounted for is not decided again, whatever the clock does.
-//! **Invariant:** nothing here reads a clock, a disk or a network.
+//! **Invariant:** slots come from the clock and the ledger, never from the last run: a slot accounted for is
+//! not decided again, whatever the clock does. **Invariant:** nothing here reads a clock, a disk or a
+//! network.
 
 mod agenda;
 mod autonomy;

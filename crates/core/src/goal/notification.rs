@@ -33,7 +33,7 @@ pub fn follow_ups(
     before: &[(Moment, ReconciliationHealth)],
     resumed: Option<Moment>,
     cycle: NotifiedReconciliation<'_>,
-    verdict: &GoalOutcome,
+    outcome: &GoalOutcome,
     at: Moment,
 ) -> FollowUps {
     let mut healths = before.iter().map(|(_, health)| *health);
@@ -42,11 +42,11 @@ pub fn follow_ups(
     let last = if cycle.was_blocked { Some(ReconciliationHealth::Waiting) } else { last };
     let in_a_row = consecutive_failures(before.iter().copied(), resumed);
     let mut follows = FollowUps::default();
-    if let Some(news) = health_notification(last, verdict.health) {
-        follows.notices.extend(notifications(goal, news, &verdict.reason, Some(cycle), at));
+    if let Some(news) = health_notification(last, outcome.health) {
+        follows.notices.extend(notifications(goal, news, &outcome.reason, Some(cycle), at));
     }
     if let Some(most) = goal.auto_pause_after
-        && verdict.health.is_failure()
+        && outcome.health.is_failure()
         && in_a_row + 1 >= most as usize
     {
         let reason = format!("{most} reconciliations failed in a row");
@@ -66,29 +66,30 @@ pub fn missed_notifications(goal: &Goal, missed: u64, at: Moment) -> Vec<Value> 
     notifications(goal, GoalEvent::Missed, &reason, None, at)
 }
 
-/// Returns the notifications to send: one for each recipient that subscribed to the event, or that every event of its kind
-/// is for.
+/// Returns the notifications to send: one for each recipient, subscribed to the event or to all of its kind.
 pub fn notifications(
     goal: &Goal,
-    news: GoalEvent,
+    event: GoalEvent,
     reason: &str,
-    cycle: Option<NotifiedReconciliation<'_>>,
+    reconciliation: Option<NotifiedReconciliation<'_>>,
     at: Moment,
 ) -> Vec<Value> {
     // What waits for people is not as desired either, and no repair has restored it.
-    let is_failure = news == GoalEvent::Waiting;
+    let is_failure = event == GoalEvent::Waiting;
     let wants = |notify: &&NotificationRule| {
-        news.is_for_all() || notify.on.contains(&news) || is_failure && notify.on.contains(&GoalEvent::Failed)
+        event.is_for_all()
+            || notify.on.contains(&event)
+            || is_failure && notify.on.contains(&GoalEvent::Failed)
     };
-    let runs = cycle.into_iter().flat_map(|cycle| [Some(cycle.look), cycle.repair]);
+    let runs = reconciliation.into_iter().flat_map(|cycle| [Some(cycle.look), cycle.repair]);
     let runs: Vec<String> = runs.flatten().map(ToString::to_string).collect();
     let message = json!({
         "goal": goal.id,
         "title": goal.title,
         "path": goal.path,
-        "news": news.as_str(),
+        "news": event.as_str(),
         "reason": reason,
-        "slot": cycle.and_then(|cycle| cycle.slot),
+        "slot": reconciliation.and_then(|cycle| cycle.slot),
         "at": at,
         "runs": runs,
     });

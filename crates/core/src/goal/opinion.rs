@@ -37,8 +37,8 @@ pub struct StandingApprovalLimits {
 pub struct RepairSample {
     /// The time of its start.
     pub at: Moment,
-    /// The grant of the approval that it was done under; `None`: it needed none.
-    pub grant: Option<StandingApprovalLimits>,
+    /// The grant of the approval it was done under; `None`: it needed none.
+    pub limits: Option<StandingApprovalLimits>,
     /// The opinion; `None`: there was no feedback.
     pub opinion: Option<RepairOpinion>,
 }
@@ -75,26 +75,26 @@ impl OpinionCounts {
 
 /// Returns the maximum number of repairs considered: enough to be sure, few enough that old results
 /// do not outweigh present problems.
-pub fn most_samples(limits: &AutonomyThresholds) -> u32 {
-    limits.min_samples.saturating_mul(4)
+pub fn most_samples(thresholds: &AutonomyThresholds) -> u32 {
+    thresholds.min_samples.saturating_mul(4)
 }
 
 /// Counts the evidence about the present grant, from the repairs of a goal, newest first.
 ///
-/// The window goes back [`most_samples`] repairs, at most the time of the limits, and never to a
-/// repair under an approval with another grant, so that the same repairs do not justify one step
-/// after another. Each grant must prove itself.
+/// The window goes back [`most_samples`] repairs, at most the time of the limits, and never to a repair under
+/// an approval with another grant, so the same repairs do not justify one step after another. Each grant must
+/// prove itself.
 pub fn count_samples(
     samples: impl IntoIterator<Item = RepairSample>,
-    grant: Option<StandingApprovalLimits>,
-    limits: &AutonomyThresholds,
+    approved_limits: Option<StandingApprovalLimits>,
+    thresholds: &AutonomyThresholds,
     now: Moment,
 ) -> OpinionCounts {
-    let oldest = instant_before(now, limits.window);
+    let oldest = instant_before(now, thresholds.window);
     let within = samples
         .into_iter()
-        .take_while(|sample| sample.at >= oldest && sample.grant == grant)
-        .take(usize::try_from(most_samples(limits)).unwrap_or(usize::MAX));
+        .take_while(|sample| sample.at >= oldest && sample.limits == approved_limits)
+        .take(usize::try_from(most_samples(thresholds)).unwrap_or(usize::MAX));
     let mut counts = OpinionCounts::default();
     for sample in within {
         counts.repairs += 1;
@@ -125,12 +125,12 @@ mod tests {
     }
 
     fn sample(day: i64, executions: u32, opinion: Option<RepairOpinion>) -> RepairSample {
-        RepairSample { at: Moment::from_millis(day * DAY), grant: Some(grant(executions)), opinion }
+        RepairSample { at: Moment::from_millis(day * DAY), limits: Some(grant(executions)), opinion }
     }
 
-    fn count(samples: &[RepairSample], limits: &AutonomyThresholds) -> OpinionCounts {
+    fn count(samples: &[RepairSample], thresholds: &AutonomyThresholds) -> OpinionCounts {
         let now = Moment::from_millis(100 * DAY);
-        count_samples(samples.iter().copied(), Some(grant(10)), limits, now)
+        count_samples(samples.iter().copied(), Some(grant(10)), thresholds, now)
     }
 
     #[test]

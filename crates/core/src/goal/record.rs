@@ -13,7 +13,7 @@ pub struct GoalRecord {
     pub fact: GoalFact,
 }
 
-/// A fact about a goal. Recorded in their order, the facts lead to the ledger that they were decided with.
+/// A fact about a goal. Recorded in their order, the facts lead to the ledger they were decided with.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "fact", rename_all = "snake_case")]
 pub enum GoalFact {
@@ -43,7 +43,8 @@ pub enum GoalFact {
     Ended {
         /// Its check run.
         look: RunId,
-        verdict: GoalOutcome,
+        #[serde(rename = "verdict")]
+        outcome: GoalOutcome,
         /// The reason why the goal is paused now, if it is.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pause: Option<String>,

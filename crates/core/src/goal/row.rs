@@ -80,17 +80,17 @@ impl SlotEntry {
     }
 }
 
-/// Cuts a row about several scheduled times so that only those up to an instant stay decided;
-/// returns the last of them, and their number. At least the first stays.
-pub fn truncate_at(timing: &GoalSchedule, first: Moment, decided: Moment) -> (Moment, u64) {
-    let slots = timing.slots(first, decided);
+/// Cuts a row about several scheduled times so only those up to an instant stay decided; returns the last of
+/// them, and their number. At least the first stays.
+pub fn truncate_at(schedule: &GoalSchedule, first: Moment, decided: Moment) -> (Moment, u64) {
+    let slots = schedule.slots(first, decided);
     slots.fold((first, 1), |(_, count), slot| (slot.at, count + 1))
 }
 
 /// The rows of one decision.
 #[derive(Debug, Default)]
 pub(super) struct SlotEntries {
-    rows: Vec<SlotEntry>,
+    entries: Vec<SlotEntry>,
     /// The number of the scheduled time that directly follows the last row.
     next: Option<u64>,
 }
@@ -98,37 +98,37 @@ pub(super) struct SlotEntries {
 impl SlotEntries {
     /// Adds a row about the scheduled time with a number: they are counted in order. If there are
     /// many, skipped and missed times share a row with the one before, if it is adjacent.
-    pub(super) fn push(&mut self, number: u64, row: SlotEntry) {
-        if self.rows.len() >= MOST_ROWS
+    pub(super) fn push(&mut self, number: u64, entry: SlotEntry) {
+        if self.entries.len() >= MOST_ROWS
             && self.next == Some(number)
-            && let Some(last) = self.rows.last_mut()
-            && matches!(row.state, SlotState::Skipped | SlotState::Missed)
-            && (last.state, last.cause, &last.reason) == (row.state, row.cause, &row.reason)
+            && let Some(last) = self.entries.last_mut()
+            && matches!(entry.state, SlotState::Skipped | SlotState::Missed)
+            && (last.state, last.cause, &last.reason) == (entry.state, entry.cause, &entry.reason)
         {
-            last.last = row.last;
-            last.count = last.count.saturating_add(row.count);
+            last.last = entry.last;
+            last.count = last.count.saturating_add(entry.count);
         } else {
-            self.rows.push(row);
+            self.entries.push(entry);
         }
         self.next = number.checked_add(1);
     }
 
     /// Replaces the row of the same scheduled time; adds it if there is none.
-    pub(super) fn replace(&mut self, row: SlotEntry) {
-        if let Some(known) = self.get_mut(row.slot) {
-            *known = row;
+    pub(super) fn replace(&mut self, entry: SlotEntry) {
+        if let Some(known) = self.get_mut(entry.slot) {
+            *known = entry;
         } else {
-            self.rows.push(row);
+            self.entries.push(entry);
             self.next = None;
         }
     }
 
     /// Returns the row of a scheduled time, if there is one.
     pub(super) fn get_mut(&mut self, slot: Moment) -> Option<&mut SlotEntry> {
-        self.rows.iter_mut().rev().find(|row| row.slot == slot)
+        self.entries.iter_mut().rev().find(|row| row.slot == slot)
     }
 
     pub(super) fn into_vec(self) -> Vec<SlotEntry> {
-        self.rows
+        self.entries
     }
 }

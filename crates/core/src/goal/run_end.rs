@@ -37,7 +37,7 @@ impl ReconciliationRunEnd {
         None
     }
 
-    /// Returns the end of a run that was ended from outside and could not say anything about it.
+    /// Returns the end of a run ended from outside and could not say anything about it.
     pub fn failure(reason: String) -> Self {
         Self { outcome: RunOutcome::Failed, reason, is_accepted: false, checks: Vec::new() }
     }

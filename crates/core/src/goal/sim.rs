@@ -130,14 +130,14 @@ impl GoalSimulation {
     }
 
     /// Carries out a turn; returns true if a reconciliation ended at once.
-    fn carry_out(&mut self, place: GoalIndex, goal: &Goal, turn: &DueActions) -> bool {
+    fn carry_out(&mut self, place: GoalIndex, goal: &Goal, due: &DueActions) -> bool {
         let mut ended = false;
-        for run in &turn.cancel {
+        for run in &due.cancel {
             self.result.cancelled.push((goal.id.clone(), self.now));
             self.end(place, run);
             self.result.ledger.end(&goal.id, run);
         }
-        for (slot, _) in &turn.start {
+        for (slot, _) in &due.start {
             self.next_run += 1;
             let run = RunId::from_stored(self.next_run.to_string());
             let running = self.running.get(&place);

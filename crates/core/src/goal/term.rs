@@ -12,7 +12,7 @@ const LONGEST_NOTICE: Duration = Duration::from_hours(7 * 24);
 pub struct ApprovalTerm {
     pub issued: Moment,
     pub expires: Moment,
-    /// The number of repairs that it permits.
+    /// The number of repairs it permits.
     pub executions: u32,
 }
 

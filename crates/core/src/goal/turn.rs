@@ -71,7 +71,7 @@ pub struct LedgerTurn<'g> {
     goal: &'g Goal,
     now: Moment,
     tries: usize,
-    turn: DueActions,
+    due: DueActions,
     /// The turn to return once the decision is recorded.
     next: Option<(u64, Option<DueActions>)>,
     is_over: bool,
@@ -80,7 +80,7 @@ pub struct LedgerTurn<'g> {
 impl<'g> LedgerTurn<'g> {
     /// Starts a turn of a goal.
     pub fn new(goal: &'g Goal, now: Moment) -> Self {
-        Self { goal, now, tries: 0, turn: DueActions::default(), next: None, is_over: false }
+        Self { goal, now, tries: 0, due: DueActions::default(), next: None, is_over: false }
     }
 
     /// True if everything is decided and recorded.
@@ -89,9 +89,9 @@ impl<'g> LedgerTurn<'g> {
     }
 
     /// Decides from the given knowledge, and returns the entry to record, if there is one.
-    pub fn decide(&mut self, known: Option<&GoalLedgerState>) -> Option<LedgerEntry> {
+    pub fn decide(&mut self, account_state: Option<&GoalLedgerState>) -> Option<LedgerEntry> {
         self.tries += 1;
-        let Some(known) = known else {
+        let Some(known) = account_state else {
             self.next = Some((0, None));
             return Some(LedgerEntry { after: None, decision: first_decision(self.now) });
         };
@@ -114,33 +114,33 @@ impl<'g> LedgerTurn<'g> {
     /// Takes the result of recording the decision: false if another was recorded meanwhile.
     pub fn on_recorded(&mut self, written: bool) {
         if let Some((missed, turn)) = self.next.take().filter(|_| written) {
-            let before = self.turn.missed;
+            let before = self.due.missed;
             self.is_over = turn.is_some();
-            self.turn = turn.unwrap_or_default();
-            self.turn.missed = before + missed;
+            self.due = turn.unwrap_or_default();
+            self.due.missed = before + missed;
         }
         if self.tries >= TRIES && !self.is_over {
             // Another turn follows, whatever happens meanwhile.
             let offset = self.goal.timing.offset(self.goal.id.as_str());
             let next = self.goal.timing.next(self.now);
-            self.turn.wake = next.map(|slot| slot.at.after(offset));
+            self.due.wake = next.map(|slot| slot.at.after(offset));
             self.is_over = true;
         }
     }
 
     pub fn into_turn(self) -> DueActions {
-        self.turn
+        self.due
     }
 
     /// Returns the actions due once a decision is recorded.
-    fn due(&self, known: &GoalLedgerState, decision: &SlotDecision) -> DueActions {
+    fn due(&self, state: &GoalLedgerState, decision: &SlotDecision) -> DueActions {
         let offset = self.goal.timing.offset(self.goal.id.as_str());
         let (start, early): (Vec<_>, Vec<_>) =
-            due(known, decision).into_iter().partition(|(slot, _)| slot.after(offset) <= self.now);
+            due(state, decision).into_iter().partition(|(slot, _)| slot.after(offset) <= self.now);
         let mut turn =
-            DueActions { is_open: is_open(known, decision, &start), start, ..DueActions::default() };
-        if decision.cancels_running || replaces(self.goal, known, decision) {
-            turn.cancel = known.active.iter().map(|live| live.run.clone()).collect();
+            DueActions { is_open: is_open(state, decision, &start), start, ..DueActions::default() };
+        if decision.cancels_running || replaces(self.goal, state, decision) {
+            turn.cancel = state.active.iter().map(|live| live.run.clone()).collect();
         }
         // A clock that was set back has yet to reach them again.
         let again = early.first().map(|(slot, _)| slot.after(offset));
@@ -149,19 +149,19 @@ impl<'g> LedgerTurn<'g> {
     }
 }
 
-fn ledger_entry(known: &GoalLedgerState, decision: SlotDecision) -> LedgerEntry {
-    LedgerEntry { after: Some(known.decided_until), decision }
+fn ledger_entry(state: &GoalLedgerState, decision: SlotDecision) -> LedgerEntry {
+    LedgerEntry { after: Some(state.decided_until), decision }
 }
 
 /// True if a scheduled time waits, once a decision is recorded, that does not start now.
 fn is_open(
-    known: &GoalLedgerState,
+    account_state: &GoalLedgerState,
     decision: &SlotDecision,
     start: &[(Moment, ReconciliationCause)],
 ) -> bool {
     let starts = |slot: Moment| start.iter().any(|(one, _)| *one == slot);
     let row = |slot: Moment| decision.rows.iter().find(|row| row.slot == slot);
-    let mut before = known.open_slots.iter().map(|open| open.slot);
+    let mut before = account_state.open_slots.iter().map(|open| open.slot);
     let mut new = decision.rows.iter().filter(|row| !row.state.is_final());
     new.any(|row| !starts(row.slot))
         || before.any(|slot| !starts(slot) && row(slot).is_none_or(|row| !row.state.is_final()))
@@ -169,12 +169,12 @@ fn is_open(
 
 /// True if a queued scheduled time replaces the running reconciliations: the engine that decided that
 /// may have died before it cancelled them.
-fn replaces(goal: &Goal, known: &GoalLedgerState, decision: &SlotDecision) -> bool {
+fn replaces(goal: &Goal, state: &GoalLedgerState, decision: &SlotDecision) -> bool {
     let decided = |slot: Moment| decision.rows.iter().any(|row| row.slot == slot);
     let waits = |open: &OpenSlot| {
         open.state == SlotState::Queued && open.cause == ReconciliationCause::Schedule && !decided(open.slot)
     };
-    goal.overlap == GoalOverlapPolicy::Replace && known.open_slots.iter().any(waits)
+    goal.overlap == GoalOverlapPolicy::Replace && state.open_slots.iter().any(waits)
 }
 
 /// Returns the decision about a goal seen for the first time: nothing before now is due.
@@ -188,10 +188,10 @@ fn missed_count(decision: &SlotDecision) -> u64 {
     missed.map(|row| row.count).sum()
 }
 
-/// Returns the scheduled times that are due once a decision is recorded.
-fn due(known: &GoalLedgerState, decision: &SlotDecision) -> Vec<(Moment, ReconciliationCause)> {
+/// Returns the scheduled times due once a decision is recorded.
+fn due(state: &GoalLedgerState, decision: &SlotDecision) -> Vec<(Moment, ReconciliationCause)> {
     let decided = |slot: Moment| decision.rows.iter().any(|row| row.slot == slot);
-    let before = known
+    let before = state
         .open_slots
         .iter()
         .filter(|open| open.state == SlotState::Due && !decided(open.slot))

@@ -10,7 +10,7 @@ pub struct ApprovalWithdrawal {
     pub at: Moment,
 }
 
-/// Returns the time at which an approval of a goal was withdrawn, if it was.
+/// Returns the time an approval of a goal was withdrawn, if it was.
 ///
 /// A withdrawal applies to the approval of that time, and to every one signed before: an older one
 /// that is put back in its place grants nothing either. A withdrawal that is ahead of the clock by
@@ -22,8 +22,8 @@ pub fn withdrawn_at(
     now: Moment,
     skew: Duration,
 ) -> Option<Moment> {
-    let is_of = |one: &&ApprovalWithdrawal| {
-        one.nonce == nonce || (issued <= one.at && instant_before(one.at, skew) <= now)
+    let is_of = |withdrawal: &&ApprovalWithdrawal| {
+        withdrawal.nonce == nonce || (issued <= withdrawal.at && instant_before(withdrawal.at, skew) <= now)
     };
     withdrawals.iter().filter(is_of).map(|one| one.at).min()
 }

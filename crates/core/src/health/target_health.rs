@@ -4,7 +4,7 @@ use wf_base::time::Moment;
 
 use super::{BreakerChange, CallEnd, OpenBreaker};
 
-/// The maximum number of characters of an error that is kept.
+/// The maximum number of characters of an error kept.
 const ERROR_LIMIT: usize = 300;
 
 /// The last calls of a target, and its breaker, which leaves it alone for a while when it fails.
@@ -31,7 +31,7 @@ impl TargetHealth {
     pub const FAILURES: u32 = 3;
     /// The time for which the breaker is open.
     pub const OPEN: Duration = Duration::from_mins(1);
-    /// The time for which a success stands for those that follow it: a row need not change with every call.
+    /// The time for which a success stands for those following it: a row need not change with every call.
     pub const FRESH: Duration = Duration::from_secs(1);
 
     /// Decides about a call. The first one after the time of an open breaker is its probe.

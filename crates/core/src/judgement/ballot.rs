@@ -13,7 +13,7 @@ pub struct Ballot {
     votes: Vec<Result<Vec<CriterionVote>, FailedVote>>,
 }
 
-/// A vote that was not given.
+/// A vote not given.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FailedVote {
     /// The reason.

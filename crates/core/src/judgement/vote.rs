@@ -44,7 +44,7 @@ enum WrittenRuling {
     Unclear,
 }
 
-/// Parses a vote on some criteria, and compares its quotes with the evidence. The error is the mistake that makes it
+/// Parses a vote on some criteria, and compares its quotes with the evidence. The error is the mistake making it
 /// unusable, which a model is asked once to repair: its form, or a pass without a quote of the evidence.
 pub fn read_vote(text: &str, criteria: usize, evidence: &str) -> Result<Vec<CriterionVote>, String> {
     let written: WrittenVote = serde_json::from_str(unfence(text))
@@ -59,7 +59,7 @@ pub fn read_vote(text: &str, criteria: usize, evidence: &str) -> Result<Vec<Crit
 }
 
 impl WrittenVerdict {
-    /// Returns the vote that it is, or the mistake in its quote: a pass counts only with one.
+    /// Returns the vote it is, or the mistake in its quote: a pass counts only with one.
     fn compared_with(self, evidence: &str) -> Result<CriterionVote, String> {
         let passes = self.verdict == WrittenRuling::Pass;
         let quote = if passes { self.quote.trim() } else { "" };

@@ -40,31 +40,31 @@ pub struct MemoryAdvice {
 ///
 /// The evidence about a pair is the cluster of both. About a tool by itself it is all
 /// clusters of `tool:TOOL` together; a rule about one target is no rule about the tool.
-pub fn advise(megrams: &[Megram], pairs: &[ToolTarget], now: Moment) -> Vec<MemoryAdvice> {
-    pairs.iter().map(|pair| advise_pair(megrams, pair, now)).collect()
+pub fn advise(megrams: &[Megram], targets: &[ToolTarget], now: Moment) -> Vec<MemoryAdvice> {
+    targets.iter().map(|pair| advise_pair(megrams, pair, now)).collect()
 }
 
-fn advise_pair(megrams: &[Megram], pair: &ToolTarget, now: Moment) -> MemoryAdvice {
-    let space = tool_space(&pair.tool);
-    let entity = pair.entity.clone();
+fn advise_pair(megrams: &[Megram], target: &ToolTarget, now: Moment) -> MemoryAdvice {
+    let space = tool_space(&target.tool);
+    let entity = target.entity.clone();
     let tags = entity.map(|entity| MegramTags { space: space.clone(), entity });
     let about = |megram: &&Megram| match &tags {
         Some(tags) => megram.tags == *tags,
         None => megram.tags.space == space,
     };
-    let evidence: Vec<&Megram> = megrams.iter().filter(about).collect();
-    let MemoryPotentials { attention, decision, action } = potentials(evidence.iter().copied(), now);
+    let megram_evidence: Vec<&Megram> = megrams.iter().filter(about).collect();
+    let MemoryPotentials { attention, decision, action } = potentials(megram_evidence.iter().copied(), now);
     // A rule about one target is no rule about the tool.
-    let said = tags.and_then(|_| ruled_action(&evidence));
+    let said = tags.and_then(|_| ruled_action(&megram_evidence));
     let (action, rules) = said.unwrap_or((action, Vec::new()));
     MemoryAdvice { action, attention, decision, rules }
 }
 
-/// Returns the action that the rules of a cluster demand, and the rules by id; `None` if it has none. A
-/// constraint wins over a best practice: a forbidden use is not preferred.
-pub fn ruled_action(cluster: &[&Megram]) -> Option<(MemoryAction, Vec<Sha256Digest>)> {
+/// Returns the action the rules of a cluster demand, and the rules by id; `None` if it has none. A constraint
+/// wins over a best practice: a forbidden use is not preferred.
+pub fn ruled_action(megrams: &[&Megram]) -> Option<(MemoryAction, Vec<Sha256Digest>)> {
     let rules = |sense| {
-        let rules = cluster.iter().filter(|one| one.sense() == Some(sense));
+        let rules = megrams.iter().filter(|one| one.sense() == Some(sense));
         let mut rules: Vec<Sha256Digest> = rules.map(|rule| rule.id).collect();
         rules.sort_unstable();
         rules

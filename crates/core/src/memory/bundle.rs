@@ -27,7 +27,7 @@ struct BundleHeader {
     exported_at: Moment,
 }
 
-/// A line that is neither a megram nor a note, or that contradicts another.
+/// A line that is neither a megram nor a note, or contradicts another.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {cause}")]
 pub struct BadBundleLine {
@@ -47,10 +47,10 @@ pub fn write_bundle(bundle: &MemoryBundle, now: Moment) -> String {
 }
 
 /// Reads a bundle. The header may be left out, empty lines are skipped, and what is there twice is returned once. A
-/// megram or a note with the id of another one, also of one that is known, but another content is refused.
-pub fn read_bundle(text: &str, known: &MemoryBundle) -> Result<MemoryBundle, BadBundleLine> {
-    let mut megrams = KnownEntries::new(&known.megrams, |one: &Megram| one.id);
-    let mut notes = KnownEntries::new(&known.notes, |one: &MemoryNote| one.id);
+/// megram or a note with the id of another one, also of one known, but another content is refused.
+pub fn read_bundle(text: &str, known_bundle: &MemoryBundle) -> Result<MemoryBundle, BadBundleLine> {
+    let mut megrams = KnownEntries::new(&known_bundle.megrams, |new_megram: &Megram| new_megram.id);
+    let mut notes = KnownEntries::new(&known_bundle.notes, |new_note: &MemoryNote| new_note.id);
     for (at, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
         let wrong = |cause: String| BadBundleLine { line: at + 1, cause };
         let value: Value = serde_json::from_str(line).map_err(|error| wrong(without_place(&error)))?;
@@ -63,7 +63,9 @@ pub fn read_bundle(text: &str, known: &MemoryBundle) -> Result<MemoryBundle, Bad
             notes.add(note, MemoryNote::is_same).map_err(|id| wrong(format!("duplicate note id {id}")))?;
         } else {
             let megram: Megram = serde_json::from_str(line).map_err(|error| wrong(without_place(&error)))?;
-            let is_same = |known: &Megram, one: &Megram| known.same_origin(one) || known.is_claim_of(one);
+            let is_same = |known_megrams: &Megram, one: &Megram| {
+                known_megrams.same_origin(one) || known_megrams.is_claim_of(one)
+            };
             let added = megrams.add(megram, is_same);
             added.map_err(|id| wrong(format!("duplicate megram id {id}")))?;
         }
@@ -82,7 +84,7 @@ fn header(line: &str) -> Result<(), String> {
     }
 }
 
-/// The entries that are known, and those that were read.
+/// The entries known, and those read.
 struct KnownEntries<T> {
     id: fn(&T) -> Sha256Digest,
     seen: BTreeMap<Sha256Digest, T>,

@@ -5,7 +5,7 @@ use wf_base::time::Moment;
 /// The beginning of the source of a note that is a claim.
 const IMPORTED: &str = "import (";
 
-/// The maximum length of a source that a file gives, in characters.
+/// The maximum length of a source a file gives, in characters.
 const MAX_SOURCE: usize = 200;
 
 /// A megram that is not a claim, and so needs no confirmation.
@@ -90,7 +90,7 @@ impl Megram {
 }
 
 impl MemoryNote {
-    /// True if it is from a file that nobody vouched for.
+    /// True if it is from a file nobody vouched for.
     pub fn is_claim(&self) -> bool {
         self.source.starts_with(IMPORTED)
     }

@@ -2,30 +2,30 @@ use super::{Megram, MegramLevel, MegramOrigin, MegramState, MegramTags, RuleSens
 use wf_base::keyword::Keyword;
 use wf_base::time::Moment;
 
-/// The number of characters of the last content that a rule repeats.
+/// The number of characters of the last content a rule repeats.
 const REPEATED: usize = 200;
 
 /// The origin of a rule.
 const DREAMER: &str = "dreamer";
 
 /// Makes the rule of a cluster: a sentence about its contents. The same megrams make the same rule.
-pub(super) fn rule(tags: &MegramTags, cluster: &[&Megram], sense: RuleSense, now: Moment) -> Megram {
+pub(super) fn rule(tags: &MegramTags, megrams: &[&Megram], sense: RuleSense, now: Moment) -> Megram {
     let origin = MegramOrigin { at: now, from: DREAMER };
-    let content = rule_sentence(tags, cluster, sense);
+    let content = rule_sentence(tags, megrams, sense);
     let mut rule = Megram::new(sense.state(), tags.clone(), content, origin);
     rule.level = MegramLevel::CommonSense;
     rule.k = 0.0;
     rule
 }
 
-fn rule_sentence(tags: &MegramTags, cluster: &[&Megram], sense: RuleSense) -> String {
+fn rule_sentence(tags: &MegramTags, megrams: &[&Megram], sense: RuleSense) -> String {
     let advice = match sense {
         RuleSense::BestPractice => "Best practice: prefer",
         RuleSense::Constraint => "Constraint: do not use",
     };
     let counts: Vec<String> = MegramState::ALL
         .iter()
-        .map(|state| (state, cluster.iter().filter(|one| one.state == *state).count()))
+        .map(|state| (state, megrams.iter().filter(|one| one.state == *state).count()))
         .filter(|(_, count)| *count > 0)
         .map(|(state, count)| format!("{count} {state}"))
         .collect();
@@ -33,10 +33,10 @@ fn rule_sentence(tags: &MegramTags, cluster: &[&Megram], sense: RuleSense) -> St
         "{advice} {} on {}. Seen {} times: {}.",
         tags.space,
         tags.entity,
-        cluster.len(),
+        megrams.len(),
         counts.join(", ")
     );
-    let last = cluster.iter().max_by_key(|one| (one.created, one.id));
+    let last = megrams.iter().max_by_key(|one| (one.created, one.id));
     if let Some(last) = last.filter(|last| !last.content.trim().is_empty()) {
         text.push_str(" Last: ");
         text.push_str(&shorten(&last.content));

@@ -20,7 +20,7 @@ pub const ATTENTION_OF_A_RULE: f64 = 5.0;
 /// The decision, of either sign, from which a rule is made (artoo v0.8, consolidation).
 pub const DECISION_OF_A_RULE: f64 = 3.0;
 
-/// The changes that the Dreamer makes to memory: first `forget`, then `demote`, then `promote`.
+/// The changes the Dreamer makes to memory: first `forget`, then `demote`, then `promote`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct DreamChanges {
     /// The megrams to delete, by id. Never includes a rule that lost its trust: the evidence against it stays.
@@ -73,32 +73,32 @@ impl DreamChanges {
     #[must_use]
     pub fn apply_to(&self, megrams: &[Megram]) -> Vec<Megram> {
         let stays = |megram: &&Megram| self.forget.binary_search(&megram.id).is_err();
-        let mut left: Vec<Megram> = megrams.iter().filter(stays).cloned().collect();
-        for megram in &mut left {
+        let mut megrams_left: Vec<Megram> = megrams.iter().filter(stays).cloned().collect();
+        for megram in &mut megrams_left {
             if self.demote.binary_search(&megram.id).is_ok() {
                 demote(megram);
             }
         }
-        left.extend(self.promote.iter().cloned());
-        left
+        megrams_left.extend(self.promote.iter().cloned());
+        megrams_left
     }
 }
 
-fn demote(rule: &mut Megram) {
-    rule.level = MegramLevel::Knowledge;
-    rule.k = DEMOTED_K;
+fn demote(rule_megram: &mut Megram) {
+    rule_megram.level = MegramLevel::Knowledge;
+    rule_megram.k = DEMOTED_K;
 }
 
 /// Removes the clusters that have faded. The attention is compared as it is shown, to a hundredth, like the
 /// numbers of the source: else a `refine`, which begins with exactly 0.10, would be gone an instant later.
-fn forget(left: &mut Vec<Megram>, dream: &mut DreamChanges, now: Moment) {
+fn forget(megrams: &mut Vec<Megram>, dream: &mut DreamChanges, now: Moment) {
     let is_faded = |attention: f64| (attention * 100.0).round() / 100.0 < FORGOTTEN;
     let faded = |(tags, cluster): (&MegramTags, Vec<&Megram>)| {
         let MemoryPotentials { attention, .. } = potentials(cluster, now);
         is_faded(attention).then(|| tags.clone())
     };
-    let faded: BTreeSet<MegramTags> = clusters(left).into_iter().filter_map(faded).collect();
-    left.retain(|megram| {
+    let faded: BTreeSet<MegramTags> = clusters(megrams).into_iter().filter_map(faded).collect();
+    megrams.retain(|megram| {
         let stays = match megram.level {
             // No evidence keeps a claim.
             MegramLevel::Claim => !is_faded(share(megram, now).attention),
@@ -111,12 +111,13 @@ fn forget(left: &mut Vec<Megram>, dream: &mut DreamChanges, now: Moment) {
     });
 }
 
-/// Returns the rules that the evidence contradicts.
+/// Returns the rules the evidence contradicts.
 fn bankrupt(megrams: &[Megram], now: Moment) -> BTreeSet<Sha256Digest> {
     let mut lost = BTreeSet::new();
     for cluster in clusters(megrams).into_values() {
         let MemoryPotentials { decision, .. } = potentials(cluster.iter().copied(), now);
-        let contradicted = |rule: &Megram| rule.sense().is_some_and(|sense| sense.is_contradicted(decision));
+        let contradicted =
+            |rule_megram: &Megram| rule_megram.sense().is_some_and(|sense| sense.is_contradicted(decision));
         let rules = cluster.into_iter().filter(|megram| contradicted(megram));
         lost.extend(rules.map(|rule| rule.id));
     }
@@ -139,12 +140,12 @@ fn new_rules(megrams: &[Megram], now: Moment) -> Vec<Megram> {
 }
 
 /// Returns the sense of a cluster, if it is certain.
-fn certain_sense(known: &MemoryPotentials) -> Option<RuleSense> {
-    if known.attention < ATTENTION_OF_A_RULE {
+fn certain_sense(potentials: &MemoryPotentials) -> Option<RuleSense> {
+    if potentials.attention < ATTENTION_OF_A_RULE {
         None
-    } else if known.decision >= DECISION_OF_A_RULE {
+    } else if potentials.decision >= DECISION_OF_A_RULE {
         Some(RuleSense::BestPractice)
-    } else if known.decision <= -DECISION_OF_A_RULE {
+    } else if potentials.decision <= -DECISION_OF_A_RULE {
         Some(RuleSense::Constraint)
     } else {
         None

@@ -14,7 +14,7 @@ keywords! {
         CommonSense = "common_sense",
         /// T: a law written by the user. It does not fade, and is never withdrawn.
         Thinking = "thinking",
-        /// A claim: the text of a file that nobody vouches for. It is evidence of nothing, and fades like one event.
+        /// A claim: the text of a file nobody vouches for. It is evidence of nothing, and fades like one event.
         Claim = "claim",
     }
 }

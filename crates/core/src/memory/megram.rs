@@ -33,11 +33,11 @@ pub struct Megram {
     pub k: f64,
 }
 
-/// The time and source of a megram. The same origin gives the same id, so that an engine that resumes after a
+/// The time and source of a megram. The same origin gives the same id, so an engine that resumes after a
 /// crash can write the same megrams again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MegramOrigin<'a> {
-    /// The time of the event that it follows from, not of the writing.
+    /// The time of the event it follows from, not of the writing.
     pub at: Moment,
     /// The source, unique among those of the same instant: a run, a round and a number, for example.
     pub from: &'a str,

@@ -1,4 +1,4 @@
-//! Memory: the findings of runs, and the advice that follows for the next one (artoo v0.8, R5).
+//! Memory: the findings of runs, and the advice following for the next one (artoo v0.8, R5).
 //!
 //! A [`Megram`] is one event: a [`MegramState`] of the solver, its subject ([`MegramTags`]) and three numbers: its weight
 //! (f), for or against (σ), and its decay (k). The evidence about a cluster, all megrams of the same tags,

@@ -22,12 +22,12 @@ pub struct MemoryPotentials {
     pub attention: f64,
     /// The direction: `Σσ·f·e^(−k·Δt)`; its absolute value never exceeds the attention.
     pub decision: f64,
-    /// The action that follows from both.
+    /// The action following from both.
     pub action: MemoryAction,
 }
 
 keywords! {
-    /// The action that the evidence about a subject demands.
+    /// The action the evidence about a subject demands.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
     #[serde(rename_all = "snake_case")]
     pub enum MemoryAction {
@@ -67,7 +67,7 @@ impl MemoryAction {
         }
     }
 
-    /// Returns the row of the table that leads to it.
+    /// Returns the row of the table leading to it.
     pub fn table_row(self) -> &'static str {
         match self {
             Self::Ignore => "attention < 0.5",
@@ -105,7 +105,7 @@ fn sum(terms: impl Iterator<Item = f64>) -> f64 {
     terms.into_iter().fold(0.0, |sum, term| sum + term)
 }
 
-/// Groups megrams into clusters: those of the same tags. A claim is in none, so that no word of it is taken for a finding.
+/// Groups megrams into clusters: those of the same tags. A claim is in none, so no word of it is taken for a finding.
 pub fn clusters(megrams: &[Megram]) -> BTreeMap<&MegramTags, Vec<&Megram>> {
     let mut clusters: BTreeMap<&MegramTags, Vec<&Megram>> = BTreeMap::new();
     for megram in megrams.iter().filter(|megram| megram.level != MegramLevel::Claim) {

@@ -25,8 +25,8 @@ pub struct RuleExpectedError {
 }
 
 impl RuleSense {
-    /// Returns the state whose weights a rule has: the row of the matrix that declares that it
-    /// makes such a rule (artoo v0.8, R5).
+    /// Returns the state whose weights a rule has: the row of the matrix declaring that it makes such a rule
+    /// (artoo v0.8, R5).
     pub fn state(self) -> MegramState {
         match self {
             Self::BestPractice => MegramState::Success,
@@ -53,20 +53,20 @@ impl Megram {
     }
 }
 
-/// Makes a megram that contradicts a rule, in the user's words. The rule itself stays as it is
-/// until the Dreamer weighs the evidence (artoo v0.8, R5: an error is corrected by an addition).
+/// Makes a megram contradicting a rule, in the user's words. The rule itself stays as it is until the Dreamer
+/// weighs the evidence (artoo v0.8, R5: an error is corrected by an addition).
 ///
 /// The source defines this for a best practice only, with a negative σ. Against a constraint σ is
 /// positive: a negative one would make it stronger.
 pub fn contradict(
-    rule: &Megram,
+    rule_megram: &Megram,
     content: String,
     origin: MegramOrigin<'_>,
 ) -> Result<Megram, RuleExpectedError> {
-    let Some(sense) = rule.sense() else {
-        return Err(RuleExpectedError { id: rule.id, level: rule.level });
+    let Some(sense) = rule_megram.sense() else {
+        return Err(RuleExpectedError { id: rule_megram.id, level: rule_megram.level });
     };
-    let mut megram = Megram::new(MegramState::Feedback, rule.tags.clone(), content, origin);
+    let mut megram = Megram::new(MegramState::Feedback, rule_megram.tags.clone(), content, origin);
     if sense == RuleSense::Constraint {
         megram.sigma = -megram.sigma;
     }

@@ -36,12 +36,12 @@ impl MemoryFindings {
     }
 }
 
-/// Describes the notes that a query found, best first.
-pub fn describe_notes(found: &[RankedNote], query: &MemoryQuery) -> MemoryFindings {
+/// Describes the notes a query found, best first.
+pub fn describe_notes(ranked_notes: &[RankedNote], query: &MemoryQuery) -> MemoryFindings {
     let limit = limit(query);
-    let mut text = format!("{} of {} notes found", found.len().min(limit), found.len());
+    let mut text = format!("{} of {} notes found", ranked_notes.len().min(limit), ranked_notes.len());
     let mut is_external = false;
-    for RankedNote { note, .. } in found.iter().take(limit) {
+    for RankedNote { note, .. } in ranked_notes.iter().take(limit) {
         is_external |= note.external;
         let taint = if note.external { "external" } else { "none" };
         let (day, kind, trust) = (day(note.created), &note.kind, note.trust);
@@ -95,8 +95,8 @@ pub fn search(megrams: &[Megram], query: &MemoryQuery) -> MemoryFindings {
 }
 
 /// Returns the number of the words that an entry has.
-fn overlap(wanted: &BTreeSet<String>, one: &Megram) -> usize {
-    let own = words(&format!("{} {} {}", one.content, one.tags.space, one.tags.entity));
+fn overlap(wanted: &BTreeSet<String>, megram: &Megram) -> usize {
+    let own = words(&format!("{} {} {}", megram.content, megram.tags.space, megram.tags.entity));
     wanted.intersection(&own).count()
 }
 
@@ -120,7 +120,7 @@ fn trust(level: MegramLevel) -> &'static str {
 }
 
 /// True if entries of a level may be from outside: all but laws, which people write. An entry does not say where its
-/// words came from, so that text of a model or of an imported file may be in it, and in a rule that was made of it.
+/// words came from, so text of a model or of an imported file may be in it, and in a rule made of it.
 fn is_external_level(level: MegramLevel) -> bool {
     level != MegramLevel::Thinking
 }

@@ -21,7 +21,7 @@ keywords! {
         ChangePath = "change_path",
         /// The attempt was nearly right.
         Refine = "refine",
-        /// Feedback that contradicts a rule.
+        /// Feedback contradicting a rule.
         Feedback = "feedback",
     }
 }

@@ -12,7 +12,7 @@ const SLUG_CHARS: usize = 100;
 /// The entity of a megram without a target.
 const LOCAL: &str = "env:local";
 
-/// The entity of a tool that was used without a target.
+/// The entity of a tool used without a target.
 const ANY: &str = "path:any";
 
 /// The subject of a megram; megrams of the same tags are a cluster.
@@ -45,7 +45,7 @@ impl MegramTags {
         Self { space: tool_space(name), entity: format!("path:{target}") }
     }
 
-    /// Returns the tags of a tool as a run used it: on its target; without one, for the intent that the plan declares;
+    /// Returns the tags of a tool as a run used it: on its target; without one, for the intent the plan declares;
     /// without either, on any target.
     pub fn tool_of_run(name: &str, target: Option<&str>, intent: Option<&str>) -> Self {
         let entity = match (target, intent) {
@@ -56,8 +56,8 @@ impl MegramTags {
         Self { space: tool_space(name), entity }
     }
 
-    /// Returns the tool that the tags are about, and its target, for a run of an intent; `None` if they are about no
-    /// tool, or about one that was used for another intent.
+    /// Returns the tool the tags are about, and its target, for a run of an intent; `None` if they are about no
+    /// tool, or about one used for another intent.
     pub fn as_tool(&self, intent: Option<&str>) -> Option<(&str, Option<&str>)> {
         let tool = self.space.strip_prefix("tool:")?;
         match self.entity.split_once(':')? {

@@ -11,8 +11,8 @@ use wf_base::time::Moment;
 pub(super) const NOW: Moment = Moment::from_millis(1_800_000_000_000);
 const DAY: i64 = 86_400_000;
 
-pub(super) fn read_lines(text: &str, known: &[Megram]) -> Result<Vec<Megram>, BadBundleLine> {
-    let known = MemoryBundle { megrams: known.to_vec(), notes: Vec::new() };
+pub(super) fn read_lines(text: &str, megrams: &[Megram]) -> Result<Vec<Megram>, BadBundleLine> {
+    let known = MemoryBundle { megrams: megrams.to_vec(), notes: Vec::new() };
     read_bundle(text, &known).map(|bundle| bundle.megrams)
 }
 

@@ -4,9 +4,9 @@
 //! while it waits: for a nested run, a person, a timer or a lock. So who has a permit waits for nobody who needs one, and
 //! gives it back.
 //!
-//! A [`PermitQueue`] is who has one and who waits; [`PermitQueue::next`] chooses, and [`PermitQueue::admit`] says how the
+//! A [`PermitQueue`] is who has one and waiting; [`PermitQueue::next`] chooses, and [`PermitQueue::admit`] says how the
 //! others stand then. The sessions take turns, and so do the outermost runs of a session: who was served goes to the end.
-//! Runs that a person began come before those of schedules, except for every fourth permit.
+//! Runs a person began come before those of schedules, except for every fourth permit.
 //!
 //! **Invariant:** the same queue gives the same choice. If somebody waits whom no limit keeps back, somebody is chosen.
 //! **Invariant:** while a session waits and no limit keeps it back, no other one of its lane is served twice before it;

@@ -4,7 +4,7 @@ use wf_base::name::{RunId, SessionName};
 /// The permits after which one is for the runs of schedules, if they wait.
 pub const SCHEDULED_SHARE: u32 = 3;
 
-/// The class of a run among those that wait.
+/// The class of a run among those waiting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PermitLane {
     /// A person began it.
@@ -13,7 +13,7 @@ pub enum PermitLane {
     Scheduled,
 }
 
-/// The run that a permit is for.
+/// The run a permit is for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PermitOwner {
     /// The outermost run.
@@ -22,7 +22,7 @@ pub struct PermitOwner {
     pub lane: PermitLane,
 }
 
-/// A step that waits for a permit.
+/// A step waiting for a permit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PermitWait {
     /// Its run.
@@ -31,7 +31,7 @@ pub struct PermitWait {
     pub run_turn: u64,
     /// The position of its session.
     pub session_turn: u64,
-    /// The permits that the other lane got while it waited, since its own lane got one.
+    /// The permits the other lane got while it waited, since its own lane got one.
     pub passed: u32,
 }
 
@@ -39,9 +39,9 @@ pub struct PermitWait {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PermitQueue {
     pub limits: ParallelLimits,
-    /// The owners of the permits that are given.
-    pub held: Vec<PermitOwner>,
-    /// The steps that wait, in the order in which they came.
+    /// The owners of the permits given.
+    pub owners: Vec<PermitOwner>,
+    /// The steps waiting, in the order in which they came.
     pub waits: Vec<PermitWait>,
 }
 
@@ -92,20 +92,20 @@ impl PermitQueue {
                 wait.run_turn = end;
             }
         }
-        self.held.push(owner);
+        self.owners.push(owner);
     }
 
-    /// Returns the limit that keeps an owner back.
+    /// Returns the limit keeping an owner back.
     pub fn limit_on(&self, owner: &PermitOwner) -> Option<ParallelLimit> {
         let count =
-            |counts: &dyn Fn(&PermitOwner) -> bool| self.held.iter().filter(|held| counts(held)).count();
+            |counts: &dyn Fn(&PermitOwner) -> bool| self.owners.iter().filter(|held| counts(held)).count();
         let is_full = |limit: ParallelLimit, held: usize| {
             self.limits.value(limit).is_some_and(|most| held >= most as usize)
         };
         let of_run = count(&|held| held.run == owner.run);
         let of_session = count(&|held| held.shares_session(owner));
         [
-            (ParallelLimit::Workspace, self.held.len()),
+            (ParallelLimit::Workspace, self.owners.len()),
             (ParallelLimit::Session, of_session),
             (ParallelLimit::Run, of_run),
         ]

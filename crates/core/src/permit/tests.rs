@@ -29,7 +29,7 @@ impl PermitQueue {
     fn serve(&mut self) -> Option<u8> {
         let next = self.next()?;
         self.admit(next);
-        let run = &self.held.last().unwrap().run;
+        let run = &self.owners.last().unwrap().run;
         (0..=u8::MAX).find(|byte| *run == RunId::from_bytes([*byte; 16]))
     }
 
@@ -37,7 +37,7 @@ impl PermitQueue {
     fn serve_all(&mut self) -> Vec<u8> {
         let mut served = Vec::new();
         while let Some(run) = self.serve() {
-            self.held.clear();
+            self.owners.clear();
             served.push(run);
         }
         served
@@ -161,8 +161,8 @@ proptest! {
         for (run, end, asks) in acts {
             if asks {
                 queue.ask(runs[run].clone());
-            } else if end < queue.held.len() {
-                queue.held.remove(end);
+            } else if end < queue.owners.len() {
+                queue.owners.remove(end);
             }
             loop {
                 let free = |owner: &PermitOwner| {
@@ -183,10 +183,10 @@ proptest! {
                     prop_assert!(bypass.interactive <= SCHEDULED_SHARE, "schedules got no share");
                 }
                 let most = |limit: Option<u32>| limit.unwrap() as usize;
-                prop_assert!(queue.held.len() <= most(limits.in_workspace));
+                prop_assert!(queue.owners.len() <= most(limits.in_workspace));
                 for owner in &runs {
-                    let of_run = queue.held.iter().filter(|held| held.run == owner.run).count();
-                    let of_session = queue.held.iter().filter(|held| held.session == owner.session).count();
+                    let of_run = queue.owners.iter().filter(|held| held.run == owner.run).count();
+                    let of_session = queue.owners.iter().filter(|held| held.session == owner.session).count();
                     prop_assert!(of_run <= most(limits.in_run));
                     prop_assert!(owner.session.is_none() || of_session <= most(limits.in_session));
                 }

@@ -17,11 +17,11 @@ pub fn risk_of_step(step: &Step) -> ActionRisk {
     RiskAssessment::default().step(step)
 }
 
-/// Returns the risk of what may happen once a step goes on: of the step, and of all that depend on it.
-pub fn risk_from_step(plan: &Plan, from: StepIx) -> ActionRisk {
+/// Returns the risk of what may happen once a step goes on: of the step, and of all depending on it.
+pub fn risk_from_step(plan: &Plan, step: StepIx) -> ActionRisk {
     let mut assessment = RiskAssessment::default();
-    let mut steps = plan.downstream(from);
-    steps.insert(from);
+    let mut steps = plan.downstream(step);
+    steps.insert(step);
     steps
         .into_iter()
         .fold(ActionRisk::none(), |highest, ix| highest.or_higher(assessment.step(plan.step(ix))))
@@ -69,7 +69,7 @@ fn rule_of_checks(checks: &[Check]) -> RiskRule {
     if checks.iter().any(|check| check.network) { RiskRule::Network } else { RiskRule::ReadsOnly }
 }
 
-/// Returns the rule for the work of a step, without the plans that it uses.
+/// Returns the rule for the work of a step, without the plans it uses.
 fn rule_of_work(step: &Step) -> RiskRule {
     let rule = match &step.work {
         StepWork::Run(_) | StepWork::Exec(_) | StepWork::Skill(_) => rule_of_process(step),
@@ -100,8 +100,8 @@ fn rule_of_process(step: &Step) -> RiskRule {
     }
 }
 
-fn rule_of_permissions(allow: &SandboxPermissions) -> RiskRule {
-    let SandboxPermissions { read: _, write, net, env, exec: _ } = allow;
+fn rule_of_permissions(permissions: &SandboxPermissions) -> RiskRule {
+    let SandboxPermissions { read: _, write, net, env, exec: _ } = permissions;
     let rule = match (net, write.is_empty()) {
         (true, _) => RiskRule::Network,
         (false, false) => RiskRule::Writes,

@@ -47,7 +47,7 @@ impl RiskLevel {
 }
 
 impl RiskRule {
-    /// Returns the level of a risk that the rule decides.
+    /// Returns the level of a risk the rule decides.
     pub fn level(self) -> RiskLevel {
         match self {
             Self::ReadsOnly => RiskLevel::Low,
@@ -99,13 +99,13 @@ impl ActionRisk {
         Self { level: rule.level(), rule, step }
     }
 
-    /// Returns the higher of two risks; of equal ones, the first that names a step.
+    /// Returns the higher of two risks; of equal ones, the first naming a step.
     pub(super) fn or_higher(self, other: Self) -> Self {
         let names_more = other.rule == self.rule && self.step.is_empty();
         if other.rule > self.rule || names_more { other } else { self }
     }
 
-    /// Returns it as the risk of a step that has the other one inside.
+    /// Returns it as the risk of a step with the other one inside.
     pub(super) fn inside(self, outer: &str) -> Self {
         let step = if self.step.is_empty() { outer.to_owned() } else { format!("{outer}/{}", self.step) };
         Self { step, ..self }

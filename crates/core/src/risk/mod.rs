@@ -1,8 +1,8 @@
 //! The risk of what a plan may do, for the people who decide about it (Silas 0.5.2).
 //!
 //! A risk follows from what a step may reach and from what cannot be taken back, as its plan declares both and the
-//! sandbox enforces them: files that it may change, the network, secrets. No plan and no agent declares a risk, so
-//! none can lower its own. What nobody knows counts as the worst that is possible.
+//! sandbox enforces them: files it may change, the network, secrets. No plan and no agent declares a risk, so none
+//! can lower its own. What nobody knows counts as the worst that is possible.
 //!
 //! | level | rule |
 //! |---|---|

@@ -22,8 +22,8 @@ fn step(id: &str, work: StepWork) -> Step {
     Step::new(name(id), work)
 }
 
-fn confined(allow: SandboxPermissions) -> Step {
-    Step { allow: Some(Box::new(allow)), ..step("a", script()) }
+fn confined(permissions: SandboxPermissions) -> Step {
+    Step { allow: Some(Box::new(permissions)), ..step("a", script()) }
 }
 
 fn with_secret(step: Step) -> Step {
@@ -58,12 +58,12 @@ fn http(method: &str) -> Step {
     step("a", StepWork::Http(Box::new(call)))
 }
 
-fn generated(allow: SandboxPermissions) -> Step {
+fn generated(permissions: SandboxPermissions) -> Step {
     let made = GeneratedPlan {
         text: Some(Template::literal("text")),
         path: "made.md".into(),
         with: Vec::new(),
-        envelope: PlanEnvelope { allow, ..PlanEnvelope::default() },
+        envelope: PlanEnvelope { allow: permissions, ..PlanEnvelope::default() },
     };
     step("a", StepWork::Generated(Box::new(made)))
 }

@@ -9,7 +9,7 @@ pub enum SessionChange {
     Enter,
     /// To put it aside.
     Suspend {
-        /// True to interrupt the steps that are under way.
+        /// True to interrupt the steps under way.
         interrupts: bool,
         /// The reason; may be empty.
         reason: String,

@@ -32,7 +32,7 @@ impl SessionState {
 pub struct SessionRecord {
     pub name: SessionName,
     pub state: SessionState,
-    /// True if runs that are under way when it is suspended are interrupted, and do not end their steps first.
+    /// True if runs under way when it is suspended are interrupted, and do not end their steps first.
     #[serde(skip)]
     pub interrupts: bool,
     /// The reason for its state; empty if nobody gave one.

@@ -21,19 +21,19 @@ pub enum SuggestionDrop {
 
 /// Decides whether a suggestion is kept, beside those that are.
 pub fn admit(
-    kept: &[SuggestionRecord],
+    suggestions: &[SuggestionRecord],
     suggestion: &Suggestion,
     limits: &SuggestionLimits,
     now: Moment,
 ) -> Result<(), SuggestionDrop> {
     let within = |at: Moment, time: Duration| now.since(at) < time;
-    let is_pending = |one: &&SuggestionRecord| one.state == SuggestionState::Pending;
+    let is_pending = |record: &&SuggestionRecord| record.state == SuggestionState::Pending;
     let count = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
     let is_same = |one: &SuggestionRecord| {
         (&one.suggestion.path, &one.suggestion.params) == (&suggestion.path, &suggestion.params)
     };
     let repeat = Duration::from_millis(limits.repeat_ms);
-    if kept.iter().any(|one| is_same(one) && (is_pending(&one) || within(one.since, repeat))) {
+    if suggestions.iter().any(|one| is_same(one) && (is_pending(&one) || within(one.since, repeat))) {
         return Err(SuggestionDrop::Repeated);
     }
     let cooldown = Duration::from_millis(limits.cooldown_ms);
@@ -41,13 +41,13 @@ pub fn admit(
         let is_dismissed = one.state == SuggestionState::Dismissed;
         is_dismissed && one.suggestion.path == suggestion.path && within(one.changed, cooldown)
     };
-    if kept.iter().any(is_unwanted) {
+    if suggestions.iter().any(is_unwanted) {
         return Err(SuggestionDrop::Unwanted);
     }
-    if count(kept.iter().filter(is_pending).count()) >= limits.max_pending {
+    if count(suggestions.iter().filter(is_pending).count()) >= limits.max_pending {
         return Err(SuggestionDrop::Full);
     }
-    if count(kept.iter().filter(|one| within(one.since, HOUR)).count()) >= limits.max_per_hour {
+    if count(suggestions.iter().filter(|one| within(one.since, HOUR)).count()) >= limits.max_per_hour {
         return Err(SuggestionDrop::TooMany);
     }
     Ok(())
@@ -84,8 +84,8 @@ mod tests {
         }
     }
 
-    fn decide(kept: &[SuggestionRecord], one: &Suggestion, at: i64) -> Result<(), SuggestionDrop> {
-        admit(kept, one, &SuggestionLimits::default(), minute(at))
+    fn decide(suggestions: &[SuggestionRecord], one: &Suggestion, at: i64) -> Result<(), SuggestionDrop> {
+        admit(suggestions, one, &SuggestionLimits::default(), minute(at))
     }
 
     #[test]

@@ -6,7 +6,7 @@
 //!                       end)
 //! ```
 //!
-//! A suggestion names one of the plans that the plan of its run lists, so that a model chooses among what an author
+//! A suggestion names one of the plans the plan of its run lists, so a model chooses among what an author
 //! permitted. It starts nothing: a person does, as `wf run` would, and the plan asks for its own approvals.
 //!
 //! **Invariant:** at no time do more wait than the limits permit, and one starts at most one run.

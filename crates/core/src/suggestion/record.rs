@@ -29,7 +29,7 @@ pub struct SuggestionOffer {
 }
 
 keywords! {
-    /// The state of a suggestion that was kept.
+    /// The state of a suggestion kept.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
     #[serde(rename_all = "snake_case")]
     pub enum SuggestionState {
@@ -42,7 +42,7 @@ keywords! {
     }
 }
 
-/// A suggestion that was kept.
+/// A suggestion kept.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SuggestionRecord {
     /// Its number, from 1.
@@ -56,11 +56,11 @@ pub struct SuggestionRecord {
     pub suggestion: Suggestion,
     /// Its state.
     pub state: SuggestionState,
-    /// The time at which it was kept.
+    /// The time it was kept.
     pub since: Moment,
     /// The time of its state.
     pub changed: Moment,
-    /// The run that it started.
+    /// The run it started.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub started: Option<RunId>,
 }
@@ -93,7 +93,7 @@ impl SuggestionRefusal {
 }
 
 impl SuggestionRecord {
-    /// Refuses a decision about a suggestion that is decided.
+    /// Refuses a decision about a suggestion decided.
     pub fn require_pending(&self) -> Result<(), SuggestionRefusal> {
         match self.state {
             SuggestionState::Pending => Ok(()),

@@ -2,7 +2,7 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-/// The maximum number of names that are kept of failed or of skipped tests.
+/// The maximum number of names kept of failed or of skipped tests.
 const MAX_NAMES: usize = 1000;
 
 /// The numbers of the tests of a report.

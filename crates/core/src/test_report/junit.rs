@@ -9,31 +9,32 @@ struct OpenCase {
     end: TestEnd,
 }
 
-/// A suite while it is read: the numbers that it says it has, and those that were counted before it.
+/// A suite while it is read: the numbers it says it has, and those counted before it.
 struct OpenSuite {
     tests: Option<u64>,
     failed: u64,
     skipped: u64,
-    before: TestCounts,
+    earlier_counts: TestCounts,
 }
 
 impl OpenSuite {
-    fn new(tag: &BytesStart<'_>, before: &TestCounts) -> Self {
+    fn new(tag: &BytesStart<'_>, earlier_counts: &TestCounts) -> Self {
         let number = |name: &[u8]| attribute(tag, name).and_then(|text| text.parse::<u64>().ok());
         let failed =
             number(b"failures").unwrap_or_default().saturating_add(number(b"errors").unwrap_or_default());
         let skipped = number(b"skipped").unwrap_or_default();
-        Self { tests: number(b"tests"), failed, skipped, before: before.clone() }
+        Self { tests: number(b"tests"), failed, skipped, earlier_counts: earlier_counts.clone() }
     }
 
     /// Compares what it says with what is in it.
-    fn check(&self, now: &TestCounts) -> Result<(), String> {
-        let has = now.total() - self.before.total();
+    fn check(&self, counts: &TestCounts) -> Result<(), String> {
+        let has = counts.total() - self.earlier_counts.total();
         if let Some(tests) = self.tests.filter(|tests| *tests != has) {
             return Err(format!("the report says that it has {tests} tests, and has {has}"));
         }
-        let [failed, skipped] = [(now.failed, self.before.failed), (now.skipped, self.before.skipped)]
-            .map(|(now, before)| now - before);
+        let [failed, skipped] =
+            [(counts.failed, self.earlier_counts.failed), (counts.skipped, self.earlier_counts.skipped)]
+                .map(|(now, before)| now - before);
         for (word, says, has) in [("failed", self.failed, failed), ("skipped", self.skipped, skipped)] {
             if says > u64::from(has) {
                 return Err(format!("the report says that {says} tests {word}, and has {has} of these"));

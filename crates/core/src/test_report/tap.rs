@@ -2,7 +2,7 @@ use std::collections::BTreeSet;
 
 use super::{TestCounts, TestEnd};
 
-/// The directive of a test that is expected to fail.
+/// The directive of a test expected to fail.
 const EXPECTED_TO_FAIL: &str = concat!("TO", "DO");
 
 /// Reads TAP (Test Anything Protocol): the tests of the top level, and their plan. Without a plan nobody knows
@@ -46,8 +46,8 @@ fn number(line: &str) -> Option<u64> {
     rest.split_whitespace().next()?.parse().ok()
 }
 
-/// Returns the name and the end of a test; `None`: the line is none. A test that is expected to fail counts
-/// as skipped, however it ends.
+/// Returns the name and the end of a test; `None`: the line is none. A test expected to fail counts as
+/// skipped, however it ends.
 fn test(line: &str) -> Option<(&str, TestEnd)> {
     let (rest, end) = match line.strip_prefix("not ok") {
         Some(rest) => (rest, TestEnd::Failed),

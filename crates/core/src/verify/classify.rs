@@ -18,8 +18,8 @@ const OUT_LINES: usize = 10;
 /// Returns the class of a failure; `None` for success and cancellation. `out` and `err` are the
 /// printed output, of which the last lines count.
 ///
-/// The first rule that matches decides. If none does, a failure to start has the class that it
-/// states; else the first sign of [`FAILURE_SIGNS`] decides.
+/// The first rule matching decides. If none does, a failure to start has the class it states; else the first
+/// sign of [`FAILURE_SIGNS`] decides.
 pub fn classify(exit: &WorkExit, out: &[u8], err: &[u8], rules: &[FailureClassRule]) -> Option<FailureClass> {
     if exit.is_success() || matches!(exit, WorkExit::Cancelled) {
         return None;
@@ -34,7 +34,7 @@ pub fn classify(exit: &WorkExit, out: &[u8], err: &[u8], rules: &[FailureClassRu
     failure_class.or_else(|| Some(sign(exit, out, err).failure_class))
 }
 
-/// Returns the class of the first rule that matches.
+/// Returns the class of the first rule matching.
 pub(super) fn class_by_rules(
     exit: &WorkExit,
     out: &[u8],
@@ -135,8 +135,8 @@ fn end(bytes: &[u8], lines: usize) -> Vec<u8> {
     plain
 }
 
-fn patterns(row: &FailureSign) -> &'static [&'static str] {
-    match row.sign {
+fn patterns(sign: &FailureSign) -> &'static [&'static str] {
+    match sign.sign {
         SignPattern::Reports(patterns) | SignPattern::Prints(patterns) => patterns,
         _ => &[],
     }

@@ -7,7 +7,7 @@ use crate::machine::CheckRuling;
 use crate::test_report::TestCounts;
 use wf_model::{FailureClass, LeastTests, TestExpectation};
 
-/// The maximum number of tests that a finding names.
+/// The maximum number of tests a finding names.
 const MAX_NAMED: usize = 3;
 
 /// Judges a report of tests. `before` are the numbers of the view before the work, if they are needed and known.
@@ -15,13 +15,13 @@ const MAX_NAMED: usize = 3;
 pub fn judge_tests(
     expect: &TestExpectation,
     report: Result<&TestCounts, &str>,
-    before: Option<&TestCounts>,
+    earlier_counts: Option<&TestCounts>,
     judged: CriterionJudgement,
 ) -> CriterionJudgement {
     if judged.ruling != CheckRuling::Pass {
         return judged;
     }
-    let (ruling, expected, found, failure_class) = match compare(expect, report, before) {
+    let (ruling, expected, found, failure_class) = match compare(expect, report, earlier_counts) {
         Ok(()) => return judged,
         Err(ExpectationMiss::Wrong { expected, found, failure_class }) => {
             (CheckRuling::Fail, expected, found, failure_class)
@@ -42,12 +42,12 @@ pub fn judge_tests(
 fn compare(
     expect: &TestExpectation,
     report: Result<&TestCounts, &str>,
-    before: Option<&TestCounts>,
+    earlier_counts: Option<&TestCounts>,
 ) -> Result<(), ExpectationMiss> {
     let wrong = |expected: String, found: String| {
         Err(ExpectationMiss::Wrong { expected, found, failure_class: FailureClass::Logical })
     };
-    let least = match (expect.at_least, before) {
+    let least = match (expect.at_least, earlier_counts) {
         (LeastTests::Number(number), _) => number,
         (LeastTests::Before, Some(before)) => before.passed.max(1),
         (LeastTests::Before, None) => {
@@ -70,7 +70,7 @@ fn compare(
     if counts.passed < least {
         return wrong(wanted, counts.to_string());
     }
-    let (LeastTests::Before, Some(before)) = (expect.at_least, before) else {
+    let (LeastTests::Before, Some(before)) = (expect.at_least, earlier_counts) else {
         return Ok(());
     };
     let newly: Vec<&String> = counts.skipped_names.difference(&before.skipped_names).collect();
@@ -111,7 +111,7 @@ mod tests {
     fn ruled(
         at_least: LeastTests,
         report: Result<&TestCounts, &str>,
-        before: Option<&TestCounts>,
+        earlier_counts: Option<&TestCounts>,
     ) -> (CheckRuling, String) {
         let exit = WorkExit::Code { code: 0 };
         let found = ProbeFindings {
@@ -124,7 +124,7 @@ mod tests {
             files: &[],
         };
         let judged = judge(&Expectation::default(), &found, &[]);
-        let judged = judge_tests(&TestExpectation { report: None, at_least }, report, before, judged);
+        let judged = judge_tests(&TestExpectation { report: None, at_least }, report, earlier_counts, judged);
         if judged.ruling == CheckRuling::Fail {
             assert_eq!(judged.failure_class, Some(FailureClass::Logical));
         }
@@ -144,7 +144,7 @@ mod tests {
     #[test]
     fn what_passed_before_the_work_passes_after_it() {
         let before = counts(3, 2, &["slow"]);
-        let ruled = |now: &TestCounts| ruled(LeastTests::Before, Ok(now), Some(&before));
+        let ruled = |counts: &TestCounts| ruled(LeastTests::Before, Ok(counts), Some(&before));
         assert_eq!(ruled(&counts(5, 0, &["slow"])).0, CheckRuling::Pass);
         assert_eq!(ruled(&counts(3, 0, &[])).0, CheckRuling::Pass);
         assert_eq!(ruled(&counts(2, 0, &[])), (CheckRuling::Fail, "2 passed".into()));

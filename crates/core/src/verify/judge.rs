@@ -21,7 +21,7 @@ pub struct CriterionJudgement {
 
 impl CriterionJudgement {
     /// Returns the verdict on a criterion whose probe took this long.
-    pub fn verdict(self, name: Name, mode: CheckCertainty, duration_ms: u64) -> CheckVerdict {
+    pub fn verdict(self, name: Name, certainty: CheckCertainty, duration_ms: u64) -> CheckVerdict {
         CheckVerdict {
             name,
             phase: CheckPhase::default(),
@@ -31,7 +31,7 @@ impl CriterionJudgement {
             evidence: self.evidence,
             failure_class: self.failure_class,
             duration_ms,
-            certainty: mode,
+            certainty,
             isolation: None,
             hidden: Vec::new(),
             changes: None,
@@ -46,14 +46,14 @@ impl CriterionJudgement {
 }
 
 /// Judges the findings against the expectations. The first expectation that fails, in the order of
-/// [`Expectation`], gives the reason. The class of a failure is that of the first rule that matches;
-/// else, if the exit is the reason, that of [`classify()`].
+/// [`Expectation`], gives the reason. The class of a failure is that of the first rule matching; else, if the
+/// exit is the reason, that of [`classify()`].
 pub fn judge(
     expect: &Expectation,
-    found: &ProbeFindings<'_>,
+    findings: &ProbeFindings<'_>,
     rules: &[FailureClassRule],
 ) -> CriterionJudgement {
-    let (ruling, expected, reason, failure_class) = match check_expectations(expect, found) {
+    let (ruling, expected, reason, failure_class) = match check_expectations(expect, findings) {
         Ok(()) => (CheckRuling::Pass, String::new(), String::new(), None),
         Err(ExpectationMiss::Wrong { expected, found, failure_class }) => {
             (CheckRuling::Fail, expected, found, Some(failure_class))
@@ -62,39 +62,39 @@ pub fn judge(
             (CheckRuling::Error, expected, found, Some(failure_class))
         }
     };
-    let by_rule = |exit| class_by_rules(exit, found.out_end, found.err_end, rules);
+    let by_rule = |exit| class_by_rules(exit, findings.out_end, findings.err_end, rules);
     let failure_class =
-        failure_class.map(|failure_class| found.exit.and_then(by_rule).unwrap_or(failure_class));
+        failure_class.map(|failure_class| findings.exit.and_then(by_rule).unwrap_or(failure_class));
     CriterionJudgement {
         ruling,
         expected: line(&expected),
         found: line(&reason),
-        evidence: evidence(found.stdout, found.stderr),
+        evidence: evidence(findings.stdout, findings.stderr),
         failure_class,
     }
 }
 
-fn check_expectations(expect: &Expectation, found: &ProbeFindings<'_>) -> Result<(), ExpectationMiss> {
-    check_file_only(expect, found)?;
-    exit_code(expect.exit_code, found)?;
-    files(&expect.file_exists, found.files)?;
-    output::all(expect, found)
+fn check_expectations(expect: &Expectation, findings: &ProbeFindings<'_>) -> Result<(), ExpectationMiss> {
+    check_file_only(expect, findings)?;
+    exit_code(expect.exit_code, findings)?;
+    files(&expect.file_exists, findings.files)?;
+    output::all(expect, findings)
 }
 
 /// Checks that, without a probe, files are expected and nothing else.
-fn check_file_only(expect: &Expectation, found: &ProbeFindings<'_>) -> Result<(), ExpectationMiss> {
-    if found.exit.is_some() || expect.is_files_only() {
+fn check_file_only(expect: &Expectation, findings: &ProbeFindings<'_>) -> Result<(), ExpectationMiss> {
+    if findings.exit.is_some() || expect.is_files_only() {
         return Ok(());
     }
     let expected = "something to judge".into();
     Err(unknown(expected, "nothing was executed".into(), Some(FailureClass::Logical)))
 }
 
-/// Checks the exit code. One that was asked for is right whatever it is; any other that means that
-/// nothing ran is no answer to the question.
-fn exit_code(code: Option<i32>, found: &ProbeFindings<'_>) -> Result<(), ExpectationMiss> {
+/// Checks the exit code. One asked for is right whatever it is; any other that means that nothing ran is no
+/// answer to the question.
+fn exit_code(code: Option<i32>, findings: &ProbeFindings<'_>) -> Result<(), ExpectationMiss> {
     let wanted = code.unwrap_or(0);
-    let Some(exit) = found.exit else {
+    let Some(exit) = findings.exit else {
         return Ok(());
     };
     let text = match exit {
@@ -105,7 +105,7 @@ fn exit_code(code: Option<i32>, found: &ProbeFindings<'_>) -> Result<(), Expecta
         exit => exit.to_string(),
     };
     let expected = format!("exit code {wanted}");
-    let failure_class = classify(exit, found.out_end, found.err_end, &[]);
+    let failure_class = classify(exit, findings.out_end, findings.err_end, &[]);
     Err(match exit {
         WorkExit::Code { code: 126 | 127 } => unknown(expected, text, failure_class),
         WorkExit::Code { .. } | WorkExit::Completed => ExpectationMiss::Wrong {
@@ -126,10 +126,10 @@ fn unknown(expected: String, found: String, failure_class: Option<FailureClass>)
     }
 }
 
-fn files(paths: &[String], found: &[FilePresence]) -> Result<(), ExpectationMiss> {
+fn files(paths: &[String], presence: &[FilePresence]) -> Result<(), ExpectationMiss> {
     for (at, path) in paths.iter().enumerate() {
         let expected = format!("the file {path}");
-        match found.get(at) {
+        match presence.get(at) {
             Some(FilePresence::Present) => {}
             Some(FilePresence::Absent) => {
                 return output::wrong_result(expected, "no such file");

@@ -16,7 +16,7 @@ pub(super) enum ExpectationMiss {
     Unknown { expected: String, found: String, failure_class: FailureClass },
 }
 
-/// Returns a miss that was looked at and is wrong, for which only the work is to blame.
+/// Returns a miss looked at and is wrong, for which only the work is to blame.
 pub(super) fn wrong_result(
     expected: impl Into<String>,
     found: impl Into<String>,
@@ -35,8 +35,9 @@ struct CheckedOutput<'a> {
 }
 
 /// Checks every expectation of standard output.
-pub(super) fn all(expect: &Expectation, found: &ProbeFindings<'_>) -> Result<(), ExpectationMiss> {
-    let output = CheckedOutput { text: String::from_utf8_lossy(found.stdout), truncated: found.truncated };
+pub(super) fn all(expect: &Expectation, findings: &ProbeFindings<'_>) -> Result<(), ExpectationMiss> {
+    let output =
+        CheckedOutput { text: String::from_utf8_lossy(findings.stdout), truncated: findings.truncated };
     texts(expect, &output)?;
     numbers(expect, &output)?;
     if let Some(wanted) = expect.not_empty {

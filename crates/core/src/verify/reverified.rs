@@ -1,4 +1,4 @@
-//! Results that were checked again.
+//! Results checked again.
 
 use serde::Serialize;
 
@@ -12,12 +12,12 @@ pub struct ReverifiedResult {
     /// The task; `None`: the plan's own criteria.
     #[serde(flatten)]
     pub place: Option<TaskId>,
-    /// The files that it was checked with: their number, and the first that changed since.
+    /// The files it was checked with: their number, and the first that changed since.
     pub evidence: Option<EvidenceFreshness>,
     pub criteria: Vec<CriterionComparison>,
 }
 
-/// The freshness of the files that a result was checked with.
+/// The freshness of the files a result was checked with.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct EvidenceFreshness {
     pub files: usize,
@@ -45,8 +45,9 @@ impl ReverifiedResult {
     pub fn still_holds(&self) -> bool {
         let fresh = self.evidence.as_ref().is_none_or(|files| files.stale.is_none());
         let mut all = self.criteria.iter();
-        let holds =
-            |one: &CriterionComparison| one.then != CheckRuling::Pass || one.now.ruling == CheckRuling::Pass;
+        let holds = |comparison: &CriterionComparison| {
+            comparison.then != CheckRuling::Pass || comparison.now.ruling == CheckRuling::Pass
+        };
         all.all(holds) && (fresh || !self.passed())
     }
 }

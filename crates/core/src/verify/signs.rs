@@ -10,9 +10,9 @@ pub struct FailureSign {
     pub failure_class: FailureClass,
 }
 
-/// The sign of a failure. In patterns, `…` stands for any text, `#` for a number above zero, and
-/// `STATUS` for an HTTP status that asks to retry. A pattern that begins with `: ` is a message at
-/// the end of a line, as systems and programs print it; all others are whole lines.
+/// The sign of a failure. In patterns, `…` stands for any text, `#` for a number above zero, and `STATUS` for
+/// an HTTP status asking to retry. A pattern beginning with `: ` is a message at the end of a line, as
+/// systems and programs print it; all others are whole lines.
 #[derive(Clone, Copy, Debug)]
 pub enum SignPattern {
     /// The process exceeded its time limit.

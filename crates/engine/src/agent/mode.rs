@@ -38,9 +38,9 @@ impl AttemptTask {
         let signals = ModeSignals {
             register: register.ok_or_else(|| WorkError::logical("`interaction.register` is empty"))?,
             risk: risk_of_step(step).level,
-            planner: words.word("planner")?,
-            work_item: of_plan,
-            proxy: words.word("proxy")?,
+            planner_mode: words.word("planner")?,
+            plan_mode: of_plan,
+            proxy_mode: words.word("proxy")?,
             initiative: persona
                 .map_or(0.0, |persona| persona.effective(&PersonaChanges::default()).initiative),
         };

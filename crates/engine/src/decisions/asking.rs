@@ -94,7 +94,7 @@ fn outcome_of(
         files: &[],
         params: &JsonObject::new(),
         run: Some(&run.run_ref.id),
-        ask: Some(&request),
+        request_ref: Some(&request),
         initiator: ask.barred(approved.and_then(|approved| approved.initiator)),
         spawned: None,
         now: session.clock.now(),

@@ -103,7 +103,7 @@ pub(crate) fn durable(run: &RunContext, appended: &AppendResult, events: Vec<Eve
             run: Some(run.run_ref.id.clone()),
             plan: Some(run.run_ref.plan.clone()),
             path: run.run_ref.path.clone(),
-            what,
+            kind: what,
         });
     };
     let mut rows = appended.rows.iter().map(bound);

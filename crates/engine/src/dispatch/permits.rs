@@ -83,7 +83,7 @@ async fn acquire(run: &RunContext, place: &TaskId) -> Result<(), EngineError> {
     loop {
         let freed = permits.freed.notified();
         match session.store.try_permit(permits.limits, &run.run_ref.id, place).await? {
-            PermitAnswer::Given { after } => {
+            PermitAnswer::Given { previous_task: after } => {
                 if let Some(dead) = after {
                     locks::outlast_task(run, &dead.run, &dead.place).await;
                 }

@@ -89,7 +89,7 @@ impl SetAside {
                 shared.claim(WorkClaim { wanted: usage, own_allows }).await.map_err(UnpaidCall::Unasked)?;
             return refusal.map_or(Ok(()), |refusal| Err(UnpaidCall::Budget(refusal)));
         }
-        let claim = CallClaim { run, before: self.usage, wanted: usage, own_allows };
+        let claim = CallClaim { run, before_usage: self.usage, wanted_usage: usage, own_allows };
         self.account.ledgers().claim(&claim).map_err(UnpaidCall::Budget)?;
         self.usage = usage;
         Ok(())

@@ -4,7 +4,7 @@ use serde_json::Value;
 use tokio::sync::watch;
 
 use wf_core::{
-    gate::{GateAnswer, GateContext, predicate::predicate},
+    gate::{GateAnswer, GateContext, predicate::judge_predicate},
     machine::CheckRuling,
     verify::{CriterionJudgement, ProbeFindings, judge},
 };
@@ -127,7 +127,7 @@ fn answer(
     let values = Value::Object(said.values);
     let chosen = gate.extract.as_ref().map(|path| path.select(&values));
     let chosen = chosen.and_then(|chosen| chosen.first().copied());
-    let ruled = predicate(then, chosen, &WorkspaceFiles(&ground.root));
+    let ruled = judge_predicate(then, chosen, &WorkspaceFiles(&ground.root));
     Ok(stricter(said.answer, ruled))
 }
 

@@ -11,7 +11,7 @@ fn row(seq: u64, at: &str, fact: &Value) -> LogRow {
     whole.as_object_mut().unwrap().append(&mut fact.as_object().unwrap().clone());
     let event: Event = serde_json::from_value(whole).unwrap();
     LogRow {
-        place: LogPosition { seq, hash: Sha256Digest::of_bytes(b"") },
+        position: LogPosition { seq, hash: Sha256Digest::of_bytes(b"") },
         n: seq,
         event: Some(event),
         state: None,

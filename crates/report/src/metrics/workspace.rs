@@ -54,7 +54,7 @@ impl WorkspaceMetrics {
 
     /// Counts a row.
     pub fn add(&mut self, row: &LogRow) {
-        self.last = row.place.seq;
+        self.last = row.position.seq;
         if let (Some(event), Some(run)) = (&row.event, &row.run) {
             let plan = row.plan.as_ref().map(ToString::to_string).unwrap_or_default();
             self.add_event(run, plan, event);

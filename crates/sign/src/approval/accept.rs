@@ -10,17 +10,17 @@ pub struct GoalContent<'a> {
     pub goal: &'a PlanId,
     /// The goal's file, relative to the workspace.
     pub path: &'a str,
-    /// The texts that the goal is made of and the programs that it names, sorted by path.
+    /// The texts the goal is made of and the programs it names, sorted by path.
     pub files: &'a [PinnedFile],
     /// The path of the workspace configuration, even if the file does not exist.
     pub config: &'a str,
-    /// The digest of the settings in it that the goal depends on.
+    /// The digest of the settings in it the goal depends on.
     pub settings: Sha256Digest,
 }
 
-/// Checks that the signer of a token saw a goal in its present form: its texts and programs, and the settings that it depends
-/// on, by which the configuration may differ in all else. Its validity and number of repairs do
-/// not matter here, so a standing approval counts even if it is expired, used up or withdrawn.
+/// Checks that the signer of a token saw a goal in its present form: its texts and programs, and the settings it depends on,
+/// by which the configuration may differ in all else. Its validity and number of repairs do not matter here, so a standing
+/// approval counts even if it is expired, used up or withdrawn.
 pub fn accepts(
     token: &ApprovalToken,
     content: &GoalContent<'_>,
@@ -45,8 +45,8 @@ pub fn accepts(
             statement.files.iter().filter(named).cloned().collect()
         }
         (approved, _) => {
-            let asked = ApprovalScope::GoalAccept;
-            return Err(ApprovalRefusal::OtherScope { approved, asked });
+            let scope = ApprovalScope::GoalAccept;
+            return Err(ApprovalRefusal::OtherScope { approved, scope });
         }
     };
     check_plan(statement, content.goal, content.path)?;

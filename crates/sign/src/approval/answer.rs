@@ -10,28 +10,28 @@ use wf_base::name::RunId;
 use wf_base::time::Moment;
 use wf_core::machine::{AnswerOptions, ApprovalRequest, ApprovalSigner, Artifact, TypedAnswer, check_answer};
 
-/// Returns the digest of a proposal, so that an answer applies to it alone: SHA-256 of its [text](proposal_text).
+/// Returns the digest of a proposal, so an answer applies to it alone: SHA-256 of its [text](proposal_text).
 pub fn proposal(
-    ask: &ApprovalRequest,
+    request: &ApprovalRequest,
     run: &RunId,
     plan: Sha256Digest,
-    evidence: &[Artifact],
+    artifacts: &[Artifact],
 ) -> Sha256Digest {
-    Sha256Digest::of_bytes(proposal_text(ask, run, plan, evidence).as_bytes())
+    Sha256Digest::of_bytes(proposal_text(request, run, plan, artifacts).as_bytes())
 }
 
-/// Returns a proposal as canonical JSON: the question with everything shown, the run, the plan, and the files that its
+/// Returns a proposal as canonical JSON: the question with everything shown, the run, the plan, and the files its
 /// evidence was checked with.
 pub fn proposal_text(
-    ask: &ApprovalRequest,
+    request: &ApprovalRequest,
     run: &RunId,
     plan: Sha256Digest,
-    evidence: &[Artifact],
+    artifacts: &[Artifact],
 ) -> String {
     let mut files: Vec<(&str, Sha256Digest)> =
-        evidence.iter().map(|file| (file.path.as_str(), file.digest)).collect();
+        artifacts.iter().map(|file| (file.path.as_str(), file.digest)).collect();
     files.sort_unstable();
-    canonical(&json!({ "ask": ask, "run": run, "plan": plan, "evidence": files }))
+    canonical(&json!({ "ask": request, "run": run, "plan": plan, "evidence": files }))
 }
 
 /// The rules that decide which answers count, and how many are needed.
@@ -45,7 +45,7 @@ pub struct Quorum<'a> {
     pub until: Moment,
     /// The names of the approvers who may answer; empty: every listed approver.
     pub names: &'a [String],
-    /// The answers that the request permits; `None`: yes or no.
+    /// The answers the request permits; `None`: yes or no.
     pub options: Option<&'a AnswerOptions>,
 }
 
@@ -60,8 +60,8 @@ impl Quorum<'_> {
     }
 
     /// True if an approver may answer.
-    fn is_asked(&self, one: &Approver) -> bool {
-        self.names.is_empty() || self.names.contains(&one.name)
+    fn is_asked(&self, approver: &Approver) -> bool {
+        self.names.is_empty() || self.names.contains(&approver.name)
     }
 
     /// Returns the number of approvals required: a plan may ask for more than the policy of the workspace, never
@@ -76,21 +76,21 @@ impl Quorum<'_> {
 pub enum QuorumState {
     /// Too few approvers have answered.
     Open {
-        by: Vec<ApprovalSigner>,
+        signers: Vec<ApprovalSigner>,
         /// The number of approvals required.
         required: u32,
-        /// The answer that all of them gave; `None`: they agreed, without one.
+        /// The answer all of them gave; `None`: they agreed, without one.
         answer: Option<TypedAnswer>,
     },
     /// Enough approvers have approved.
     Approved {
         /// The approvers, by key.
         by: Vec<ApprovalSigner>,
-        /// The digests of the tokens that they signed.
+        /// The digests of the tokens they signed.
         tokens: Vec<Sha256Digest>,
-        /// The texts that they gave, in the same order; empty where one gave none.
+        /// The texts they gave, in the same order; empty where one gave none.
         texts: Vec<String>,
-        /// The answer that all of them gave; `None`: they agreed, without one.
+        /// The answer all of them gave; `None`: they agreed, without one.
         answer: Option<TypedAnswer>,
     },
     /// An approver denied it.
@@ -103,31 +103,31 @@ pub enum QuorumState {
 }
 
 impl QuorumState {
-    /// Returns the refusal of an answer that differs from the one given already; `None`: it does not differ.
-    pub fn refusal_of(&self, new: Option<&TypedAnswer>) -> Option<ApprovalRefusal> {
+    /// Returns the refusal of an answer differing from the one given already; `None`: it does not differ.
+    pub fn refusal_of(&self, new_answer: Option<&TypedAnswer>) -> Option<ApprovalRefusal> {
         match self {
-            Self::Open { by, answer, .. } | Self::Approved { by, answer, .. } => {
+            Self::Open { signers: by, answer, .. } | Self::Approved { by, answer, .. } => {
                 let first = FirstAnswer { name: by.first()?.name.clone(), answer: answer.as_ref() };
-                (first.answer != new).then(|| first.refusal())
+                (first.answer != new_answer).then(|| first.refusal())
             }
             Self::Denied { .. } => None,
         }
     }
 }
 
-/// Decides by the signed answers, and returns the refusals of those that do not count. Each key
-/// counts once; under `reviewed` the initiator's key does not count. One denial is enough. The first answer that
-/// counts is the one that the others must give, too: one that differs does not count.
+/// Decides by the signed answers, and returns the refusals of those that do not count. Each key counts once;
+/// under `reviewed` the initiator's key does not count. One denial is enough. The first answer that counts is
+/// the one the others must give, too: one differing does not count.
 pub fn decide(
     tokens: &[ApprovalToken],
-    subject: &ApprovalContext<'_>,
+    context: &ApprovalContext<'_>,
     quorum: &Quorum<'_>,
 ) -> (QuorumState, Vec<ApprovalRefusal>) {
     let mut yes: BTreeMap<Sha256Digest, CountedYes> = BTreeMap::new();
     let mut refused = Vec::new();
     let mut first: Option<FirstAnswer<'_>> = None;
     for token in tokens {
-        let by = match counted_signers(token, subject, quorum) {
+        let by = match counted_signers(token, context, quorum) {
             Ok(by) => by,
             Err(refusal) => {
                 refused.push(refusal);
@@ -149,26 +149,26 @@ pub fn decide(
                 continue;
             }
             let text = statement.reason.clone().unwrap_or_default();
-            yes.insert(by.key_id, CountedYes { by, token: token.digest(), text });
+            yes.insert(by.key_id, CountedYes { signer: by, token: token.digest(), text });
         }
     }
     let required = quorum.required();
     let found = u32::try_from(yes.len()).unwrap_or(u32::MAX);
-    let by = yes.values().map(|yes| yes.by.clone()).collect();
+    let signers = yes.values().map(|yes| yes.signer.clone()).collect();
     let answer = first.and_then(|first| first.answer.cloned());
     let decided = if found >= required {
         let tokens = yes.values().map(|yes| yes.token).collect();
         let texts = yes.into_values().map(|yes| yes.text).collect();
-        QuorumState::Approved { by, tokens, texts, answer }
+        QuorumState::Approved { by: signers, tokens, texts, answer }
     } else {
-        QuorumState::Open { by, required, answer }
+        QuorumState::Open { signers, required, answer }
     };
     (decided, refused)
 }
 
 /// A yes that counts.
 struct CountedYes {
-    by: ApprovalSigner,
+    signer: ApprovalSigner,
     token: Sha256Digest,
     text: String,
 }
@@ -189,17 +189,17 @@ impl FirstAnswer<'_> {
 
 fn counted_signers(
     token: &ApprovalToken,
-    subject: &ApprovalContext<'_>,
+    context: &ApprovalContext<'_>,
     quorum: &Quorum<'_>,
 ) -> Result<Vec<ApprovalSigner>, ApprovalRefusal> {
     let signers = signers(token, quorum.approvers)?;
     let statement = token.statement();
-    check_validity_period(statement, subject.now, quorum.approvers)?;
+    check_validity_period(statement, context.now, quorum.approvers)?;
     if statement.issued >= quorum.until {
         return Err(ApprovalRefusal::Late(quorum.until));
     }
-    check_subject(statement, subject)?;
-    same_place(statement, subject)?;
+    check_subject(statement, context)?;
+    same_place(statement, context)?;
     if statement.verdict == ApprovalDecision::Approved {
         check_answer(quorum.options, statement.answer.as_ref()).map_err(ApprovalRefusal::BadAnswer)?;
     }
@@ -207,7 +207,7 @@ fn counted_signers(
         if !quorum.is_asked(signer) {
             return Err(ApprovalRefusal::NotAsked(signer.name.clone()));
         }
-        let own = quorum.approvers.bars(signer, subject.initiator);
+        let own = quorum.approvers.bars(signer, context.initiator);
         if own && statement.verdict == ApprovalDecision::Approved {
             return Err(ApprovalRefusal::SelfApproval(signer.name.clone()));
         }

@@ -15,7 +15,7 @@ pub const VALIDITY: Duration = Duration::from_hours(7 * 24);
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ReviewPolicy {
-    /// The user who runs it.
+    /// The user running it.
     #[default]
     Owner,
     /// The required number of listed approvers, in advance; the initiator does not count.
@@ -65,13 +65,13 @@ pub struct Approvers {
 }
 
 impl Approvers {
-    /// Returns the policy of a workspace that has none: the user who runs a plan approves it.
-    pub fn owner(keys: Vec<Approver>) -> Self {
-        Self { policy: ReviewPolicy::Owner, required: 1, keys, validity: VALIDITY }
+    /// Returns the policy of a workspace that has none: the user running a plan approves it.
+    pub fn owner(approvers: Vec<Approver>) -> Self {
+        Self { policy: ReviewPolicy::Owner, required: 1, keys: approvers, validity: VALIDITY }
     }
 
-    /// Returns the number of signatures that the policy requires: under `owner`, the one who runs a plan or sees a
-    /// goal is enough.
+    /// Returns the number of signatures the policy requires: under `owner`, the one running a plan or sees a goal
+    /// is enough.
     pub fn quorum(&self) -> u32 {
         match self.policy {
             ReviewPolicy::Owner => 1,
@@ -80,8 +80,8 @@ impl Approvers {
     }
 
     /// True if the signature of an approver does not count, because the initiator must not approve alone.
-    pub fn bars(&self, one: &Approver, initiator: Option<Sha256Digest>) -> bool {
-        self.policy == ReviewPolicy::Reviewed && Some(one.public.id()) == initiator
+    pub fn bars(&self, approver: &Approver, initiator: Option<Sha256Digest>) -> bool {
+        self.policy == ReviewPolicy::Reviewed && Some(approver.public.id()) == initiator
     }
 
     /// Returns the approver with this key id.

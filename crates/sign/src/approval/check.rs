@@ -15,33 +15,33 @@ use wf_base::time::Moment;
 use wf_core::machine::{ApprovalSigner, PinnedFile};
 use wf_model::JsonObject;
 
-/// The most that an approver's clock may be ahead of this one.
+/// The most an approver's clock may be ahead of this one.
 pub const SKEW: Duration = Duration::from_mins(1);
 
 /// The action for which an approval is needed.
 #[derive(Clone, Debug)]
 pub struct ApprovalContext<'a> {
-    /// The scope that an approval must have.
+    /// The scope an approval must have.
     pub scope: ApprovalScope,
     pub plan: &'a PlanId,
     /// The path of the plan, relative to the workspace.
     pub path: &'a str,
-    /// The texts that the plan is made of and the files that it executes, as they are now.
+    /// The texts the plan is made of and the files it executes, as they are now.
     pub files: &'a [PinnedFile],
     /// The parameters of the run.
     pub params: &'a JsonObject,
     pub run: Option<&'a RunId>,
-    /// The request that is answered.
-    pub ask: Option<&'a ApprovalRequestRef>,
+    /// The request answered.
+    pub request_ref: Option<&'a ApprovalRequestRef>,
     /// The key of the initiator.
     pub initiator: Option<Sha256Digest>,
-    /// The plan that a goal is about to start.
+    /// The plan a goal is about to start.
     pub spawned: Option<&'a SpawnedPlan>,
     /// The current time.
     pub now: Moment,
 }
 
-/// A plan that a goal is about to start under a standing approval. The subject is the goal.
+/// A plan a goal is about to start under a standing approval. The subject is the goal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SpawnedPlan {
     /// The digest of its form: [`SpawnPolicy::digest`](super::SpawnPolicy::digest).
@@ -53,7 +53,7 @@ pub struct SpawnedPlan {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ValidApproval {
     /// The approvers, each once.
-    pub by: Vec<ApprovalSigner>,
+    pub signers: Vec<ApprovalSigner>,
 }
 
 /// One use of an approval. It must be recorded together with what it allows, and a pair of nonce
@@ -71,11 +71,11 @@ pub struct ApprovalConsumption {
 /// of recorded uses. Consumes nothing. Silas 5.11, `check`.
 pub fn check(
     token: &ApprovalToken,
-    subject: &ApprovalContext<'_>,
+    context: &ApprovalContext<'_>,
     approvers: &Approvers,
     used: u32,
 ) -> Result<ValidApproval, ApprovalRefusal> {
-    let valid = check_unconsumed(token, subject, approvers)?;
+    let valid = check_unconsumed(token, context, approvers)?;
     let executions = token.statement().executions;
     match used {
         0 => Err(ApprovalRefusal::Unused),
@@ -88,11 +88,11 @@ pub fn check(
 /// number of uses recorded already. Silas 5.11, `verify`.
 pub fn verify(
     token: &ApprovalToken,
-    subject: &ApprovalContext<'_>,
+    context: &ApprovalContext<'_>,
     approvers: &Approvers,
     used: u32,
 ) -> Result<(ValidApproval, ApprovalConsumption), ApprovalRefusal> {
-    let valid = check_unconsumed(token, subject, approvers)?;
+    let valid = check_unconsumed(token, context, approvers)?;
     let executions = token.statement().executions;
     if used >= executions {
         return Err(ApprovalRefusal::Spent { used, executions });
@@ -101,8 +101,8 @@ pub fn verify(
     let statement = token.statement();
     let binding = json!({
         "token": token.digest(),
-        "plan": subject.spawned.map_or(statement.plan.digest, |spawned| spawned.plan),
-        "run": subject.run,
+        "plan": context.spawned.map_or(statement.plan.digest, |spawned| spawned.plan),
+        "run": context.run,
         "nonce": statement.nonce,
         "execution": execution,
     });
@@ -115,11 +115,11 @@ pub fn verify(
 }
 
 /// Checks everything except the number of uses: enough for what does not consume the approval, such as checking a
-/// goal under the standing approval of its repairs. Content that the signatures do not cover is not looked at
-/// before they are verified.
+/// goal under the standing approval of its repairs. Content the signatures do not cover is not looked at before
+/// they are verified.
 pub fn check_unconsumed(
     token: &ApprovalToken,
-    subject: &ApprovalContext<'_>,
+    context: &ApprovalContext<'_>,
     approvers: &Approvers,
 ) -> Result<ValidApproval, ApprovalRefusal> {
     let signers = signers(token, approvers)?;
@@ -127,11 +127,11 @@ pub fn check_unconsumed(
     if statement.verdict == ApprovalDecision::Denied {
         return Err(ApprovalRefusal::Denied(statement.reason.clone()));
     }
-    check_validity_period(statement, subject.now, approvers)?;
-    check_subject(statement, subject)?;
-    check_params(statement, subject.params)?;
-    same_place(statement, subject)?;
-    check_quorum(&signers, subject.initiator, approvers)
+    check_validity_period(statement, context.now, approvers)?;
+    check_subject(statement, context)?;
+    check_params(statement, context.params)?;
+    same_place(statement, context)?;
+    check_quorum(&signers, context.initiator, approvers)
 }
 
 /// Returns the signers, each once. Every signature must be valid and by a listed approver.
@@ -192,15 +192,15 @@ pub(super) fn check_validity_period(
 
 pub(super) fn check_subject(
     statement: &ApprovalStatement,
-    subject: &ApprovalContext<'_>,
+    context: &ApprovalContext<'_>,
 ) -> Result<(), ApprovalRefusal> {
-    let (approved, asked) = (statement.scope, subject.scope);
-    if approved != asked {
-        return Err(ApprovalRefusal::OtherScope { approved, asked });
+    let (approved, scope) = (statement.scope, context.scope);
+    if approved != scope {
+        return Err(ApprovalRefusal::OtherScope { approved, scope });
     }
-    check_plan(statement, subject.plan, subject.path)?;
-    check_files(&statement.files, subject.files)?;
-    match (statement.spawn_policy, subject.spawned) {
+    check_plan(statement, context.plan, context.path)?;
+    check_files(&statement.files, context.files)?;
+    match (statement.spawn_policy, context.spawned) {
         (Some(_), None) => Err(ApprovalRefusal::NothingSpawned),
         (approved, Some(spawned)) if approved != Some(spawned.policy) => Err(ApprovalRefusal::OtherSpawn),
         _ => Ok(()),
@@ -223,8 +223,11 @@ pub(super) fn check_plan(
     })
 }
 
-pub(super) fn check_files(approved: &[PinnedFile], found: &[PinnedFile]) -> Result<(), ApprovalRefusal> {
-    let changed = differences(approved, found);
+pub(super) fn check_files(
+    pinned: &[PinnedFile],
+    current_files: &[PinnedFile],
+) -> Result<(), ApprovalRefusal> {
+    let changed = differences(pinned, current_files);
     if changed.is_empty() { Ok(()) } else { Err(ApprovalRefusal::Changed(changed)) }
 }
 
@@ -251,14 +254,14 @@ pub(super) fn check_params(
 
 pub(super) fn same_place(
     statement: &ApprovalStatement,
-    subject: &ApprovalContext<'_>,
+    context: &ApprovalContext<'_>,
 ) -> Result<(), ApprovalRefusal> {
     if let Some(run) = &statement.run
-        && Some(run) != subject.run
+        && Some(run) != context.run
     {
         return Err(ApprovalRefusal::OtherRun(run.clone()));
     }
-    if statement.ask.as_ref() != subject.ask {
+    if statement.request_ref.as_ref() != context.request_ref {
         return Err(ApprovalRefusal::OtherAsk);
     }
     Ok(())
@@ -266,22 +269,22 @@ pub(super) fn same_place(
 
 /// Checks that enough approvers have signed; under `reviewed` the initiator does not count.
 fn check_quorum(
-    signers: &[&Approver],
+    listed_approvers: &[&Approver],
     initiator: Option<Sha256Digest>,
     approvers: &Approvers,
 ) -> Result<ValidApproval, ApprovalRefusal> {
-    let is_self = |one: &&Approver| approvers.bars(one, initiator);
-    let counted: Vec<ApprovalSigner> = signers
+    let is_self = |approver: &&Approver| approvers.bars(approver, initiator);
+    let counted_signers: Vec<ApprovalSigner> = listed_approvers
         .iter()
         .filter(|one| !is_self(one))
         .map(|one| ApprovalSigner { key_id: one.public.id(), name: one.name.clone() })
         .collect();
     let required = approvers.required.max(1);
-    let found = u32::try_from(counted.len()).unwrap_or(u32::MAX);
+    let found = u32::try_from(counted_signers.len()).unwrap_or(u32::MAX);
     if found >= required {
-        return Ok(ValidApproval { by: counted });
+        return Ok(ValidApproval { signers: counted_signers });
     }
-    Err(match signers.iter().find(|one| is_self(one)) {
+    Err(match listed_approvers.iter().find(|one| is_self(one)) {
         Some(own) => ApprovalRefusal::SelfApproval(own.name.clone()),
         None => ApprovalRefusal::TooFew { required, found },
     })

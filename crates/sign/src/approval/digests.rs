@@ -7,8 +7,8 @@ use crate::canonical;
 use wf_base::digest::Sha256Digest;
 use wf_core::machine::PinnedFile;
 
-/// Returns the digest of a plan: of every text that it is made of and every file that it executes, sorted by
-/// path, whatever the order of the argument.
+/// Returns the digest of a plan: of every text it is made of and every file it executes, sorted by path,
+/// whatever the order of the argument.
 pub fn plan_digest(files: &[PinnedFile]) -> Sha256Digest {
     let mut files: Vec<&PinnedFile> = files.iter().collect();
     files.sort();
@@ -39,8 +39,8 @@ impl fmt::Display for ApprovedFileDifference {
 }
 
 /// Returns the differences between the approved files and those found, by path.
-pub fn differences(approved: &[PinnedFile], found: &[PinnedFile]) -> Vec<ApprovedFileDifference> {
-    let (approved, found) = (by_path(approved), by_path(found));
+pub fn differences(pinned: &[PinnedFile], current_files: &[PinnedFile]) -> Vec<ApprovedFileDifference> {
+    let (approved, found) = (by_path(pinned), by_path(current_files));
     let paths: BTreeSet<&str> = approved.keys().chain(found.keys()).copied().collect();
     let differs = paths.into_iter().filter_map(|path| {
         let (was, is) = (approved.get(path), found.get(path));
@@ -54,26 +54,26 @@ pub fn differences(approved: &[PinnedFile], found: &[PinnedFile]) -> Vec<Approve
     differs.collect()
 }
 
-/// The contents at a path: whether it is a link, the digest, and whether it is executable. A link to a text
-/// that a plan is made of has two entries, the text first.
+/// The contents at a path: whether it is a link, the digest, and whether it is executable. A link to a text a
+/// plan is made of has two entries, the text first.
 type PathContents = BTreeSet<(bool, Sha256Digest, bool)>;
 
-fn by_path(pins: &[PinnedFile]) -> BTreeMap<&str, PathContents> {
+fn by_path(pinned_files: &[PinnedFile]) -> BTreeMap<&str, PathContents> {
     let mut paths: BTreeMap<&str, PathContents> = BTreeMap::new();
-    for pin in pins {
+    for pin in pinned_files {
         let contents = paths.entry(&pin.path).or_default();
         contents.insert((pin.link, pin.digest, pin.executable));
     }
     paths
 }
 
-/// The form of the plans that a standing approval allows to start: plans of this form and no others. Silas
-/// 3.6, 5.11.
+/// The form of the plans a standing approval allows to start: plans of this form and no others. Silas 3.6,
+/// 5.11.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SpawnPolicy {
     /// The template of the steps for a failure.
     pub failure_template: String,
-    /// The skills that the steps may use.
+    /// The skills the steps may use.
     pub skills: BTreeSet<String>,
     /// The gates that apply to the steps.
     pub gates: Vec<Value>,
@@ -84,7 +84,7 @@ pub struct SpawnPolicy {
 }
 
 impl SpawnPolicy {
-    /// Returns the digest that a standing approval is bound to, whatever the order of its lists.
+    /// Returns the digest a standing approval is bound to, whatever the order of its lists.
     pub fn digest(&self) -> Sha256Digest {
         let sorted = |values: &[Value]| -> Vec<Value> {
             let texts: BTreeMap<String, &Value> = values.iter().map(|v| (canonical(v), v)).collect();

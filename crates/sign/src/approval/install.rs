@@ -14,10 +14,10 @@ use wf_model::JsonObject;
 /// The longest validity of a skill's approval: the approved bytes do not change.
 pub const SKILL_VALIDITY: Duration = Duration::from_hours(365 * 24);
 
-/// The parameter of a statement that names the key of the skill's installer.
+/// The parameter of a statement naming the key of the skill's installer.
 pub const INSTALLER: &str = "installer";
 
-/// Returns the parameters that the approval of a skill is bound to: its installer.
+/// Returns the parameters the approval of a skill is bound to: its installer.
 pub fn install_params(installer: Sha256Digest) -> JsonObject {
     let id = Value::String(installer.to_string());
     JsonObject::from_iter([(INSTALLER.to_owned(), id)])
@@ -28,7 +28,7 @@ pub fn install_params(installer: Sha256Digest) -> JsonObject {
 /// Under `owner` an unknown signature is ignored, and one known is enough. Silas 5.8, 10.4, INV-06.
 pub fn check_installation(
     tokens: &[ApprovalToken],
-    subject: &ApprovalContext<'_>,
+    context: &ApprovalContext<'_>,
     approvers: &Approvers,
 ) -> Result<ValidApproval, ApprovalRefusal> {
     let approvers = Approvers { validity: SKILL_VALIDITY, ..approvers.clone() };
@@ -40,9 +40,9 @@ pub fn check_installation(
         options: None,
     };
     for token in tokens {
-        check_params(token.statement(), subject.params)?;
+        check_params(token.statement(), context.params)?;
     }
-    let (decided, refused) = decide(tokens, subject, &quorum);
+    let (decided, refused) = decide(tokens, context, &quorum);
     let alone = approvers.policy == ReviewPolicy::Owner;
     let counts = |refusal: &ApprovalRefusal| !(alone && matches!(refusal, ApprovalRefusal::Unlisted(_)));
     let nobody = refused.iter().any(|refusal| !counts(refusal));
@@ -50,12 +50,12 @@ pub fn check_installation(
         return Err(refusal);
     }
     match decided {
-        QuorumState::Approved { by, .. } => Ok(ValidApproval { by }),
+        QuorumState::Approved { by: signers, .. } => Ok(ValidApproval { signers }),
         QuorumState::Denied { reason, .. } => Err(ApprovalRefusal::Denied(reason)),
-        QuorumState::Open { by, required, .. } => Err(if nobody && by.is_empty() {
+        QuorumState::Open { signers, required, .. } => Err(if nobody && signers.is_empty() {
             ApprovalRefusal::Unsigned
         } else {
-            let found = u32::try_from(by.len()).unwrap_or(u32::MAX);
+            let found = u32::try_from(signers.len()).unwrap_or(u32::MAX);
             ApprovalRefusal::TooFew { required, found }
         }),
     }
@@ -124,12 +124,12 @@ mod tests {
             files,
             params: &params,
             run: None,
-            ask: None,
+            request_ref: None,
             initiator: Some(key(3).public().id()),
             spawned: None,
             now: NOW.after(Duration::from_hours(24)),
         };
-        check_installation(tokens, &subject, approvers).map(|valid| valid.by.len())
+        check_installation(tokens, &subject, approvers).map(|valid| valid.signers.len())
     }
 
     fn refused(token: ApprovalToken) -> ApprovalRefusal {

@@ -1,13 +1,13 @@
 //! Approvals: signed statements of what may run, which anyone can verify and no one can alter.
 //!
-//! A [`ApprovalStatement`] names the plan and every file that it executes by digest, the parameters, its validity and
-//! its number of uses. It is signed by one approver or more as a [`ApprovalToken`]: a DSSE envelope around canonical
+//! A [`ApprovalStatement`] names the plan and every file it executes by digest, the parameters, its validity and its
+//! number of uses. It is signed by one approver or more as a [`ApprovalToken`]: a DSSE envelope around canonical
 //! JSON. [`check`](check()) decides whether a token allows a [`ApprovalContext`], the action about to be taken;
-//! [`verify`] does so, too, and returns the use to record, so that an approval is not used twice. Both return
-//! a [`ApprovalRefusal`] with the reason. Silas 5.8, 5.11, INV-01, INV-02.
+//! [`verify`] does so, too, and returns the use to record, so an approval is not used twice. Both return a
+//! [`ApprovalRefusal`] with the reason. Silas 5.8, 5.11, INV-01, INV-02.
 //!
-//! Pure: no clock, no files, no random bytes. **Invariant:** a token that was changed in any byte allows
-//! nothing. **Invariant:** unsigned content decides nothing.
+//! Pure: no clock, no files, no random bytes. **Invariant:** a token changed in any byte allows nothing.
+//! **Invariant:** unsigned content decides nothing.
 
 mod accept;
 mod answer;

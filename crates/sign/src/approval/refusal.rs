@@ -61,11 +61,11 @@ pub enum ApprovalRefusal {
         allowed: Duration,
     },
     /// The approval has another scope.
-    #[error("the approval is for scope `{}`, not `{}`", .approved.as_str(), .asked.as_str())]
+    #[error("the approval is for scope `{}`, not `{}`", .approved.as_str(), .scope.as_str())]
     OtherScope {
         approved: ApprovalScope,
         /// The scope needed.
-        asked: ApprovalScope,
+        scope: ApprovalScope,
     },
     /// The approval is for another plan.
     #[error("the approval is for plan {approved}, not {asked}")]
@@ -141,7 +141,7 @@ fn reason(reason: Option<&str>) -> String {
     reason.map_or_else(String::new, |reason| format!(": {reason}"))
 }
 
-/// The most files that a refusal names.
+/// The most files a refusal names.
 const NAMED: usize = 5;
 
 fn list_differences(files: &[ApprovedFileDifference]) -> String {

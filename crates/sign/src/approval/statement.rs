@@ -27,7 +27,7 @@ pub enum ApprovalScope {
     Step,
     /// A question of a gate in a run.
     Gate,
-    /// The repairs that a goal may start by itself.
+    /// The repairs a goal may start by itself.
     Standing,
     SkillInstall,
     /// The setup of a connection, or an extension of its permissions.
@@ -72,7 +72,7 @@ pub enum ApprovalDecision {
     Denied,
 }
 
-/// The plan that an approval is about.
+/// The plan an approval is about.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PlanRef {
@@ -89,7 +89,7 @@ pub struct PlanRef {
 pub enum ParamBound {
     /// Exactly this value.
     Is(Value),
-    /// Any value that a JSON Schema accepts.
+    /// Any value a JSON Schema accepts.
     Within(Value),
 }
 
@@ -112,7 +112,7 @@ impl ParamBound {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ApprovalRequestRef {
-    /// The task that asks; `None`: the run as a whole.
+    /// The task asking; `None`: the run as a whole.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub place: Option<String>,
     /// The number of the request within the run.
@@ -148,7 +148,7 @@ impl fmt::Display for ApprovalNonce {
     }
 }
 
-/// The statement that an approver signs.
+/// The statement an approver signs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ApprovalStatement {
@@ -160,15 +160,15 @@ pub struct ApprovalStatement {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     pub plan: PlanRef,
-    /// Every text that the plan is made of and every file that it executes, sorted by path.
+    /// Every text the plan is made of and every file it executes, sorted by path.
     pub files: Vec<PinnedFile>,
     pub params: BTreeMap<String, ParamBound>,
-    /// The run that the approval is for; `None`: any run of the plan.
+    /// The run the approval is for; `None`: any run of the plan.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<RunId>,
-    /// The request that is answered.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub ask: Option<ApprovalRequestRef>,
+    /// The request answered.
+    #[serde(default, rename = "ask", skip_serializing_if = "Option::is_none")]
+    pub request_ref: Option<ApprovalRequestRef>,
     /// The answer to it, beyond yes or no.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<TypedAnswer>,
@@ -184,13 +184,13 @@ pub struct ApprovalStatement {
     /// [`SpawnPolicy::digest`](super::SpawnPolicy::digest).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spawn_policy: Option<Sha256Digest>,
-    /// The digest of the workspace's settings that a goal depends on, if it accepts a goal.
+    /// The digest of the workspace's settings a goal depends on, if it accepts a goal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub settings: Option<Sha256Digest>,
 }
 
 impl ApprovalStatement {
-    /// Returns its canonical JSON: the bytes that are signed.
+    /// Returns its canonical JSON: the bytes signed.
     pub fn text(&self) -> String {
         canonical(&serde_json::to_value(self).unwrap_or_default())
     }
@@ -217,7 +217,7 @@ impl ApprovalStatement {
             ),
             (
                 matches!(self.scope, ApprovalScope::Step | ApprovalScope::Gate)
-                    != (self.ask.is_some() && self.run.is_some()),
+                    != (self.request_ref.is_some() && self.run.is_some()),
                 "request and run are required for answers, and invalid for others",
             ),
             (

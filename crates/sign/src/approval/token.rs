@@ -82,7 +82,7 @@ impl ApprovalToken {
         &self.envelope
     }
 
-    /// Returns the ids of the keys that it claims were used; `None` for each that is not an id.
+    /// Returns the ids of the keys it claims were used; `None` for each that is not an id.
     pub fn signers(&self) -> impl Iterator<Item = Option<Sha256Digest>> {
         let signatures = self.envelope.signatures.iter();
         signatures.map(|signature| {

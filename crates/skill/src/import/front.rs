@@ -191,7 +191,7 @@ impl FrontMatterConverter {
     }
 
     fn own(&mut self, node: &YamlNode<'_>) {
-        let text = node.text().filter(|_| node.form == YamlNotation::Literal);
+        let text = node.text().filter(|_| node.notation == YamlNotation::Literal);
         match text.and_then(block) {
             Some(text) => {
                 self.front.own = Some(text);

@@ -184,7 +184,7 @@ impl<'a> SkillFieldReader<'a> {
     /// Returns the span of the lines of `metadata.wf`.
     fn wf_metadata_span(&mut self) -> Option<Span> {
         let own = self.get("metadata")?.get(OWN)?;
-        if own.value.form != YamlNotation::Literal || !self.front.has_places {
+        if own.value.notation != YamlNotation::Literal || !self.front.has_places {
             let message = "`metadata.wf` is only read below a `|`, in front matter between `---` lines";
             self.warn("OWN", own.at, message);
             return None;
@@ -214,7 +214,7 @@ impl<'a> SkillFieldReader<'a> {
 }
 
 pub(crate) fn is_null(node: &YamlNode<'_>) -> bool {
-    node.form == YamlNotation::Plain && matches!(node.text(), Some("" | "~" | "null"))
+    node.notation == YamlNotation::Plain && matches!(node.text(), Some("" | "~" | "null"))
 }
 
 fn stringified(node: &YamlNode<'_>) -> String {

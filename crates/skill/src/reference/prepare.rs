@@ -117,7 +117,7 @@ fn document_ends(yaml: &str) -> impl Iterator<Item = usize> {
 /// Replaces two words that it does not read as text: `<<` and `=`, which are types of YAML 1.1.
 pub(crate) fn retype(node: &mut YamlNode<'_>) {
     match &mut node.value {
-        YamlValue::Text(text) if node.form == YamlNotation::Plain && (text == "<<" || text == "=") => {
+        YamlValue::Text(text) if node.notation == YamlNotation::Plain && (text == "<<" || text == "=") => {
             node.value = YamlValue::List(Vec::new());
         }
         YamlValue::List(items) => items.iter_mut().for_each(retype),

@@ -124,8 +124,8 @@ fn open(path: &Path, flags: OpenFlags) -> Result<Connection, StoreError> {
 
 /// Turns an empty file into a database with a write-ahead log, with one sync in all.
 ///
-/// The first page is synced here. The schema that follows is not: nothing relies on it before the
-/// first acknowledged commit, which syncs the same file.
+/// The first page is synced here. The schema following is not: nothing relies on it before the first
+/// acknowledged commit, which syncs the same file.
 fn prepare_empty(connection: &Connection) -> rusqlite::Result<()> {
     for (name, value) in [
         ("journal_mode", "memory"),

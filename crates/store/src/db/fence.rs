@@ -16,7 +16,7 @@ pub struct RunFence {
 }
 
 impl RunFence {
-    /// Makes the fence of a run that the writer has just taken.
+    /// Makes the fence of a run the writer has just taken.
     pub(crate) fn new(token: FencingToken, queue: WriterQueue, lost: oneshot::Receiver<StoreError>) -> Self {
         Self { token, queue, loss_receiver: lost }
     }

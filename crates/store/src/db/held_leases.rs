@@ -11,8 +11,8 @@ use crate::lease::process::since_boot;
 use crate::lease::run_lease::{self, FencingToken};
 use wf_base::name::RunId;
 
-/// The leases that a store's writer renews. The writer itself does so, so that they run out when
-/// its process is stopped.
+/// The leases a store's writer renews. The writer itself does so, so they run out when its process is
+/// stopped.
 #[derive(Debug)]
 pub(crate) struct HeldLeases {
     millis: i64,
@@ -36,7 +36,7 @@ impl HeldLeases {
         }
     }
 
-    /// Returns the end of a lease that begins now.
+    /// Returns the end of a lease beginning now.
     pub(crate) fn end(&self) -> i64 {
         since_boot().saturating_add(self.millis)
     }

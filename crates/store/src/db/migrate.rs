@@ -1,6 +1,6 @@
 //! The changes of the schema. A state of an earlier version is brought up to date in one transaction, which the log records.
 //!
-//! **Invariant:** a migration only adds: a process of an earlier version that has the state open goes on.
+//! **Invariant:** a migration only adds: a process of an earlier version with the state open goes on.
 
 use std::path::Path;
 
@@ -32,7 +32,7 @@ pub(crate) enum SchemaState {
     Current,
 }
 
-/// Determines the state of the schema; refuses one that this program does not know.
+/// Determines the state of the schema; refuses one this program does not know.
 pub(crate) fn inspect(connection: &Connection, path: &Path) -> Result<SchemaState, StoreError> {
     let failed = |error| StoreError::sqlite(path, &error);
     let tables: u32 =
@@ -99,7 +99,7 @@ fn compare(
     }
 }
 
-/// Opens an empty database in memory with the schema that the migrations make.
+/// Opens an empty database in memory with the schema the migrations make.
 pub(crate) fn pristine() -> rusqlite::Result<Connection> {
     let connection = Connection::open_in_memory()?;
     begin(&connection)?;

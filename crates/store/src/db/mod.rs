@@ -1,4 +1,4 @@
-//! The database: its schema, the connections to it, and the one thread that writes.
+//! The database: its schema, the connections to it, and the one thread writing.
 //!
 //! ```text
 //! Store ──▶ queue ──▶ writer: one transaction for all jobs that wait ──▶ mark ──▶ ticket: the answer
@@ -6,7 +6,7 @@
 //!
 //! `connect` opens connections; `migrate` and `statements` have the schema, `copy` the copy from before it is changed.
 //! `store` and `reader` are what other rooms extend: writes by `impl Store`, queries by `impl StoreReader`. `fence` and
-//! `held_leases` keep the leases of runs that this store writes.
+//! `held_leases` keep the leases of runs this store writes.
 //!
 //! **Invariant:** a job gets its answer once its transaction is durable, and no earlier.
 //! **Invariant:** only `connect` opens the file of the database.

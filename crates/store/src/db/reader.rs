@@ -13,29 +13,29 @@ use crate::projections::fold::ShadowProjections;
 use wf_base::name::RunId;
 use wf_core::machine::LockHolder;
 
-/// A connection that only reads, while others write.
+/// A connection only reads, while others write.
 #[derive(Debug)]
 pub struct StoreReader {
     connection: Connection,
     folder: StateFolder,
-    pub(crate) fold: Option<ShadowProjections>,
+    pub(crate) projections: Option<ShadowProjections>,
 }
 
 impl StoreReader {
     /// Opens the state folder for reading. Fails with [`StoreError::NoState`] if there is none.
     pub fn open(dir: &Path) -> Result<Self, StoreError> {
         let folder = StateFolder::new(dir);
-        Ok(Self { connection: connect::for_reading(&folder)?, folder, fold: None })
+        Ok(Self { connection: connect::for_reading(&folder)?, folder, projections: None })
     }
 
     pub(super) fn open_on(folder: &StateFolder) -> Result<Self, StoreError> {
-        Ok(Self { connection: connect::for_reading_on(folder)?, folder: folder.clone(), fold: None })
+        Ok(Self { connection: connect::for_reading_on(folder)?, folder: folder.clone(), projections: None })
     }
 
     /// Opens a state whose schema this program does not know, to copy it.
     pub(crate) fn open_unchecked(dir: &Path) -> Result<Self, StoreError> {
         let folder = StateFolder::new(dir);
-        Ok(Self { connection: connect::unchecked(&folder.database())?, folder, fold: None })
+        Ok(Self { connection: connect::unchecked(&folder.database())?, folder, projections: None })
     }
 
     /// Returns all leases of a run, in order; the last one is current, or was the latest. A nested
@@ -54,7 +54,7 @@ impl StoreReader {
         Ok(!found.is_empty())
     }
 
-    /// Returns the runs that are owned, or may be, with their leases.
+    /// Returns the runs owned, or may be, with their leases.
     pub fn owned_runs(&self) -> Result<Vec<(RunId, RunLease)>, StoreError> {
         let sql = format!(
             "SELECT {}, run FROM run_leases AS o WHERE released IS NULL
@@ -99,12 +99,12 @@ impl StoreReader {
         locks::stale(&self.connection).map_err(|error| self.failed(&error))
     }
 
-    /// Returns the tasks of living processes that wait for a lock, by time.
+    /// Returns the tasks of living processes waiting for a lock, by time.
     pub fn lock_waits(&self) -> Result<Vec<LockWait>, StoreError> {
         locks::waits(&self.connection).map_err(|error| self.failed(&error))
     }
 
-    /// Returns the tasks of living processes that have a permit, and those that wait for one, each by time.
+    /// Returns the tasks of living processes with a permit, and those waiting for one, each by time.
     pub fn permit_tasks(&self) -> Result<(Vec<PermitTask>, Vec<PermitTask>), StoreError> {
         permits::tasks(&self.connection).map_err(|error| self.failed(&error))
     }

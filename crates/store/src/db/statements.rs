@@ -1,4 +1,4 @@
-//! The statements of the migrations, by the table that they make: readers make the same tables of their own.
+//! The statements of the migrations, by the table they make: readers make the same tables of their own.
 
 use rusqlite::Connection;
 

@@ -25,7 +25,7 @@ use wf_base::time::Clock;
 use wf_core::machine::{TaskId, TaskLocks};
 use wf_core::permit::ParallelLimits;
 
-/// The open state. Dropping it writes what is queued, releases all that it holds, and stops its thread.
+/// The open state. Dropping it writes what is queued, releases all it holds, and stops its thread.
 #[derive(Debug)]
 pub struct Store {
     folder: StateFolder,
@@ -102,9 +102,9 @@ impl Store {
         StoreReader::open_on(&self.folder)
     }
 
-    /// Makes this store the only one that works on a run, until the fence is dropped, the run's end is
-    /// recorded, or the lease runs out. Refused with [`StoreError::Owned`] while another living process, or
-    /// another store of this one, owns it. `keeper` is the supervisor of the step processes.
+    /// Makes this store the only one working on a run, until the fence is dropped, the run's end is recorded,
+    /// or the lease runs out. Refused with [`StoreError::Owned`] while another living process, or another
+    /// store of this one, owns it. `keeper` is the supervisor of the step processes.
     pub fn own_run(&self, run: &RunId, keeper: &str) -> WriteTicket<RunFence> {
         self.queue.send(take(run, keeper))
     }
@@ -116,8 +116,8 @@ impl Store {
         (FencingToken::first(run), fence)
     }
 
-    /// Takes all locks of a task if they are free, or their holders' processes are dead; else none. Like all that
-    /// ends with its process, this survives a kill of the program, and not a loss of power: it costs no flush.
+    /// Takes all locks of a task if they are free, or their holders' processes are dead; else none. Like all
+    /// ending with its process, this survives a kill of the program, and not a loss of power: it costs no flush.
     pub fn try_lock(&self, locks: &TaskLocks, run: &RunId, place: &TaskId) -> WriteTicket<LockAcquisition> {
         let (locks, run, place) = (locks.clone(), run.clone(), place.to_string());
         self.queue.send_brief(move |writing| {
@@ -127,7 +127,7 @@ impl Store {
         })
     }
 
-    /// Releases the locks that a task holds through this store; it waits for none any more.
+    /// Releases the locks a task holds through this store; it waits for none any more.
     pub fn unlock(&self, run: &RunId, place: &TaskId) -> WriteTicket<()> {
         let (run, place) = (run.clone(), place.to_string());
         self.queue.send_brief(move |writing| {
@@ -152,7 +152,7 @@ impl Store {
         })
     }
 
-    /// Gives back the permit that a task has through this store, or ends its wait for one.
+    /// Gives back the permit a task has through this store, or ends its wait for one.
     pub fn return_permit(&self, run: &RunId, place: &TaskId) -> WriteTicket<()> {
         let (run, place) = (run.clone(), place.to_string());
         self.queue.send_brief(move |writing| {
@@ -161,7 +161,7 @@ impl Store {
         })
     }
 
-    /// Releases every lock of a run that was taken over, and of those nested in it, regardless of the holder.
+    /// Releases every lock of a run taken over, and of those nested in it, regardless of the holder.
     pub fn release_run(&self, run: &RunId) -> WriteTicket<()> {
         let run = run.clone();
         self.sql(move |writing| locks::release(writing.connection, &run))

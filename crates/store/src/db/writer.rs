@@ -21,7 +21,7 @@ use wf_base::time::Clock;
 /// The maximum number of jobs in one transaction: it bounds the wait of the first.
 const MOST_JOBS: usize = 1000;
 
-/// The maximum wait for the job that a first one goes with: no caller waits for it alone.
+/// The maximum wait for the job a first one goes with: no caller waits for it alone.
 const SOON: Duration = Duration::from_secs(1);
 
 /// The size beyond which a write-ahead log is moved into the database when the store closes.
@@ -36,7 +36,7 @@ pub(crate) struct StoreWriter {
     pub file: (u64, u64),
     /// The holder of what this store holds.
     pub holder: LeaseHolder,
-    /// The leases of the runs that it holds.
+    /// The leases of the runs it holds.
     pub leases: HeldLeases,
     /// The mark of the log's end.
     pub marker: LogMarkFile,
@@ -45,7 +45,7 @@ pub(crate) struct StoreWriter {
     pub clock: Arc<dyn Clock>,
     /// The queue to this writer, for releases.
     pub queue: WriterQueue,
-    /// The space that is kept for the end of what this process runs.
+    /// The space kept for the end of what this process runs.
     pub reserve: Arc<SpaceReserve>,
 }
 
@@ -189,8 +189,8 @@ impl StoreWriter {
             .map_err(|error| StoreError::sqlite(&self.path, &error))
     }
 
-    /// Releases all that this store holds. A small write-ahead log stays beside the database, because
-    /// moving it costs more than the next opening saves.
+    /// Releases all this store holds. A small write-ahead log stays beside the database, because moving it
+    /// costs more than the next opening saves.
     fn close(&self) {
         let _ = self.holder.release_all(&self.connection, self.clock.now());
         let mut log = self.path.clone().into_os_string();

@@ -7,7 +7,7 @@ use crate::log::state_event::{self, StateEvent};
 use crate::log::tail::{LogPosition, LogTail, RunPosition};
 use wf_base::digest::Sha256Digest;
 
-/// Adds an event that belongs to no run, and applies it to the projections.
+/// Adds an event belonging to no run, and applies it to the projections.
 pub(crate) fn add_state_event(
     writing: &WriteContext<'_>,
     event: &StateEvent,
@@ -33,7 +33,7 @@ pub(crate) fn keep_text(connection: &Connection, digest: &Sha256Digest, text: &s
 pub(crate) fn push(
     writing: &WriteContext<'_>,
     tail: &mut LogTail,
-    place: RunPosition,
+    position: RunPosition,
     body: &impl Serialize,
 ) -> Result<(), StoreError> {
     let broken = |cause: String| StoreError::Sqlite { path: writing.writer.path.clone(), cause };
@@ -41,5 +41,5 @@ pub(crate) fn push(
     buffer.clear();
     serde_json::to_writer(&mut *buffer, body).map_err(|error| broken(error.to_string()))?;
     let text = str::from_utf8(&buffer).map_err(|error| broken(error.to_string()))?;
-    tail.push(writing.connection, place, text).map_err(|error| writing.failed(&error))
+    tail.push(writing.connection, position, text).map_err(|error| writing.failed(&error))
 }

@@ -11,8 +11,8 @@ use wf_core::machine::Event;
 /// A row of the log, as far as its content is known.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LogRow {
-    pub place: LogPosition,
-    /// The number in its run; 0: the row that records the run.
+    pub position: LogPosition,
+    /// The number in its run; 0: the row recording the run.
     pub n: u64,
     /// The event; `None`: the row records a run, was pruned, or cannot be read.
     pub event: Option<Event>,
@@ -22,7 +22,7 @@ pub struct LogRow {
     pub run: Option<RunId>,
     /// The plan of its run.
     pub plan: Option<PlanId>,
-    /// The run and the attempt that its run is nested in.
+    /// The run and the attempt its run is nested in.
     pub parent: Option<(RunId, String)>,
 }
 
@@ -36,19 +36,19 @@ impl StoreReader {
             (i64::try_from(after).unwrap_or(i64::MAX), i64::try_from(most).unwrap_or(i64::MAX));
         let rows = || {
             let mut statement = self.connection().prepare_cached(sql)?;
-            let mut rows: Vec<LogRow> =
+            let mut log_rows: Vec<LogRow> =
                 statement.query_map((after, most), read)?.collect::<Result<_, _>>()?;
-            self.add_what_is_left(&mut rows)?;
-            Ok(rows)
+            self.add_what_is_left(&mut log_rows)?;
+            Ok(log_rows)
         };
         rows().map_err(|error| self.failed(&error))
     }
 
     /// Shows erased events as what is left of them.
-    fn add_what_is_left(&self, rows: &mut [LogRow]) -> rusqlite::Result<()> {
+    fn add_what_is_left(&self, log_rows: &mut [LogRow]) -> rusqlite::Result<()> {
         let mut gone = GoneBodiesOnDemand::default();
-        for row in rows.iter_mut().filter(|row| row.n == 0 && row.run.is_none() && row.state.is_none()) {
-            let seq = i64::try_from(row.place.seq).unwrap_or(i64::MAX);
+        for row in log_rows.iter_mut().filter(|row| row.n == 0 && row.run.is_none() && row.state.is_none()) {
+            let seq = i64::try_from(row.position.seq).unwrap_or(i64::MAX);
             row.state = gone.get(self.connection())?.rows.get(&seq).map(|left| StateEvent {
                 at: left.at,
                 fact: StateFact::RowsRecorded { whole: None, tables: left.tables.clone() },
@@ -57,7 +57,7 @@ impl StoreReader {
         Ok(())
     }
 
-    /// Returns the number of the event that records the oldest run which was not pruned.
+    /// Returns the number of the event recording the oldest run which was not pruned.
     pub fn first_kept_run(&self) -> Result<Option<u64>, StoreError> {
         let sql = format!(
             "{KEYS} SELECT key FROM keys JOIN events ON run = key AND run_seq = 0
@@ -94,7 +94,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<LogRow> {
     let attempt: Option<String> = row.get(7)?;
     let plan: Option<String> = row.get(5)?;
     Ok(LogRow {
-        place: place(row)?,
+        position: place(row)?,
         n,
         event: body.filter(|_| n > 0).and_then(|body| serde_json::from_str(body).ok()),
         state: body.filter(|_| n == 0).and_then(|body| serde_json::from_str(body).ok()),

@@ -1,4 +1,4 @@
-//! The ends of runs by the log, for those that have no projections made from it.
+//! The ends of runs by the log, for those without projections made from it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -88,7 +88,7 @@ impl RunEndLog<'_> {
         })
     }
 
-    /// Returns the runs that were pruned, in the order in which they were.
+    /// Returns the runs pruned, in the order in which they were.
     pub(crate) fn pruned(&self) -> Result<Vec<PrunedRun>, StoreError> {
         let events = self.read(&state_event::query(LINKED), [], |row| {
             let JsonColumn(event): JsonColumn<StateEvent> = row.get(7)?;
@@ -137,7 +137,7 @@ impl RunEndLog<'_> {
     }
 }
 
-/// Returns the run that a first event records.
+/// Returns the run a first event records.
 fn run_at(row: &Row<'_>) -> Option<RunId> {
     let recorded: JsonColumn<NewRunRecord> = row.get(7).ok()?;
     Some(recorded.0.run)

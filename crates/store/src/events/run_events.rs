@@ -18,7 +18,7 @@ pub(crate) struct EventRange {
 }
 
 impl EventRange {
-    /// Returns all events behind a number; -1: also the one that records the run.
+    /// Returns all events behind a number; -1: also the one recording the run.
     pub(crate) fn after(after: i64) -> Self {
         Self { after, last: i64::MAX }
     }
@@ -40,7 +40,7 @@ impl StoreReader {
         Ok(events)
     }
 
-    /// Returns the events of a run that are of certain kinds.
+    /// Returns the events of a run of certain kinds.
     pub fn facts(&self, run: &RunId, kinds: &[&str]) -> Result<Vec<Event>, StoreError> {
         let mut events = self.read_events(run, EventRange::after(0), |row| {
             let kind = row.get_ref("kind")?.as_str_or_null()?;
@@ -53,7 +53,7 @@ impl StoreReader {
 
     /// Reads events of a run: rows of [`COLUMNS`], with `kind` and `at`.
     ///
-    /// A reader from the log compares each event in the statement that reads it. What an earlier statement
+    /// A reader from the log compares each event in the statement reading it. What an earlier statement
     /// compared, that of the fold, may have been replaced since.
     pub(crate) fn read_events<T>(
         &self,
@@ -62,7 +62,7 @@ impl StoreReader {
         mut take: impl FnMut(&Row<'_>) -> rusqlite::Result<Option<T>>,
     ) -> Result<Vec<T>, StoreError> {
         self.fold(run)?;
-        let is_compared = self.fold.is_some();
+        let is_compared = self.projections.is_some();
         let columns = if is_compared { LINKED } else { COLUMNS };
         let sql = format!(
             "SELECT {columns}, kind, at FROM events
@@ -99,7 +99,7 @@ impl StoreReader {
 
     /// Returns the event of a run that should follow one of a number, and was folded earlier.
     fn missing_behind(&self, run: &RunId, before: i64, last: i64) -> rusqlite::Result<Option<BrokenChain>> {
-        let Some(fold) = &self.fold else {
+        let Some(fold) = &self.projections else {
             return Ok(None);
         };
         if fold.last(self.connection(), run)?.is_none_or(|folded| before >= folded.min(last)) {
@@ -113,7 +113,7 @@ impl StoreReader {
         Ok(Some(BrokenChain { seq, run, fault: ChainFault::Missing }))
     }
 
-    /// Makes an error of an event that differs from what was written.
+    /// Makes an error of an event differing from what was written.
     pub(crate) fn broken(&self, broken: BrokenChain) -> StoreError {
         StoreError::Broken { path: self.folder().database(), broken }
     }

@@ -17,15 +17,15 @@ pub fn verify_chain(reader: &StoreReader) -> Result<Result<u64, BrokenChain>, St
     verify_chain_after(reader, None)
 }
 
-/// Does the same for the events behind one that was verified before, with all before it.
+/// Does the same for the events behind one verified before, with all before it.
 pub fn verify_chain_after(
     reader: &StoreReader,
-    verified: Option<LogPosition>,
+    verified_position: Option<LogPosition>,
 ) -> Result<Result<u64, BrokenChain>, StoreError> {
     let failed = |error| reader.failed(&error);
     // One transaction: the log and the projections as of one instant.
     let snapshot = reader.connection().unchecked_transaction().map_err(failed)?;
-    let checked = walk(reader, verified)
+    let checked = walk(reader, verified_position)
         .and_then(|walked| match walked {
             // A log that ends at its mark has lost nothing, whatever a table says.
             Ok(count) if mark::is_at_end(reader.connection(), reader.folder())? => Ok(Ok(count)),
@@ -55,10 +55,10 @@ pub fn head(reader: &StoreReader, run: &RunId) -> Result<Option<Sha256Digest>, S
 /// Follows the hashes from an event on; returns the number of events, or the event and run at which they break.
 fn walk(
     reader: &StoreReader,
-    verified: Option<LogPosition>,
+    verified_position: Option<LogPosition>,
 ) -> rusqlite::Result<Result<u64, (i64, i64, ChainFault)>> {
     let (mut walk, mut after) = (ChainWalk::default(), i64::MIN);
-    if let Some(LogPosition { seq, hash }) = verified {
+    if let Some(LogPosition { seq, hash }) = verified_position {
         let stored = mark::hash_of(reader.connection(), seq.cast_signed())?;
         if stored != Some(hash) {
             return Ok(Err((seq.cast_signed(), 0, ChainFault::Unlinked)));

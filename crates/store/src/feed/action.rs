@@ -78,7 +78,7 @@ pub enum WorkspaceAction {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         db: Option<LogAnchor>,
     },
-    /// Uses of approvals were carried over from the state that a backup replaced.
+    /// Uses of approvals were carried over from the state a backup replaced.
     UsesCarried {
         uses: u64,
         /// The position of the record in the database's log.
@@ -119,7 +119,7 @@ pub enum WorkspaceAction {
         /// The trust, in one word.
         trust: String,
     },
-    /// The user confirmed a megram that a file brought.
+    /// The user confirmed a megram a file brought.
     MegramTrusted {
         /// The megram, by its id.
         megram: Sha256Digest,
@@ -235,7 +235,7 @@ pub enum WorkspaceAction {
         /// The run that is undone.
         run: RunId,
     },
-    /// A browser asked for the run that a suggestion names.
+    /// A browser asked for the run a suggestion names.
     SuggestionRequested { suggestion: u32 },
     SuggestionDismissed {
         suggestion: u32,
@@ -271,7 +271,7 @@ pub enum WorkspaceAction {
     ConnectionAdded {
         /// Its name.
         connection: PlanId,
-        /// The skill that manages it.
+        /// The skill managing it.
         skill: String,
         /// The digest of the skill's files.
         digest: Sha256Digest,
@@ -281,10 +281,10 @@ pub enum WorkspaceAction {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         key: Option<Sha256Digest>,
     },
-    /// A browser entered a secret for the setup of a connection that waits for it.
+    /// A browser entered a secret for the setup of a connection waiting for it.
     SecretStored {
         connection: PlanId,
-        /// The id that stands for the secret.
+        /// The id standing for the secret.
         ref_id: RefId,
     },
     /// The token of a connection was refreshed.

@@ -11,7 +11,7 @@ use wf_core::machine::EventKind;
 pub struct BusMessage {
     /// The time.
     pub at: Moment,
-    /// The run that it is about.
+    /// The run it is about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<RunId>,
     /// Its plan.
@@ -22,7 +22,7 @@ pub struct BusMessage {
     pub path: Vec<String>,
     /// The content.
     #[serde(flatten)]
-    pub what: BusMessageKind,
+    pub kind: BusMessageKind,
 }
 
 /// The position of an event in the database's log: its number there, and its hash.
@@ -61,12 +61,12 @@ pub enum BusMessageKind {
 impl BusMessage {
     /// Makes a message about an act outside of any run.
     pub fn act(at: Moment, act: WorkspaceAction) -> Self {
-        Self { at, run: None, plan: None, path: Vec::new(), what: BusMessageKind::Act(act) }
+        Self { at, run: None, plan: None, path: Vec::new(), kind: BusMessageKind::Act(act) }
     }
 
     /// True if it should be written at once: it is the end of an outermost run, or an act.
     pub fn is_urgent(&self) -> bool {
-        match &self.what {
+        match &self.kind {
             BusMessageKind::Act(_) => true,
             BusMessageKind::Event { fact, .. } => {
                 self.path.is_empty() && matches!(**fact, EventKind::RunEnded { .. })
@@ -77,7 +77,7 @@ impl BusMessage {
 
     /// Returns the position of its event in the database, if it is about one.
     pub fn anchor(&self) -> Option<LogAnchor> {
-        match &self.what {
+        match &self.kind {
             BusMessageKind::Recorded { at } | BusMessageKind::Event { at, .. } => Some(*at),
             BusMessageKind::Act(WorkspaceAction::UsesCarried { db, .. }) => Some(*db),
             BusMessageKind::Act(
@@ -100,6 +100,6 @@ mod tests {
         let pruned = BusMessage::act(Moment::default(), WorkspaceAction::Pruned { runs: 2, db: None });
         let text = serde_json::to_string(&pruned).unwrap();
         assert_eq!(serde_json::from_str::<BusMessage>(&text).unwrap(), pruned);
-        assert!(matches!(pruned.what, BusMessageKind::Act(_)) && pruned.is_urgent());
+        assert!(matches!(pruned.kind, BusMessageKind::Act(_)) && pruned.is_urgent());
     }
 }

@@ -3,7 +3,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use super::tap::SubscriberQueue;
 use super::{BusMessage, BusSubscription};
 
-/// The number of messages that wait for a tap before it loses some.
+/// The number of messages waiting for a tap before it loses some.
 const ROOM: usize = 1 << 14;
 
 /// The publishing end of a bus. Clones are the same bus; when the last of them is dropped, the taps

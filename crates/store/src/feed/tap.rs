@@ -17,7 +17,7 @@ pub enum BusDelivery {
 #[derive(Debug)]
 pub struct BusSubscription(Arc<SubscriberQueue>);
 
-/// A handle that ends a tap from elsewhere: earlier messages are still received.
+/// A handle ending a tap from elsewhere: earlier messages are still received.
 #[derive(Debug)]
 pub struct BusUnsubscriber(Arc<SubscriberQueue>);
 
@@ -83,14 +83,14 @@ impl SubscriberQueue {
 }
 
 impl BusSubscription {
-    pub(super) fn new(line: Arc<SubscriberQueue>) -> Self {
-        Self(line)
+    pub(super) fn new(queue: Arc<SubscriberQueue>) -> Self {
+        Self(queue)
     }
 
     /// Waits until a message arrives, or the bus ends. Takes nothing.
     pub fn wait_for_message(&self) {
         let line = &self.0;
-        let still = |waiting: &mut SubscriberQueueState| waiting.open && waiting.queue.is_empty();
+        let still = |state: &mut SubscriberQueueState| state.open && state.queue.is_empty();
         drop(line.changed.wait_while(line.waiting(), still));
     }
 
@@ -123,20 +123,18 @@ impl BusSubscription {
         Self: 'a,
     {
         let half = self.0.capacity / 2;
-        let calm = |waiting: &mut SubscriberQueueState| {
-            waiting.open && !waiting.urgent && waiting.queue.len() < half
-        };
+        let calm = |state: &mut SubscriberQueueState| state.open && !state.urgent && state.queue.len() < half;
         let waited = self.0.changed.wait_timeout_while(waiting, pause, calm);
         waited.unwrap_or_else(PoisonError::into_inner).0
     }
 
-    fn drain(waiting: &mut SubscriberQueueState) -> Option<Vec<BusDelivery>> {
-        waiting.urgent = false;
-        let heard: Vec<BusDelivery> = waiting.queue.drain(..).collect();
-        (waiting.open || !heard.is_empty()).then_some(heard)
+    fn drain(state: &mut SubscriberQueueState) -> Option<Vec<BusDelivery>> {
+        state.urgent = false;
+        let delivery: Vec<BusDelivery> = state.queue.drain(..).collect();
+        (state.open || !delivery.is_empty()).then_some(delivery)
     }
 
-    /// Returns a handle that ends this tap from elsewhere.
+    /// Returns a handle ending this tap from elsewhere.
     pub fn unsubscriber(&self) -> BusUnsubscriber {
         BusUnsubscriber(Arc::clone(&self.0))
     }

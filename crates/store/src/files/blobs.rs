@@ -166,8 +166,8 @@ impl BlobStore {
     }
 }
 
-/// Marks a stored file as used at the time `now` was written, so that it is not pruned before the
-/// event that names it is recorded. Fails if there is no such file.
+/// Marks a stored file as used at the time `now` was written, so it is not pruned before the event naming it
+/// is recorded. Fails if there is no such file.
 fn touch(path: &Path, now: &File) -> io::Result<()> {
     let now = now.metadata()?.modified()?;
     File::open(path)?.set_modified(now)

@@ -13,7 +13,7 @@ use wf_core::agent::{KnownConversations, ModelRequest};
 /// The folder of the requests that are not whole, below that of the bodies.
 const CONTINUED: &str = "continued";
 
-/// The maximum number of requests that one continues: they may name each other in a circle.
+/// The maximum number of requests one continues: they may name each other in a circle.
 const MAX_PARTS: usize = 10_000;
 
 /// The bodies of the calls of a run's agents: requests, replies and results, each by its digest.
@@ -22,7 +22,7 @@ const MAX_PARTS: usize = 10_000;
 /// is that of the whole request, and the file has the messages after those of an earlier one.
 #[derive(Clone, Debug)]
 pub struct CallBodyStore {
-    bodies: BlobStore,
+    blobs: BlobStore,
     continued: BlobStore,
     known: Arc<Mutex<KnownConversations>>,
 }
@@ -46,12 +46,12 @@ impl CallBodyStore {
     /// Takes the folder of the bodies, and a store as durable as it is to be.
     pub fn of(blobs: &BlobStore, folder: PathBuf) -> Self {
         let continued = blobs.in_folder(folder.join(CONTINUED));
-        Self { bodies: blobs.in_folder(folder), continued, known: Arc::default() }
+        Self { blobs: blobs.in_folder(folder), continued, known: Arc::default() }
     }
 
     /// Stores bytes; returns their digest.
     pub fn put_bytes(&self, bytes: &[u8]) -> Result<Sha256Digest, StoreError> {
-        self.bodies.put_bytes(bytes)
+        self.blobs.put_bytes(bytes)
     }
 
     /// Stores a request; returns the digest of the whole request.
@@ -63,13 +63,13 @@ impl CallBodyStore {
         match before {
             // The program asks the same again.
             Some((continues, _)) if continues == digest => {}
-            Some((continues, messages)) if !self.bodies.path(&digest).exists() => {
+            Some((continues, messages)) if !self.blobs.path(&digest).exists() => {
                 let mut request = request.clone();
                 request.messages.drain(..messages);
                 let short = serde_json::to_vec(&ContinuedRequest { continues, request }).unwrap_or_default();
                 self.continued.put_bytes_as(&digest, &short)?;
             }
-            _ => drop(self.bodies.put_bytes(&whole)?),
+            _ => drop(self.blobs.put_bytes(&whole)?),
         }
         self.known().add(&request.messages, &digest.to_string());
         Ok(digest)
@@ -77,13 +77,13 @@ impl CallBodyStore {
 
     /// Reads a body whole, and checks its content.
     pub fn read(&self, digest: &Sha256Digest) -> Result<Vec<u8>, StoreError> {
-        if self.bodies.path(digest).exists() || !self.continued.path(digest).exists() {
-            return self.bodies.read(digest);
+        if self.blobs.path(digest).exists() || !self.continued.path(digest).exists() {
+            return self.blobs.read(digest);
         }
         let altered = || StoreError::Altered(self.continued.path(digest));
         let ContinuedRequest { mut continues, mut request } = self.read_continued(digest)?;
         let mut parts = vec![std::mem::take(&mut request.messages)];
-        while self.continued.path(&continues).exists() && !self.bodies.path(&continues).exists() {
+        while self.continued.path(&continues).exists() && !self.blobs.path(&continues).exists() {
             if parts.len() > MAX_PARTS {
                 return Err(altered());
             }
@@ -91,9 +91,9 @@ impl CallBodyStore {
             parts.push(before.request.messages);
             continues = before.continues;
         }
-        let first = self.bodies.read(&continues)?;
-        let first: ModelRequest = serde_json::from_slice(&first).map_err(|_| altered())?;
-        parts.push(first.messages);
+        let first = self.blobs.read(&continues)?;
+        let first_request: ModelRequest = serde_json::from_slice(&first).map_err(|_| altered())?;
+        parts.push(first_request.messages);
         request.messages = parts.into_iter().rev().flatten().collect();
         let whole = serde_json::to_vec(&request).unwrap_or_default();
         if Sha256Digest::of_bytes(&whole) == *digest { Ok(whole) } else { Err(altered()) }
@@ -102,7 +102,7 @@ impl CallBodyStore {
     /// Returns the path of a stored body.
     pub fn path(&self, digest: &Sha256Digest) -> PathBuf {
         let path = self.continued.path(digest);
-        if path.exists() { path } else { self.bodies.path(digest) }
+        if path.exists() { path } else { self.blobs.path(digest) }
     }
 
     fn read_continued(&self, digest: &Sha256Digest) -> Result<ContinuedRequest, StoreError> {

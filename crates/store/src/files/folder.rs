@@ -58,12 +58,12 @@ impl StateFolder {
         self.0.join("runs")
     }
 
-    /// Returns the folder in which each check that writes a test report gets one of its own while it runs.
+    /// Returns the folder in which each check writing a test report gets one of its own while it runs.
     pub fn reports(&self) -> PathBuf {
         self.0.join("reports")
     }
 
-    /// Returns the folder of the bodies that the agents of a run sent and received.
+    /// Returns the folder of the bodies the agents of a run sent and received.
     pub fn calls(&self, run: &RunId) -> PathBuf {
         self.run(run).join("calls")
     }
@@ -73,7 +73,7 @@ impl StateFolder {
         self.run(run).join("exchanges")
     }
 
-    /// Returns the folder of the conversations that agents continue in a session, or outside of all sessions.
+    /// Returns the folder of the conversations agents continue in a session, or outside of all sessions.
     pub fn conversations(&self, session: Option<&SessionName>) -> PathBuf {
         match session {
             Some(session) => self.0.join("sessions").join(session.as_str()).join("conversations"),
@@ -81,7 +81,7 @@ impl StateFolder {
         }
     }
 
-    /// Returns the folder of the turns that a run on a backend, and those nested in it, add to conversations.
+    /// Returns the folder of the turns a run on a backend, and those nested in it, add to conversations.
     pub fn carried_conversations(&self, run: &RunId) -> PathBuf {
         self.run(run).join("conversations")
     }
@@ -119,7 +119,7 @@ impl StateFolder {
     }
 }
 
-/// Creates a folder that only its owner may enter: output, requests and answers in it are for nobody else. One that is there
+/// Creates a folder only its owner may enter: output, requests and answers in it are for nobody else. One that is there
 /// stays as it is.
 pub(crate) fn create_private(path: &Path) -> Result<(), StoreError> {
     failpoint::point("folder.before");

@@ -4,7 +4,7 @@ use std::io;
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
-/// A path of the state that holds something other than a regular file.
+/// A path of the state holding something other than a regular file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileTypeError {
     pub path: PathBuf,
@@ -20,7 +20,7 @@ impl fmt::Display for FileTypeError {
 
 impl std::error::Error for FileTypeError {}
 
-/// Opens a file that a person names, for reading. Anything but a regular file is refused, and nothing is waited for:
+/// Opens a file a person names, for reading. Anything but a regular file is refused, and nothing is waited for:
 /// opening a pipe blocks until its other end is opened.
 pub fn open_regular(path: &Path) -> io::Result<File> {
     let nonblock = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();

@@ -100,13 +100,13 @@ impl PlanningStore {
     }
 
     /// Removes the requests beyond the retention of runs. One that cannot be removed, or read, is left.
-    pub fn prune(&self, keep: RunRetention, now: Moment) -> Result<(), StoreError> {
+    pub fn prune(&self, retention: RunRetention, now: Moment) -> Result<(), StoreError> {
         let numbers = self.numbers()?;
-        let most = keep.max_runs.unwrap_or(usize::MAX);
+        let most = retention.max_runs.unwrap_or(usize::MAX);
         for (place, number) in numbers.iter().rev().enumerate() {
             let Ok(Some(record)) = self.read(*number) else { continue };
             let age = now.since(record.at);
-            let is_beyond = place >= most || keep.max_age.is_some_and(|most| age > most);
+            let is_beyond = place >= most || retention.max_age.is_some_and(|most| age > most);
             if is_beyond && (record.end.is_some() || age > GRACE) {
                 drop(fs::remove_dir_all(self.folder(*number)));
             }

@@ -14,7 +14,7 @@ const PART: u64 = 4;
 /// The free space, in bytes, below which nothing is begun: there would be no room for its end.
 const LEAST: u64 = 256 * 1024;
 
-/// Space on the disk of the state that a process keeps for the end of what it runs. It is given back when the disk is
+/// Space on the disk of the state a process keeps for the end of what it runs. It is given back when the disk is
 /// almost full; from then on nothing more may begin.
 ///
 /// It is a file without a name, so it is gone with its process.

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use wf_base::time::Moment;
 
-/// The failures that an acknowledged write survives.
+/// The failures an acknowledged write survives.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StoreDurability {

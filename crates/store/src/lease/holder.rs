@@ -41,7 +41,7 @@ impl LeaseHolder {
             .map(drop)
     }
 
-    /// Releases all that this store holds. Tasks that wait keep their turns until their runs are resumed or end.
+    /// Releases all this store holds. Tasks waiting keep their turns until their runs are resumed or end.
     pub(crate) fn release_all(&self, connection: &Connection, now: Moment) -> rusqlite::Result<()> {
         let me = &self.process;
         let mine = "pid = ?1 AND start_ticks = ?2 AND boot_id = ?3 AND pid_ns = ?4 AND store = ?5";

@@ -2,8 +2,8 @@
 //!
 //! A task takes all its locks in one transaction, or none, so no two tasks wait for each other in a circle. While it waits, it has
 //! a row without `acquired_at` for each of them. [`TicketQueue`] says whose turn it is. Each task asks for itself: a turn of
-//! another one waits for that one to ask. A task that asks for the first time with [`LockBusyPolicy::Newest`] marks those that it
-//! replaces in the same transaction, so that they are replaced also if their processes are dead, and are resumed later.
+//! another one waits for that one to ask. A task asking for the first time with [`LockBusyPolicy::Newest`] marks those it replaces
+//! in the same transaction, so they are replaced also if their processes are dead, and are resumed later.
 
 use std::collections::BTreeSet;
 
@@ -34,7 +34,7 @@ pub enum LockAcquisition {
     Replaced(RunId),
 }
 
-/// A task that waits for a lock.
+/// A task waiting for a lock.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LockWait {
     pub run: RunId,
@@ -42,7 +42,7 @@ pub struct LockWait {
     pub place: String,
     /// The beginning of the wait.
     pub since: Moment,
-    /// The task that keeps it waiting, with the lock; `None` if it may proceed.
+    /// The task keeping it waiting, with the lock; `None` if it may proceed.
     pub obstacle: Option<LockObstacle>,
 }
 
@@ -97,19 +97,20 @@ impl LockRows {
             .map(drop)
     }
 
-    /// Lets the task wait in place of those of other runs that wait for the same lock, if they and it say so. A run that
-    /// has the lock goes on, and waits for it again.
-    fn replace_older(&self, connection: &Connection, others: &mut [LockRows]) -> rusqlite::Result<()> {
+    /// Lets the task wait in place of those of other runs waiting for the same lock, if they and it say so. A run with
+    /// the lock goes on, and waits for it again.
+    fn replace_older(&self, connection: &Connection, other_rows: &mut [LockRows]) -> rusqlite::Result<()> {
         let newest = LockBusyPolicy::Newest;
         if self.when_busy != newest {
             return Ok(());
         }
         let own = &self.entry;
-        let has_name = |other: &LockRows| matches!(own.contention(&other.entry), Some((LockKey::Name(_), _)));
-        let holders = others.iter().filter(|other| other.entry.is_held && has_name(other));
+        let has_name =
+            |next_rows: &LockRows| matches!(own.contention(&next_rows.entry), Some((LockKey::Name(_), _)));
+        let holders = other_rows.iter().filter(|other| other.entry.is_held && has_name(other));
         let mut spared: BTreeSet<RunId> = holders.map(|other| other.entry.outermost.clone()).collect();
         spared.insert(own.outermost.clone());
-        for other in others.iter_mut().filter(|other| other.when_busy == newest && has_name(other)) {
+        for other in other_rows.iter_mut().filter(|other| other.when_busy == newest && has_name(other)) {
             if !spared.contains(&other.entry.outermost) {
                 other.replaced_by = Some(own.outermost.clone());
                 connection
@@ -124,29 +125,29 @@ impl LockRows {
     fn dead_holders(
         &self,
         connection: &Connection,
-        others: &mut Vec<LockRows>,
+        other_rows: &mut Vec<LockRows>,
     ) -> rusqlite::Result<Vec<LockHolder>> {
-        let (mut dead, mut kept) = (Vec::new(), Vec::with_capacity(others.len()));
-        for other in others.drain(..) {
+        let (mut dead, mut kept) = (Vec::new(), Vec::with_capacity(other_rows.len()));
+        for other in other_rows.drain(..) {
             match self.entry.contention(&other.entry).filter(|_| other.entry.is_held) {
                 Some((_, theirs)) if !other.lives(connection)? => dead.push(other.holder(theirs)),
                 _ => kept.push(other),
             }
         }
-        *others = kept;
+        *other_rows = kept;
         Ok(dead)
     }
 
     /// Replaces the rows of the task; `acquired`: it has its locks since then.
     fn write(&self, connection: &Connection, acquired: Option<Moment>) -> rusqlite::Result<()> {
-        let LockEntry { run, outermost, place, keys, .. } = &self.entry;
+        let LockEntry { run, outermost, place, lock_keys, .. } = &self.entry;
         self.delete(connection)?;
         let mut insert = connection.prepare_cached(
             "INSERT INTO locks (pid, start_ticks, boot_id, pid_ns, store, ticket, requested_at, kind, name, run,
                  outermost, task, acquired_at, when_busy)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
         )?;
-        for key in keys {
+        for key in lock_keys {
             let (kind, name) = columns(key);
             insert.execute(rusqlite::params![
                 self.process.pid,
@@ -181,7 +182,7 @@ impl LockRequest<'_> {
         let own = own.map(|at| all.remove(at));
         // Its rows are those of another process, if that works on the same task.
         if let Some(other) = own.as_ref().filter(|own| own.entry.is_held && !own.is_of(holder))
-            && let Some(key) = other.entry.keys.first()
+            && let Some(key) = other.entry.lock_keys.first()
             && other.lives(connection)?
         {
             let outermost = other.entry.outermost.clone();
@@ -226,26 +227,26 @@ impl LockRequest<'_> {
         Ok(if dead.is_empty() { LockAcquisition::Acquired } else { LockAcquisition::TakenOver(dead) })
     }
 
-    /// Returns the rows of the task as one that waits, with its number in the queue if it has one, and else the next.
+    /// Returns the rows of the task as one waiting, with its number in the queue if it has one, and else the next.
     fn wish(
         &self,
         connection: &Connection,
         holder: &LeaseHolder,
-        own: Option<&LockRows>,
-        last: Option<&LockRows>,
+        own_rows: Option<&LockRows>,
+        last_rows: Option<&LockRows>,
     ) -> rusqlite::Result<LockRows> {
         Ok(LockRows {
             process: holder.process.clone(),
             store: holder.store,
-            ticket: own.map_or_else(|| last.map_or(1, |last| last.ticket + 1), |own| own.ticket),
-            since: own.map_or(self.now, |own| own.since),
+            ticket: own_rows.map_or_else(|| last_rows.map_or(1, |last| last.ticket + 1), |own| own.ticket),
+            since: own_rows.map_or(self.now, |own| own.since),
             when_busy: self.locks.when_busy,
             replaced_by: None,
             entry: LockEntry {
                 run: self.run.clone(),
                 outermost: run_lease::root(connection, self.run.as_str())?,
                 place: self.place.to_owned(),
-                keys: self.locks.keys().collect(),
+                lock_keys: self.locks.keys().collect(),
                 is_held: false,
             },
         })
@@ -279,8 +280,8 @@ pub(crate) fn give_back(
     holder.delete_task(connection, "locks", run, place)
 }
 
-/// Releases every lock that a run and the runs nested in it have, regardless of the holder, after the run was taken over.
-/// Their tasks that wait keep their turns.
+/// Releases every lock a run and the runs nested in it have, regardless of the holder, after the run was taken over.
+/// Their tasks waiting keep their turns.
 pub(crate) fn release(connection: &Connection, run: &RunId) -> rusqlite::Result<()> {
     connection
         .prepare_cached(&format!("DELETE FROM locks WHERE acquired_at IS NOT NULL AND {IN_FAMILY}"))?
@@ -303,7 +304,7 @@ pub(crate) fn stale(connection: &Connection) -> rusqlite::Result<Vec<LockHolder>
     let mut stale = Vec::new();
     for rows in rows(connection)? {
         if rows.entry.is_held && !rows.lives(connection)? {
-            stale.extend(rows.entry.keys.iter().map(|key| rows.holder(key)));
+            stale.extend(rows.entry.lock_keys.iter().map(|key| rows.holder(key)));
         }
     }
     stale.sort_by(|one, two| (&one.key, &one.run, &one.place).cmp(&(&two.key, &two.run, &two.place)));
@@ -328,23 +329,24 @@ pub(crate) fn waits(connection: &Connection) -> rusqlite::Result<Vec<LockWait>> 
 /// Returns what keeps a task from its locks, given the others whose locks are not free for it.
 fn obstacle(
     connection: &Connection,
-    others: Vec<LockRows>,
-    wish: &LockRows,
+    other_rows: Vec<LockRows>,
+    wished_rows: &LockRows,
 ) -> rusqlite::Result<Option<LockObstacle>> {
     // While one of them holds a lock, it does not matter which of those who wait are alive.
-    let is_held =
-        others.iter().any(|rows| rows.entry.is_held && wish.entry.contention(&rows.entry).is_some());
-    let others = if is_held { others } else { living(connection, others)? };
-    let position = others.partition_point(|rows| rows.ticket < wish.ticket);
+    let is_held = other_rows
+        .iter()
+        .any(|rows| rows.entry.is_held && wished_rows.entry.contention(&rows.entry).is_some());
+    let others = if is_held { other_rows } else { living(connection, other_rows)? };
+    let position = others.partition_point(|rows| rows.ticket < wished_rows.ticket);
     let mut entries: Vec<LockEntry> = others.into_iter().map(|rows| rows.entry).collect();
-    entries.insert(position, wish.entry.clone());
+    entries.insert(position, wished_rows.entry.clone());
     Ok(TicketQueue { entries }.obstacle(position))
 }
 
 /// Returns the rows of tasks that may still be working.
-fn living(connection: &Connection, all: Vec<LockRows>) -> rusqlite::Result<Vec<LockRows>> {
-    let mut living = Vec::with_capacity(all.len());
-    for rows in all {
+fn living(connection: &Connection, all_rows: Vec<LockRows>) -> rusqlite::Result<Vec<LockRows>> {
+    let mut living = Vec::with_capacity(all_rows.len());
+    for rows in all_rows {
         if rows.lives(connection)? {
             living.push(rows);
         }
@@ -355,15 +357,15 @@ fn living(connection: &Connection, all: Vec<LockRows>) -> rusqlite::Result<Vec<L
 /// Returns the rows by task, in the order of the tickets.
 fn rows(connection: &Connection) -> rusqlite::Result<Vec<LockRows>> {
     let mut select = connection.prepare_cached(SELECT)?;
-    let mut all: Vec<LockRows> = Vec::new();
+    let mut rows: Vec<LockRows> = Vec::new();
     for row in select.query_map([], read)? {
         let mut row = row?;
-        match all.last_mut().filter(|last| last.ticket == row.ticket) {
-            Some(last) => last.entry.keys.append(&mut row.entry.keys),
-            None => all.push(row),
+        match rows.last_mut().filter(|last| last.ticket == row.ticket) {
+            Some(last) => last.entry.lock_keys.append(&mut row.entry.lock_keys),
+            None => rows.push(row),
         }
     }
-    Ok(all)
+    Ok(rows)
 }
 
 /// Returns the kind and the name of a lock, as they are stored.
@@ -389,7 +391,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<LockRows> {
             run: RunId::from_stored(row.get::<_, String>(9)?),
             outermost: RunId::from_stored(row.get::<_, String>(10)?),
             place: row.get(11)?,
-            keys: vec![key],
+            lock_keys: vec![key],
             is_held: row.get(12)?,
         },
         when_busy: row.get::<_, WordColumn<LockBusyPolicy>>(13)?.0,

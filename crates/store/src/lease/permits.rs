@@ -16,21 +16,21 @@ use wf_base::name::{RunId, SessionName};
 use wf_base::time::Moment;
 use wf_core::permit::{ParallelLimit, ParallelLimits, PermitLane, PermitOwner, PermitQueue, PermitWait};
 
-/// A step that has a permit, or waits for one.
+/// A step with a permit, or waits for one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PermitTask {
     pub run: RunId,
     /// The task, as shown: `step[item]`.
     pub place: String,
-    /// The time at which it asked.
+    /// The time it asked.
     pub since: Moment,
 }
 
 /// The result of asking for a permit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PermitAnswer {
-    /// The step has it; `after`: once the work that this dead one may have left has ended.
-    Given { after: Option<PermitTask> },
+    /// The step has it; `after`: once the work this dead one may have left has ended.
+    Given { previous_task: Option<PermitTask> },
     /// The step waits: a limit keeps it back, or, without one, others are before it.
     Waits(Option<ParallelLimit>),
 }
@@ -46,10 +46,10 @@ pub(crate) struct PermitRequest<'a> {
 /// The rows of the table, as one step sees them.
 #[derive(Default)]
 struct PermitRows {
-    own: Option<PermitRow>,
-    held: Vec<PermitOwner>,
-    dead: Vec<PermitTask>,
-    waiting: Vec<PermitRow>,
+    own_row: Option<PermitRow>,
+    owners: Vec<PermitOwner>,
+    dead_tasks: Vec<PermitTask>,
+    waiting_rows: Vec<PermitRow>,
     /// The last number in the queue.
     last: i64,
 }
@@ -86,22 +86,23 @@ impl PermitRequest<'_> {
         connection: &Connection,
         holder: &LeaseHolder,
     ) -> rusqlite::Result<PermitAnswer> {
-        let PermitRows { own, held, dead, waiting, last } = self.rows(connection)?;
+        let PermitRows { own_row: own, owners, dead_tasks: dead, waiting_rows, last } =
+            self.rows(connection)?;
         if let Some(own) = own.as_ref().filter(|own| own.is_held) {
             // It was given to this step before its engine died, and to nobody since.
             self.write(connection, &own.of(holder))?;
-            return Ok(PermitAnswer::Given { after: None });
+            return Ok(PermitAnswer::Given { previous_task: None });
         }
         let mut queue = PermitQueue {
             limits: self.limits,
-            held,
-            waits: waiting.iter().map(|row| row.wait.clone()).collect(),
+            owners,
+            waits: waiting_rows.iter().map(|row| row.wait.clone()).collect(),
         };
         let row = match &own {
             Some(own) => own.of(holder),
             None => self.new_row(holder, queue.wait_of(self.owner(connection)?), last + 1),
         };
-        let position = waiting.partition_point(|other| other.ticket < row.ticket);
+        let position = waiting_rows.partition_point(|other| other.ticket < row.ticket);
         queue.waits.insert(position, row.wait.clone());
         if queue.next() != Some(position) {
             let limit = queue.limit_on(&row.wait.owner);
@@ -110,20 +111,20 @@ impl PermitRequest<'_> {
             }
             return Ok(PermitAnswer::Waits(limit));
         }
-        let all = queue.held.len() + dead.len();
+        let all = queue.owners.len() + dead.len();
         let is_full = self.limits.in_workspace.is_some_and(|most| all >= most as usize);
-        let after = dead.into_iter().next().filter(|_| is_full);
-        if let Some(gone) = &after {
+        let previous_task = dead.into_iter().next().filter(|_| is_full);
+        if let Some(gone) = &previous_task {
             delete(connection, gone)?;
         }
         queue.admit(position);
-        for (other, wait) in waiting.into_iter().zip(queue.waits) {
+        for (other, wait) in waiting_rows.into_iter().zip(queue.waits) {
             if other.wait != wait {
                 self.write(connection, &PermitRow { wait, ..other })?;
             }
         }
         self.write(connection, &PermitRow { is_held: true, ..row })?;
-        Ok(PermitAnswer::Given { after })
+        Ok(PermitAnswer::Given { previous_task })
     }
 
     /// Returns the rows by what they mean for the step. The dead wait for nothing, until their runs are resumed.
@@ -132,13 +133,13 @@ impl PermitRequest<'_> {
         for row in rows(connection)? {
             found.last = row.ticket;
             if row.task.run == *self.run && row.task.place == self.place {
-                found.own = Some(row);
+                found.own_row = Some(row);
             } else if !row.lives(connection)? {
-                found.dead.extend(row.is_held.then_some(row.task));
+                found.dead_tasks.extend(row.is_held.then_some(row.task));
             } else if row.is_held {
-                found.held.push(row.wait.owner);
+                found.owners.push(row.wait.owner);
             } else {
-                found.waiting.push(row);
+                found.waiting_rows.push(row);
             }
         }
         Ok(found)
@@ -209,7 +210,7 @@ pub(crate) fn give_back(
     holder.delete_task(connection, "permits", run, place)
 }
 
-/// Returns the living tasks that have a permit, and those that wait for one, each by time.
+/// Returns the living tasks with a permit, and those waiting for one, each by time.
 pub(crate) fn tasks(connection: &Connection) -> rusqlite::Result<(Vec<PermitTask>, Vec<PermitTask>)> {
     let (mut held, mut waiting) = (Vec::new(), Vec::new());
     for row in rows(connection)? {

@@ -12,11 +12,10 @@ use crate::lease::process::{ProcessIdentity, ProcessLiveness, since_boot};
 use wf_base::name::RunId;
 use wf_base::time::Moment;
 
-/// The time for which a run stays with a process that shows no sign of life and cannot be seen to
-/// be dead.
+/// The time for which a run stays with a process showing no sign of life and cannot be seen to be dead.
 pub const LEASE: Duration = Duration::from_secs(30);
 
-/// The right of one process to work on a run, with the number that it writes under.
+/// The right of one process to work on a run, with the number it writes under.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunLease {
     /// The token: one more than that of the previous owner.
@@ -31,10 +30,10 @@ pub struct RunLease {
     pub namespace: i64,
     /// The supervisor of its step processes; empty if none.
     pub supervisor: String,
-    /// The number of the run's last event when it was taken: the events that follow, up to the
-    /// `first` of the next lease, are this owner's.
+    /// The number of the run's last event when it was taken: the events following, up to the `first` of the
+    /// next lease, are this owner's.
     pub first_event: u64,
-    /// The time at which it was taken.
+    /// The time it was taken.
     pub acquired_at: Moment,
     /// The remaining time when it was read; zero if it has run out.
     pub remaining: Duration,
@@ -74,9 +73,9 @@ pub(crate) fn read(row: &Row<'_>) -> rusqlite::Result<RunLease> {
 
 /// True if a run may be taken over: an owner that released it or is dead has lost it; one whose
 /// death cannot be seen has it until the lease ends, which a working process keeps renewing.
-fn may_be_taken(released: bool, seen: ProcessLiveness, left: i64) -> bool {
+fn may_be_taken(released: bool, liveness: ProcessLiveness, left: i64) -> bool {
     released
-        || match seen {
+        || match liveness {
             ProcessLiveness::OtherBoot | ProcessLiveness::Exited => true,
             ProcessLiveness::Alive | ProcessLiveness::OtherNamespace => left <= 0,
         }
@@ -91,8 +90,7 @@ impl fmt::Display for RunLease {
     }
 }
 
-/// The number that an owner of a run writes under. Writes under any number but the run's newest are
-/// refused.
+/// The number an owner of a run writes under. Writes under any number but the run's newest are refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FencingToken {
     /// The owned run; runs nested in it are written under the same token.
@@ -113,7 +111,7 @@ pub(crate) struct LeaseTerms<'a> {
     pub supervisor: &'a str,
     /// The start.
     pub now: Moment,
-    /// The end, on the clock that runs since the boot.
+    /// The end, on the clock running since the boot.
     pub end: i64,
 }
 
@@ -199,7 +197,7 @@ pub(crate) fn newest(connection: &Connection, run: &RunId) -> rusqlite::Result<O
     connection.prepare_cached(&sql)?.query_row([run.as_str()], read).optional()
 }
 
-/// Returns the outermost run that a run is nested in.
+/// Returns the outermost run a run is nested in.
 pub(crate) fn root(connection: &Connection, run: &str) -> rusqlite::Result<RunId> {
     let found = connection
         .prepare_cached(

@@ -5,7 +5,7 @@ use crate::log::tail::{BEGINNING, RunPosition, hash};
 use wf_base::digest::Sha256Digest;
 use wf_base::name::RunId;
 
-/// The first event of the log that differs from what was written.
+/// The first event of the log differing from what was written.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("event {seq} {fault}")]
 pub struct BrokenChain {
@@ -66,7 +66,7 @@ impl ChainWalk {
 /// The columns needed to compare an event with its hash.
 pub(crate) const COLUMNS: &str = "seq, run, run_seq, body_version, prev, hash, digest, body";
 
-/// The same columns, the hash of the event before, and the hash that the event behind follows.
+/// The same columns, the hash of the event before, and the hash the event behind follows.
 pub(crate) const LINKED: &str = "seq, run, run_seq, body_version, prev, hash, digest, body, \
      (SELECT hash FROM events AS before WHERE before.seq < events.seq ORDER BY before.seq DESC LIMIT 1), \
      (SELECT prev FROM events AS behind WHERE behind.seq > events.seq ORDER BY behind.seq LIMIT 1)";
@@ -74,8 +74,8 @@ pub(crate) const LINKED: &str = "seq, run, run_seq, body_version, prev, hash, di
 /// Returns the fault of a row of [`LINKED`]: it differs from its hash, it does not follow the event
 /// before, or the event behind does not follow it.
 ///
-/// An event that was replaced, with a hash that fits, is so found without a walk along the log: both
-/// neighbours would have to be replaced as well, and theirs, up to the end that the mark names.
+/// An event replaced, with a hash fitting, is so found without a walk along the log: both neighbours would
+/// have to be replaced as well, and theirs, up to the end the mark names.
 pub(crate) fn fault(row: &Row<'_>) -> rusqlite::Result<Option<ChainFault>> {
     let own = own_hash(row)?;
     if own != digest(row, 5)? {
@@ -103,7 +103,7 @@ pub(crate) fn fault_behind(
     })
 }
 
-/// Computes the hash that a row should have.
+/// Computes the hash a row should have.
 fn own_hash(row: &Row<'_>) -> rusqlite::Result<Sha256Digest> {
     let position = RunPosition { run: row.get(1)?, n: row.get(2)?, v: row.get(3)? };
     let body = match row.get_ref(7)?.as_str_or_null()? {

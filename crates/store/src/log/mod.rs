@@ -1,8 +1,8 @@
 //! The log as the database has it: the form of its rows, and the hashes that bind each to the one before.
 //!
-//! `tail` has the end of the log, to which a row is added; `chain` finds rows that were altered; `mark` is the file that
-//! remembers the last event outside of the database. `run_record` is the first row of a run, and `state_event` has the
-//! events that belong to no run.
+//! `tail` has the end of the log, to which a row is added; `chain` finds rows altered; `mark` is the file that remembers
+//! the last event outside of the database. `run_record` is the first row of a run, and `state_event` has the events
+//! belonging to no run.
 //!
 //! **Invariant:** a row is only ever added. What is removed later is its body, and a later event says so.
 //!

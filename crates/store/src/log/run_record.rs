@@ -16,10 +16,10 @@ pub(crate) struct NewRunRecord {
     /// The path of its spec.
     pub path: String,
     pub params: JsonObject,
-    /// The run and the attempt that it is nested in.
+    /// The run and the attempt it is nested in.
     pub parent: Option<(RunId, String)>,
     pub retry_of: Option<RunId>,
-    /// The session that it belongs to.
+    /// The session it belongs to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<SessionName>,
     pub sources: Vec<(String, Sha256Digest)>,

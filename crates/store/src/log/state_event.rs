@@ -10,8 +10,8 @@ use wf_base::name::{PlanId, RunId};
 use wf_base::time::Moment;
 use wf_core::machine::{RunApproval, RunOutcome, Standing, StepCounts};
 
-/// An event of the log that belongs to no run, about the state as a whole. It has number 0 of a run
-/// of its own, whose key is its number in the log.
+/// An event of the log belonging to no run, about the state as a whole. It has number 0 of a run of its own,
+/// whose key is its number in the log.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StateEvent {
     pub at: Moment,
@@ -34,7 +34,7 @@ pub enum StateFact {
     ArtifactsPruned {
         runs: Vec<PrunedArtifacts>,
     },
-    /// Uses of approvals were carried over from the state that a backup replaced.
+    /// Uses of approvals were carried over from the state a backup replaced.
     UsesCarried {
         uses: Vec<ApprovalUse>,
         /// The withdrawals unknown to the backup.
@@ -51,7 +51,7 @@ pub enum StateFact {
         /// The digest of the row in the table `cache`.
         result: Sha256Digest,
     },
-    /// Bodies of events `rows_recorded` were removed, with rows that memory does not have any more.
+    /// Bodies of events `rows_recorded` were removed, with rows memory does not have any more.
     RowsErased {
         /// The events, with what is left of each.
         events: Vec<ErasedRows>,
@@ -78,10 +78,10 @@ pub enum StateFact {
 /// The changes of a table.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TableChange {
-    /// The rows that were written: a list of the values of all columns each.
+    /// The rows written: a list of the values of all columns each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rows: Vec<Value>,
-    /// The rows that were removed: a list of the values of the key each.
+    /// The rows removed: a list of the values of the key each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub removed: Vec<Value>,
 }
@@ -133,18 +133,18 @@ pub struct ErasedRows {
     /// The number of the event in the log.
     pub seq: u64,
     pub at: Moment,
-    /// The changes that it recorded, without the erased rows.
+    /// The changes it recorded, without the erased rows.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub tables: BTreeMap<String, TableChange>,
 }
 
-/// The rest of a run that was pruned.
+/// The rest of a run pruned.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunSummary {
     pub plan: PlanId,
     /// The path of its spec.
     pub path: String,
-    /// The time at which it was recorded.
+    /// The time it was recorded.
     pub created: Moment,
     pub ended: Moment,
     pub outcome: RunOutcome,
@@ -170,7 +170,7 @@ impl ApprovalUse {
 }
 
 impl StateFact {
-    /// Returns the uses of approvals that it records.
+    /// Returns the uses of approvals it records.
     pub(crate) fn uses(&self) -> &[ApprovalUse] {
         match self {
             Self::RunsPruned { uses, .. } | Self::UsesCarried { uses, .. } => uses,
@@ -184,7 +184,7 @@ impl StateFact {
         }
     }
 
-    /// Returns the withdrawals of approvals that it records.
+    /// Returns the withdrawals of approvals it records.
     pub(crate) fn withdrawals(&self) -> &[WithdrawnApproval] {
         match self {
             Self::RunsPruned { .. }
@@ -208,7 +208,7 @@ impl StateFact {
         }
     }
 
-    /// Returns the runs that it records as pruned.
+    /// Returns the runs it records as pruned.
     pub(crate) fn pruned(&self) -> &[PrunedRun] {
         match self {
             Self::RunsPruned { runs, .. } => runs,
@@ -224,10 +224,10 @@ impl StateFact {
     }
 }
 
-/// The bodies that were removed, by the records of it in the log.
+/// The bodies removed, by the records of it in the log.
 #[derive(Debug, Default)]
 pub(crate) struct GoneBodies {
-    /// The keys of the runs that were pruned, and of the events of no run that were erased.
+    /// The keys of the runs pruned, and of the events of no run erased.
     pub(crate) keys: BTreeSet<i64>,
     /// The rest of each erased event, by its number.
     pub(crate) rows: BTreeMap<i64, ErasedRows>,
@@ -255,7 +255,7 @@ pub(crate) fn gone(connection: &Connection) -> rusqlite::Result<GoneBodies> {
     Ok(gone)
 }
 
-/// The bodies that the log records as removed, read on first use.
+/// The bodies the log records as removed, read on first use.
 #[derive(Default)]
 pub(crate) struct GoneBodiesOnDemand(Option<GoneBodies>);
 
@@ -269,7 +269,7 @@ impl GoneBodiesOnDemand {
     }
 }
 
-/// Applies an event that belongs to no run to the projections, except the recorded tables.
+/// Applies an event belonging to no run to the projections, except the recorded tables.
 pub(crate) fn show(connection: &Connection, fact: &StateFact) -> rusqlite::Result<()> {
     apply_uses(connection, fact.uses())?;
     let mut insert = connection.prepare_cached(
@@ -309,7 +309,7 @@ pub(crate) const KEYS: &str = "WITH RECURSIVE keys (key) AS (
          UNION ALL SELECT (SELECT min(run) FROM events WHERE run > key) FROM keys
              WHERE key IS NOT NULL)";
 
-/// Returns the query of columns of the events that belong to no run, except those that record rows.
+/// Returns the query of columns of the events belonging to no run, except those that record rows.
 pub(crate) fn query(columns: &str) -> String {
     // Searching for a word is cheaper than parsing JSON.
     format!(
@@ -323,7 +323,7 @@ pub(crate) fn query(columns: &str) -> String {
     )
 }
 
-/// Returns the events of the log that belong to no run, except those that record rows.
+/// Returns the events of the log belonging to no run, except those that record rows.
 pub(crate) fn all(connection: &Connection) -> rusqlite::Result<Vec<StateEvent>> {
     connection
         .prepare_cached(&query("body"))?

@@ -41,7 +41,7 @@ pub(crate) struct RunPosition {
 }
 
 impl RunPosition {
-    /// Returns the position of an event that belongs to no run, at the end of the log.
+    /// Returns the position of an event belonging to no run, at the end of the log.
     pub(crate) fn of_state(tail: &LogTail) -> Self {
         Self { run: tail.seq + 1, n: 0, v: FORM }
     }
@@ -64,16 +64,24 @@ impl LogTail {
     pub(crate) fn push(
         &mut self,
         connection: &Connection,
-        place: RunPosition,
+        position: RunPosition,
         body: &str,
     ) -> rusqlite::Result<()> {
-        let hash = hash(&self.hash, place, &Sha256Digest::of_bytes(body.as_bytes()));
+        let hash = hash(&self.hash, position, &Sha256Digest::of_bytes(body.as_bytes()));
         connection
             .prepare_cached(
                 "INSERT INTO events (seq, run, run_seq, body_version, body, prev, hash)
                  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
             )?
-            .execute((self.seq + 1, place.run, place.n, place.v, body, self.hash.bytes(), hash.bytes()))?;
+            .execute((
+                self.seq + 1,
+                position.run,
+                position.n,
+                position.v,
+                body,
+                self.hash.bytes(),
+                hash.bytes(),
+            ))?;
         self.seq += 1;
         self.hash = hash;
         Ok(())
@@ -83,12 +91,12 @@ impl LogTail {
 /// Returns the hash of an event: SHA-256 of the hash before it, its run's key and its number (64
 /// bits each, most significant byte first), the version of its format (32 bits) and the SHA-256 of
 /// its body.
-pub(crate) fn hash(prev: &Sha256Digest, place: RunPosition, body: &Sha256Digest) -> Sha256Digest {
+pub(crate) fn hash(prev: &Sha256Digest, position: RunPosition, body: &Sha256Digest) -> Sha256Digest {
     let mut bytes = Vec::with_capacity(84);
     bytes.extend_from_slice(prev.bytes());
-    bytes.extend_from_slice(&place.run.to_be_bytes());
-    bytes.extend_from_slice(&place.n.to_be_bytes());
-    bytes.extend_from_slice(&place.v.to_be_bytes());
+    bytes.extend_from_slice(&position.run.to_be_bytes());
+    bytes.extend_from_slice(&position.n.to_be_bytes());
+    bytes.extend_from_slice(&position.v.to_be_bytes());
     bytes.extend_from_slice(body.bytes());
     Sha256Digest::of_bytes(&bytes)
 }

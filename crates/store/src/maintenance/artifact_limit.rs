@@ -1,7 +1,7 @@
 //! The limit on stored files: beyond it, those of the oldest runs are removed, and all else of the runs stays.
 //!
-//! Artifacts and cached results are counted once for the same content, for the newest run that names them. The files
-//! of the newest run that has any stay, and those of runs that other work needs.
+//! Artifacts and cached results are counted once for the same content, for the newest run naming them. The files of
+//! the newest run that has any stay, and those of runs other work needs.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -42,8 +42,8 @@ struct RunFiles {
 
 impl ArtifactLimit {
     /// Returns the limit if the stored files exceed it.
-    pub(super) fn exceeded(folder: &StateFolder, keep: RunRetention) -> Option<Self> {
-        let most = keep.max_artifact_bytes?;
+    pub(super) fn exceeded(folder: &StateFolder, retention: RunRetention) -> Option<Self> {
+        let most = retention.max_artifact_bytes?;
         let stored = BlobStore::new(folder.blobs(), StoreDurability::Normal).sizes();
         (stored.values().sum::<u64>() > most).then_some(Self { most, stored })
     }
@@ -79,13 +79,13 @@ impl ArtifactLimit {
     }
 
     /// Returns the runs whose files go, of runs from the newest to the oldest.
-    fn beyond<'a>(&self, runs: &'a [RunFiles]) -> Vec<&'a RunFiles> {
+    fn beyond<'a>(&self, run_files: &'a [RunFiles]) -> Vec<&'a RunFiles> {
         let mut kept: BTreeSet<&str> = BTreeSet::new();
-        let needed = runs.iter().filter(|run| run.stays);
+        let needed = run_files.iter().filter(|run| run.stays);
         kept.extend(needed.flat_map(|run| &run.files).map(String::as_str));
         let mut total = self.size(kept.iter().copied());
         let (mut has_newest, mut is_beyond, mut going) = (false, false, Vec::new());
-        for run in runs.iter().filter(|run| !run.stays) {
+        for run in run_files.iter().filter(|run| !run.stays) {
             let more = self.size(run.files.iter().map(String::as_str).filter(|file| !kept.contains(file)));
             is_beyond |= has_newest && total.saturating_add(more) > self.most;
             if more == 0 {
@@ -102,7 +102,7 @@ impl ArtifactLimit {
         going
     }
 
-    /// Returns the size of files, of those that are stored.
+    /// Returns the size of files, of those stored.
     fn size<'a>(&self, files: impl Iterator<Item = &'a str>) -> u64 {
         files.filter_map(|file| self.stored.get(file)).sum()
     }
@@ -114,8 +114,8 @@ const MEASURED_RUNS: i64 = 32;
 impl StoreReader {
     /// True if the stored files exceed the limit. To measure them takes a look at each, so that is done after some runs, or
     /// after these have stored a part of the limit that counts.
-    pub(super) fn may_exceed_artifacts(&self, keep: RunRetention) -> Result<bool, StoreError> {
-        let Some(most) = keep.max_artifact_bytes else { return Ok(false) };
+    pub(super) fn may_exceed_artifacts(&self, retention: RunRetention) -> Result<bool, StoreError> {
+        let Some(most) = retention.max_artifact_bytes else { return Ok(false) };
         let sql = "WITH newest AS (SELECT max(key) AS key FROM main.runs)
                    SELECT newest.key % ?1 = 0 OR
                        (SELECT total(size) FROM main.artifacts WHERE run > newest.key - ?1) >= ?2
@@ -123,12 +123,16 @@ impl StoreReader {
         #[expect(clippy::cast_precision_loss, reason = "only the order of magnitude counts")]
         let part = most as f64 / MEASURED_RUNS as f64;
         let is_due: Option<bool> = self.query_one(sql, (MEASURED_RUNS, part), |row| row.get(0))?;
-        Ok(is_due == Some(true) && ArtifactLimit::exceeded(self.folder(), keep).is_some())
+        Ok(is_due == Some(true) && ArtifactLimit::exceeded(self.folder(), retention).is_some())
     }
 
-    /// Returns the number of runs whose stored files are beyond the limit, and the bytes that their removal frees.
-    pub fn artifacts_exceeding(&self, keep: RunRetention, now: Moment) -> Result<(usize, u64), StoreError> {
-        let Some(limit) = ArtifactLimit::exceeded(self.folder(), keep) else { return Ok((0, 0)) };
+    /// Returns the number of runs whose stored files are beyond the limit, and the bytes their removal frees.
+    pub fn artifacts_exceeding(
+        &self,
+        retention: RunRetention,
+        now: Moment,
+    ) -> Result<(usize, u64), StoreError> {
+        let Some(limit) = ArtifactLimit::exceeded(self.folder(), retention) else { return Ok((0, 0)) };
         let runs = files_of_runs(self.connection(), now).map_err(|error| self.failed(&error))?;
         let going = limit.beyond(&runs);
         let gone: BTreeSet<i64> = going.iter().flat_map(|run| run.runs.keys().copied()).collect();
@@ -216,7 +220,7 @@ fn files_of_runs(connection: &Connection, now: Moment) -> rusqlite::Result<Vec<R
     Ok(ordered)
 }
 
-/// The query of the files that runs name: their artifacts, and those of the cached results that they made or looked up.
+/// The query of the files of runs: their artifacts, and those of the cached results they made or looked up.
 const NAMED_FILES: &str = "WITH cached (result, run, digest) AS (
          SELECT cache.key, run, value ->> '$.digest' FROM cache, json_each(cache.artifacts)
          UNION SELECT cache.key, run, value ->> '$.digest' FROM cache, json_each(cache.files))
@@ -225,7 +229,7 @@ const NAMED_FILES: &str = "WITH cached (result, run, digest) AS (
      UNION SELECT runs.key, digest FROM cached JOIN cache_lookups ON cache_lookups.key = result
          JOIN runs ON runs.id = cache_lookups.run";
 
-/// Forgets the cached results that only these runs, or runs that were pruned, made and looked up.
+/// Forgets the cached results that only these runs, or runs pruned, made and looked up.
 fn forget_results(connection: &Connection, keys: &BTreeSet<i64>) -> rusqlite::Result<()> {
     let keys = serde_json::to_string(keys).unwrap_or_default();
     let kept = "SELECT id FROM runs WHERE key NOT IN (SELECT value FROM json_each(?1))";
@@ -250,10 +254,10 @@ mod tests {
 
     /// Returns the places, from the newest, of the runs whose files go. A file has 10 bytes; `z` is not stored any more.
     fn beyond(most: u64, newest_first: &[&str]) -> Vec<i64> {
-        let runs: Vec<RunFiles> = (0..).zip(newest_first).map(|(key, text)| run(text, key)).collect();
+        let run_files: Vec<RunFiles> = (0..).zip(newest_first).map(|(key, text)| run(text, key)).collect();
         let stored = ('a'..='h').map(|name| (name.to_string(), 10)).collect();
         let going = ArtifactLimit { most, stored };
-        going.beyond(&runs).iter().flat_map(|run| run.runs.keys().copied()).collect()
+        going.beyond(&run_files).iter().flat_map(|run| run.runs.keys().copied()).collect()
     }
 
     #[test]

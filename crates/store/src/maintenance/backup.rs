@@ -52,7 +52,7 @@ pub struct BackupManifest {
     pub files: u64,
     /// The size of the files and the database, in bytes.
     pub bytes: u64,
-    /// False if the state was written by another program, so that nobody could verify it.
+    /// False if the state was written by another program, so nobody could verify it.
     #[serde(default = "yes", skip_serializing_if = "is_true")]
     pub verified: bool,
 }
@@ -66,11 +66,11 @@ fn is_true(value: &bool) -> bool {
     *value
 }
 
-/// Copies the state into a tar archive while others may write to it: the database as of one
-/// instant, and every file that it names. An existing file is replaced only if `replace` is set,
-/// and only by a complete archive.
+/// Copies the state into a tar archive while others may write to it: the database as of one instant, and
+/// every file it names. An existing file is replaced only if `replace` is set, and only by a complete
+/// archive.
 ///
-/// A state is verified first. One of a schema that this program does not know is copied as it is.
+/// A state is verified first. One of a schema this program does not know is copied as it is.
 pub fn backup(dir: &Path, to: &Path, replace: bool, now: Moment) -> Result<BackupManifest, StoreError> {
     let failed = |error| StoreError::io("write", to, &error);
     if !replace && to.exists() {

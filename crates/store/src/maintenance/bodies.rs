@@ -20,7 +20,7 @@ pub enum BodyFault {
     Unpruned(i64),
     #[error("text {0} was modified")]
     TextAltered(String),
-    /// A text that a run was recorded with is gone.
+    /// A text a run was recorded with is gone.
     #[error("text `{path}` of run {run} is missing, but the log records no pruning of it")]
     TextGone {
         /// The run, by its id.
@@ -40,7 +40,7 @@ pub enum BodyFault {
     },
 }
 
-/// Compares stored texts and files with their digests; every body that an event names must exist. Behind an event, by its
+/// Compares stored texts and files with their digests; every body an event names must exist. Behind an event, by its
 /// number: those of runs with later events; from 0 on: all.
 pub(crate) fn stored(reader: &StoreReader, after: i64) -> rusqlite::Result<Vec<BodyFault>> {
     let mut faults = texts(reader, after)?;
@@ -52,7 +52,7 @@ pub(crate) fn stored(reader: &StoreReader, after: i64) -> rusqlite::Result<Vec<B
     Ok(faults)
 }
 
-/// Returns the runs with an event behind one that has no body and that the log does not record as pruned.
+/// Returns the runs with an event behind one without body and that the log does not record as pruned.
 pub(crate) fn events(reader: &StoreReader, after: i64) -> rusqlite::Result<Vec<BodyFault>> {
     let gone = state_event::gone(reader.connection())?;
     let sql = "SELECT DISTINCT run FROM events WHERE body IS NULL AND seq > ?1 ORDER BY run";
@@ -119,7 +119,7 @@ fn digest_of(path: &Path) -> Option<Sha256Digest> {
     File::open(path).and_then(Sha256Digest::of_reader).ok()
 }
 
-/// Compares the files that runs with events behind one name, unless they are known to be as they were.
+/// Compares the files named by runs with events behind one, unless they are known to be as they were.
 fn named_files(
     reader: &StoreReader,
     after: i64,

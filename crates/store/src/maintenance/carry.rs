@@ -16,16 +16,16 @@ use crate::log::tail::{LogPosition, LogTail, RunPosition};
 use crate::projections::uses;
 use wf_base::time::Moment;
 
-/// The uses of approvals that were carried over.
+/// The uses of approvals carried over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CarriedUses {
     pub uses: usize,
     /// The position of the record in the log.
-    pub place: LogPosition,
+    pub position: LogPosition,
 }
 
-/// Carries over the uses and the withdrawals of approvals that the log of one state records and that of
-/// another does not; `None` if there are none. A state that cannot be read yields none.
+/// Carries over the uses and the withdrawals of approvals the log of one state records and that of another
+/// does not; `None` if there are none. A state that cannot be read yields none.
 pub(crate) fn uses(from: &Path, to: &Path, now: Moment) -> Result<Option<CarriedUses>, StoreError> {
     let Ok(old) = StoreReader::open(from) else {
         return Ok(None);
@@ -48,11 +48,11 @@ pub(crate) fn uses(from: &Path, to: &Path, now: Moment) -> Result<Option<Carried
     moved.map_err(failed)?;
     Ok(tail.map(|tail| {
         LogMarkFile::new(&folder, StoreDurability::Full).write_mark(&tail);
-        CarriedUses { uses: count, place: LogPosition::from(&tail) }
+        CarriedUses { uses: count, position: LogPosition::from(&tail) }
     }))
 }
 
-/// Returns the uses that a log records.
+/// Returns the uses a log records.
 fn recorded(connection: &Connection) -> rusqlite::Result<BTreeSet<ApprovalUse>> {
     let mut found = BTreeSet::new();
     let sql = format!(
@@ -71,14 +71,14 @@ fn recorded(connection: &Connection) -> rusqlite::Result<BTreeSet<ApprovalUse>> 
     Ok(found)
 }
 
-/// Returns the withdrawals that a log records.
+/// Returns the withdrawals a log records.
 fn withdrawals(connection: &Connection) -> rusqlite::Result<BTreeSet<WithdrawnApproval>> {
     let events = all(connection)?;
     let withdrawn = events.iter().flat_map(|event| event.fact.withdrawals());
     Ok(withdrawn.cloned().collect())
 }
 
-/// Adds the event that records what is carried over; returns the new end of the log, if there is anything.
+/// Adds the event recording what is carried over; returns the new end of the log, if there is anything.
 fn add(connection: &Connection, fact: StateFact, now: Moment) -> rusqlite::Result<Option<LogTail>> {
     if fact.uses().is_empty() && fact.withdrawals().is_empty() {
         return Ok(None);

@@ -1,4 +1,4 @@
-//! The runs that no limit prunes: other work needs them.
+//! The runs no limit prunes: other work needs them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -45,7 +45,7 @@ fn can_be_undone(
     Ok(matches!(offer.decide(&undone_by, now), Ok(()) | Err(UndoRefusal::UnderWay(_))))
 }
 
-/// Returns the outermost of the runs that a run is nested in; itself, if it is in none.
+/// Returns the outermost of the runs a run is nested in; itself, if it is in none.
 pub(crate) fn outermost(run: String, parents: &BTreeMap<String, String>) -> String {
     let mut run = run;
     // A parent is recorded before the run nested in it, so this ends.

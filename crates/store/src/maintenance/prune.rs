@@ -30,7 +30,7 @@ use wf_base::time::Moment;
 /// The age below which files and folders stay, since no recorded event may name them yet.
 const GRACE: Duration = Duration::from_hours(1);
 
-/// The most runs that are pruned at once, without those nested in them: other processes wait for the transaction.
+/// The most runs pruned at once, without those nested in them: other processes wait for the transaction.
 pub const PRUNED_AT_ONCE: usize = 200;
 
 /// The result of pruning.
@@ -39,37 +39,37 @@ pub struct PruneResult {
     pub runs: usize,
     /// The number of runs whose stored files alone are removed.
     pub shortened: usize,
-    /// The number of stored files that no run or cached result names any more.
+    /// The number of stored files no run or cached result names any more.
     pub blobs: usize,
     /// The position of the record in the log, if any runs were pruned.
-    pub place: Option<LogPosition>,
+    pub position: Option<LogPosition>,
 }
 
 impl Store {
     /// Prunes ended runs beyond the retention: their rows, folders and files; and of runs beyond the limit on stored files
     /// these alone. The log keeps the hashes of their events, and records which runs they were. Runs in use stay, and while
     /// a backup is made all runs do. Blocks the calling thread.
-    pub fn prune(&self, keep: RunRetention, now: Moment) -> Result<PruneResult, StoreError> {
+    pub fn prune(&self, retention: RunRetention, now: Moment) -> Result<PruneResult, StoreError> {
         let Some(_turn) = folder::try_lock_schema(self.folder()) else {
             return Ok(PruneResult::default());
         };
-        let rows = self.job(move |writing| rows(writing, keep, now));
-        let (runs, place) = rows.wait()?;
+        let rows = self.job(move |writing| rows(writing, retention, now));
+        let (runs, position) = rows.wait()?;
         for run in &runs {
             // Files that stay for some reason are removed later.
             failpoint::point("forget.before");
             let _ = fs::remove_dir_all(self.folder().run(run));
             failpoint::point("forget.after");
         }
-        let shortened = self.remove_artifacts(keep, now)?;
+        let shortened = self.remove_artifacts(retention, now)?;
         let blobs = files(self.folder(), now, shortened.is_some())?;
-        Ok(PruneResult { runs: runs.len(), shortened: shortened.unwrap_or_default(), blobs, place })
+        Ok(PruneResult { runs: runs.len(), shortened: shortened.unwrap_or_default(), blobs, position })
     }
 
     /// Records that the files of the oldest runs beyond the limit on stored files are removed; returns the number of runs, or
     /// `None`: the limit is not exceeded.
-    fn remove_artifacts(&self, keep: RunRetention, now: Moment) -> Result<Option<usize>, StoreError> {
-        let Some(limit) = ArtifactLimit::exceeded(self.folder(), keep) else { return Ok(None) };
+    fn remove_artifacts(&self, retention: RunRetention, now: Moment) -> Result<Option<usize>, StoreError> {
+        let Some(limit) = ArtifactLimit::exceeded(self.folder(), retention) else { return Ok(None) };
         self.job(move |writing| limit.apply(writing, now)).wait().map(Some)
     }
 }
@@ -77,11 +77,11 @@ impl Store {
 /// Prunes runs in the database, and logs it; returns their ids and the position of the record.
 pub(crate) fn rows(
     writing: &WriteContext<'_>,
-    keep: RunRetention,
+    retention: RunRetention,
     now: Moment,
 ) -> Result<(Vec<RunId>, Option<LogPosition>), StoreError> {
     let failed = |error| writing.failed(&error);
-    let forget = || forget_all(writing, keep, now);
+    let forget = || forget_all(writing, retention, now);
     let (runs, uses) = if has_accounts(writing.connection).map_err(failed)? {
         row_log::change(writing, now, forget)?
     } else {
@@ -98,11 +98,11 @@ pub(crate) fn rows(
 
 impl StoreReader {
     /// True unless a lookup shows that no run is beyond the limits.
-    pub fn may_exceed(&self, keep: RunRetention, now: Moment) -> Result<bool, StoreError> {
-        if keep.max_runs.is_some() || self.may_exceed_artifacts(keep)? {
+    pub fn may_exceed(&self, retention: RunRetention, now: Moment) -> Result<bool, StoreError> {
+        if retention.max_runs.is_some() || self.may_exceed_artifacts(retention)? {
             return Ok(true);
         }
-        let Some(age) = keep.max_age else { return Ok(false) };
+        let Some(age) = retention.max_age else { return Ok(false) };
         let age = i64::try_from(age.as_millis()).unwrap_or(i64::MAX);
         let sql = "SELECT 1 FROM main.runs WHERE ended < ?1 AND parent IS NULL LIMIT 1";
         let mut query = self.connection().prepare_cached(sql).map_err(|error| self.failed(&error))?;
@@ -110,12 +110,12 @@ impl StoreReader {
     }
 
     /// Returns the runs beyond the limits, without those nested in them.
-    pub fn runs_exceeding(&self, keep: RunRetention, now: Moment) -> Result<Vec<RunId>, StoreError> {
-        let exceeding = beyond(self.connection(), keep, now).map_err(|error| self.failed(&error))?;
+    pub fn runs_exceeding(&self, retention: RunRetention, now: Moment) -> Result<Vec<RunId>, StoreError> {
+        let exceeding = beyond(self.connection(), retention, now).map_err(|error| self.failed(&error))?;
         Ok(exceeding.into_iter().map(RunId::from_stored).collect())
     }
 
-    /// Returns the last end of a run that is not nested, or the one that so many runs ended after.
+    /// Returns the last end of a run not nested, or the one that so many runs ended after.
     pub fn last_end(&self, after: usize) -> Result<Option<Moment>, StoreError> {
         let sql = "SELECT ended FROM main.runs WHERE ended IS NOT NULL AND parent IS NULL
                    ORDER BY ended DESC LIMIT 1 OFFSET ?1";
@@ -132,16 +132,16 @@ fn has_accounts(connection: &Connection) -> rusqlite::Result<bool> {
     connection.prepare_cached(sql)?.exists([])
 }
 
-/// Prunes the oldest runs; returns them, and the uses of approvals that their events recorded.
+/// Prunes the oldest runs; returns them, and the uses of approvals their events recorded.
 fn forget_all(
     writing: &WriteContext<'_>,
-    keep: RunRetention,
+    retention: RunRetention,
     now: Moment,
 ) -> Result<(Vec<PrunedRun>, Vec<ApprovalUse>), StoreError> {
     let failed = |error| writing.failed(&error);
     let connection = writing.connection;
     let (mut count, mut forgotten, mut uses) = (0, Vec::new(), Vec::new());
-    for root in beyond(connection, keep, now).map_err(failed)? {
+    for root in beyond(connection, retention, now).map_err(failed)? {
         let owner = run_lease::newest(connection, &RunId::from_stored(root.as_str())).map_err(failed)?;
         if owner.is_some_and(|lease| !lease.may_be_taken) {
             continue;
@@ -171,7 +171,7 @@ fn forget_all(
     if !forgotten.is_empty() {
         sweep_rows(connection, now).map_err(failed)?;
     }
-    if let Some(age) = keep.max_age {
+    if let Some(age) = retention.max_age {
         accounts(connection, now, age).map_err(failed)?;
     }
     Ok((forgotten, uses))
@@ -208,12 +208,12 @@ fn accounts(connection: &Connection, now: Moment, age: Duration) -> rusqlite::Re
 /// Returns the ended, not nested runs beyond the retention, from the oldest.
 pub(super) fn beyond(
     connection: &Connection,
-    keep: RunRetention,
+    retention: RunRetention,
     now: Moment,
 ) -> rusqlite::Result<Vec<String>> {
-    let age = keep.max_age.map(|age| i64::try_from(age.as_millis()).unwrap_or(i64::MAX));
+    let age = retention.max_age.map(|age| i64::try_from(age.as_millis()).unwrap_or(i64::MAX));
     let oldest = age.map_or(i64::MIN, |age| now.millis().saturating_sub(age));
-    let most = keep.max_runs.map_or(i64::MAX, |most| i64::try_from(most).unwrap_or(i64::MAX));
+    let most = retention.max_runs.map_or(i64::MAX, |most| i64::try_from(most).unwrap_or(i64::MAX));
     let mut found: Vec<String> = connection
         .prepare(
             "SELECT id FROM
@@ -274,8 +274,8 @@ fn forget(connection: &Connection, key: i64, id: &str) -> rusqlite::Result<()> {
     Ok(())
 }
 
-/// Removes texts without a run, cached results that no run made or looked up, and owners of runs
-/// that were never recorded.
+/// Removes texts without a run, cached results no run made or looked up, and owners of runs that were never
+/// recorded.
 fn sweep_rows(connection: &Connection, now: Moment) -> rusqlite::Result<()> {
     let grace = i64::try_from(GRACE.as_millis()).unwrap_or(i64::MAX);
     connection.execute(
@@ -336,7 +336,7 @@ pub(crate) fn files(folder: &StateFolder, now: Moment, is_limited: bool) -> Resu
     Ok(removed)
 }
 
-/// Returns the ids of runs and the digests of files that the database names, except, if the files are limited, those of the
+/// Returns the ids of runs and the digests of files the database names, except, if the files are limited, those of the
 /// artifacts of runs that lost them.
 fn named(reader: &StoreReader, is_limited: bool) -> rusqlite::Result<BTreeSet<String>> {
     let connection = reader.connection();

@@ -35,14 +35,14 @@ const MOST_MANIFEST: u64 = 1 << 16;
 /// position of the carried uses of approvals.
 pub type CarryOver<'a> = &'a dyn Fn(&Path, &BackupManifest, Option<CarriedUses>) -> Result<(), StoreError>;
 
-/// Replaces the state with a backup. Everything is unpacked beside the state and checked first; then
-/// the two are exchanged, so that there always is a complete one. A state with runs or memory is
-/// replaced only if `replace` is set, one in use never.
+/// Replaces the state with a backup. Everything is unpacked beside the state and checked first; then the two
+/// are exchanged, so there always is a complete one. A state with runs or memory is replaced only if
+/// `replace` is set, one in use never.
 ///
 /// The restored runs have no owner: those that have not ended can be resumed.
 ///
 /// The uses and withdrawals of approvals are not undone: the new log records them as carried over. What a person accepted
-/// since the backup stays accepted: it is signed, and about files that a restore does not change.
+/// since the backup stays accepted: it is signed, and about files a restore does not change.
 ///
 /// `carry` is called with the new folder while no process works on either, and the position of those
 /// uses: it carries over everything else that is not undone.
@@ -90,7 +90,7 @@ fn keep_acceptances(dir: &Path, fresh: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Copies the databases from before upgrades, so that the way back stays.
+/// Copies the databases from before upgrades, so the way back stays.
 fn keep_copies(dir: &Path, fresh: &Path) -> io::Result<()> {
     let (from, to) = (StateFolder::new(dir).upgrades(), StateFolder::new(fresh).upgrades());
     let Ok(copies) = from.read_dir() else {

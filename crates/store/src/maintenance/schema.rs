@@ -4,7 +4,7 @@ use rusqlite::Connection;
 
 use crate::db::migrate;
 
-/// A part of the database's schema that differs from the migrations.
+/// A part of the database's schema differing from the migrations.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SchemaFault {
     /// The part exists, and no migration makes it.
@@ -33,7 +33,7 @@ pub enum SchemaFault {
 /// The parts of a schema: table and text by kind and name.
 type SchemaParts = BTreeMap<(String, String), (String, Option<String>)>;
 
-/// Compares the schema, by its text, with the one that the migrations make.
+/// Compares the schema, by its text, with the one the migrations make.
 pub(crate) fn faults(connection: &Connection) -> rusqlite::Result<Vec<SchemaFault>> {
     let expected = parts(&migrate::pristine()?)?;
     let found = parts(connection)?;

@@ -1,4 +1,4 @@
-//! The upgrade of a state that an earlier version wrote: its outlook, the copy from before, and the way back.
+//! The upgrade of a state an earlier version wrote: its outlook, the copy from before, and the way back.
 
 use std::fs;
 use std::io::{self, Read};
@@ -31,7 +31,7 @@ const COPY_SPEED: u64 = 50 << 20;
 /// The first bytes of a database.
 const DATABASE_HEAD: &[u8; 16] = b"SQLite format 3\0";
 
-/// The change that this program makes to a state of an earlier version, once it opens it.
+/// The change this program makes to a state of an earlier version, once it opens it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StateUpgrade {
     /// The schema of the state.
@@ -40,7 +40,7 @@ pub struct StateUpgrade {
     pub to: u32,
     /// The program that opened the state last to write, if it is known.
     pub program: Option<String>,
-    /// The size of the copy that is made before, in bytes.
+    /// The size of the copy made before, in bytes.
     pub copy_size: u64,
     pub copy: PathBuf,
     /// The free space on its disk, in bytes, if it is known.
@@ -55,13 +55,13 @@ pub struct StateUpgrade {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OpenRun {
     pub run: RunId,
-    /// The version of the rules that it started under.
+    /// The version of the rules it started under.
     pub logic_version: u32,
 }
 
 impl StateUpgrade {
     /// Returns the outlook for a state, which stays as it is; `None`: it needs no upgrade. `keep` are the limits on finished runs.
-    pub fn read(dir: &Path, keep: RunRetention, now: Moment) -> Result<Option<Self>, StoreError> {
+    pub fn read(dir: &Path, retention: RunRetention, now: Moment) -> Result<Option<Self>, StoreError> {
         let folder = StateFolder::new(dir);
         let path = folder.database();
         if !path.exists() {
@@ -80,13 +80,13 @@ impl StateUpgrade {
             free: free_space(dir),
             copy,
             open_runs: open_runs(&connection).map_err(|error| StoreError::sqlite(&path, &error))?,
-            exceeding_runs: beyond(&connection, keep, now)
+            exceeding_runs: beyond(&connection, retention, now)
                 .map_err(|error| StoreError::sqlite(&path, &error))?
                 .len(),
         }))
     }
 
-    /// Returns the longest time that the upgrade takes on a slow disk.
+    /// Returns the longest time the upgrade takes on a slow disk.
     pub fn duration(&self) -> Duration {
         Duration::from_secs(self.copy_size / COPY_SPEED + 1)
     }

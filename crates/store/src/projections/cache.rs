@@ -32,13 +32,13 @@ pub struct CacheEntry {
     pub outputs: JsonObject,
     /// The artifacts of the task.
     pub artifacts: Vec<Artifact>,
-    /// The files that the task made in the workspace.
+    /// The files the task made in the workspace.
     pub files: Vec<CachedFile>,
-    /// The time at which it was stored.
+    /// The time it was stored.
     pub created: Moment,
 }
 
-/// A lookup in the cache, recorded so that a later run can report the changes.
+/// A lookup in the cache, recorded so a later run can report the changes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CacheLookup {
     /// The run that asked.
@@ -50,11 +50,11 @@ pub struct CacheLookup {
     pub key: Sha256Digest,
     /// True if the key was found.
     pub hit: bool,
-    /// The parts that the key was computed from.
+    /// The parts the key was computed from.
     pub parts: Value,
 }
 
-/// A cached result that the log does not record as it is: its row was altered or added.
+/// A cached result the log does not record as it is: its row was altered or added.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the log does not record it like this (see `wf doctor`)")]
 pub struct UnrecordedResult;
@@ -107,8 +107,7 @@ impl StoreReader {
         Ok(results.into_iter().flatten().filter_map(Result::ok).collect())
     }
 
-    /// Returns the cache lookup of a task in a run: true for a hit, and the parts that the key was
-    /// computed from.
+    /// Returns the cache lookup of a task in a run: true for a hit, and the parts the key was computed from.
     pub fn cache_parts(
         &self,
         run: &RunId,
@@ -145,7 +144,7 @@ impl StoreReader {
     }
 }
 
-/// The columns that [`cached`] reads.
+/// The columns [`cached`] reads.
 const CACHED: &str = "key, run, step, item, outputs, artifacts, files, created";
 
 /// Stores a result and records its digest.
@@ -222,7 +221,7 @@ fn is_recorded(connection: &Connection, key: &str, seq: i64, stored: &str) -> ru
     Ok(recorded.optional()?.unwrap_or(false))
 }
 
-/// Returns the keys of the cached results that the log does not record.
+/// Returns the keys of the cached results the log does not record.
 pub(super) fn unrecorded(connection: &Connection) -> rusqlite::Result<Vec<String>> {
     let mut statement =
         connection.prepare(&format!("SELECT key, event, {RESULT} FROM cache ORDER BY key"))?;

@@ -15,7 +15,7 @@ use crate::projections::row_log::{self, RECORDED_TABLES, RecordedTable};
 /// The maximum number of characters shown of a value.
 const SHOWN: usize = 60;
 
-/// A row of a projection that differs from what the log yields.
+/// A row of a projection differing from what the log yields.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProjectionDifference {
     pub table: &'static str,
@@ -29,9 +29,9 @@ pub struct ProjectionDifference {
 /// The kind of difference of a row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ColumnDifference {
-    /// The table has a row that the log does not yield.
+    /// The table has a row the log does not yield.
     Extra,
-    /// The log yields a row that the table does not have.
+    /// The log yields a row the table does not have.
     Missing,
     /// A column has another value.
     Value { column: String, table: String, log: String },
@@ -103,14 +103,14 @@ pub(crate) fn all(
 }
 
 /// Compares the recorded tables.
-fn of_rows(connection: &Connection, found: &mut Vec<ProjectionDifference>) -> FoldResult<()> {
+fn of_rows(connection: &Connection, differences: &mut Vec<ProjectionDifference>) -> FoldResult<()> {
     if let Err(broken) = row_log::fold(connection)? {
         return Ok(Err(broken));
     }
     for RecordedTable { name, .. } in RECORDED_TABLES {
         let stored = rows(connection, "main", name, "", [])?;
         let logged = rows(connection, "temp", name, "", [])?;
-        compare(name, "", &stored, &logged, found);
+        compare(name, "", &stored, &logged, differences);
     }
     Ok(Ok(()))
 }
@@ -141,7 +141,7 @@ fn is_by_key(table: &str) -> bool {
 pub(crate) fn of_run(
     connection: &Connection,
     key: i64,
-    found: &mut Vec<ProjectionDifference>,
+    differences: &mut Vec<ProjectionDifference>,
 ) -> rusqlite::Result<()> {
     let id: Option<String> = connection
         .prepare_cached("SELECT id FROM temp.runs WHERE key = ?1")?
@@ -161,21 +161,21 @@ pub(crate) fn of_run(
         let at = format!("WHERE {column} = ?1");
         let stored = rows(connection, "main", table, &at, [&value])?;
         let logged = rows(connection, "temp", table, &at, [&value])?;
-        compare(table, &name, &stored, &logged, found);
+        compare(table, &name, &stored, &logged, differences);
     }
     Ok(())
 }
 
-/// Compares the rows of events that belong to no run: withdrawals, the uses of runs whose bodies were
-/// removed, those that were carried over, and those of connections.
-fn of_state(connection: &Connection, found: &mut Vec<ProjectionDifference>) -> rusqlite::Result<()> {
+/// Compares the rows of events belonging to no run: withdrawals, the uses of runs whose bodies were removed,
+/// those carried over, and those of connections.
+fn of_state(connection: &Connection, differences: &mut Vec<ProjectionDifference>) -> rusqlite::Result<()> {
     for event in state_event::all(connection)? {
         state_event::show(connection, &event.fact)?;
     }
     for table in OF_STATE {
         let stored = rows(connection, "main", table, "", [])?;
         let logged = rows(connection, "temp", table, "", [])?;
-        compare(table, "none", &stored, &logged, found);
+        compare(table, "none", &stored, &logged, differences);
     }
     let at = format!(
         "WHERE run NOT IN
@@ -186,7 +186,7 @@ fn of_state(connection: &Connection, found: &mut Vec<ProjectionDifference>) -> r
     );
     let stored = rows(connection, "main", "approval_uses", &at, [])?;
     let logged = rows(connection, "temp", "approval_uses", &at, [])?;
-    compare("approval_uses", "none that is kept", &stored, &logged, found);
+    compare("approval_uses", "none that is kept", &stored, &logged, differences);
     Ok(())
 }
 
@@ -219,27 +219,27 @@ fn rows(
 fn compare(
     table: &'static str,
     run: &str,
-    stored: &TableRows,
-    logged: &TableRows,
-    found: &mut Vec<ProjectionDifference>,
+    stored_rows: &TableRows,
+    log_rows: &TableRows,
+    differences: &mut Vec<ProjectionDifference>,
 ) {
     let mut add = |key: &[String], column| {
-        let row = stored.named(key, run.is_empty());
-        found.push(ProjectionDifference { table, run: run.into(), row, column });
+        let row = stored_rows.named(key, run.is_empty());
+        differences.push(ProjectionDifference { table, run: run.into(), row, column });
     };
-    for (key, values) in &stored.by_key {
-        let Some(log) = logged.by_key.get(key) else {
+    for (key, values) in &stored_rows.by_key {
+        let Some(log) = log_rows.by_key.get(key) else {
             add(key, ColumnDifference::Extra);
             continue;
         };
-        for ((column, value), logged) in stored.columns.iter().zip(values).zip(log) {
+        for ((column, value), logged) in stored_rows.columns.iter().zip(values).zip(log) {
             if value != logged {
                 let (column, table, log) = (column.clone(), display_value(value), display_value(logged));
                 add(key, ColumnDifference::Value { column, table, log });
             }
         }
     }
-    for key in logged.by_key.keys().filter(|key| !stored.by_key.contains_key(*key)) {
+    for key in log_rows.by_key.keys().filter(|key| !stored_rows.by_key.contains_key(*key)) {
         add(key, ColumnDifference::Missing);
     }
 }

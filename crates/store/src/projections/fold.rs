@@ -1,4 +1,4 @@
-//! The projections that a reader builds for itself from the log.
+//! The projections a reader builds for itself from the log.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -16,16 +16,15 @@ use wf_base::name::RunId;
 /// demand. Queries of the same connection find these: SQLite looks a name up among temporary tables
 /// first.
 ///
-/// **Invariant:** every folded event has the hash of its content and is bound to its neighbours in the
-/// log; the events of a run have no gap; and none is left out but those of runs that the log records as
-/// pruned.
+/// **Invariant:** every folded event has the hash of its content and is bound to its neighbours in the log;
+/// the events of a run have no gap; and none is left out but those of runs the log records as pruned.
 #[derive(Debug, Default)]
 pub(crate) struct ShadowProjections {
     /// The number of the last folded event, by the key of the run.
     folded_until: RefCell<BTreeMap<i64, i64>>,
 }
 
-/// The result of a fold, or an event that differs from what was written, or a read failure.
+/// The result of a fold, or an event differing from what was written, or a read failure.
 pub(crate) type FoldResult<T> = rusqlite::Result<Result<T, BrokenChain>>;
 
 impl ShadowProjections {

@@ -14,7 +14,7 @@ use crate::projections::{difference, row_log};
 use wf_base::name::RunId;
 
 impl Store {
-    /// Opens another connection that reads from the log: see [`StoreReader::from_log`].
+    /// Opens another connection reading from the log: see [`StoreReader::from_log`].
     pub fn log_reader(&self) -> Result<StoreReader, StoreError> {
         StoreReader::from_log(self.folder().path())
     }
@@ -26,7 +26,7 @@ impl StoreReader {
     pub fn from_log(dir: &Path) -> Result<Self, StoreError> {
         let mut reader = Self::open(dir)?;
         let fold = ShadowProjections::new(reader.connection()).map_err(|error| reader.failed(&error))?;
-        reader.fold = Some(fold);
+        reader.projections = Some(fold);
         reader.folded(ShadowProjections::heads)?;
         Ok(reader)
     }
@@ -51,13 +51,13 @@ impl StoreReader {
         }
     }
 
-    /// True if everything that this reader returns about runs is built from the log.
+    /// True if everything this reader returns about runs is built from the log.
     pub fn is_from_log(&self) -> bool {
-        self.fold.is_some()
+        self.projections.is_some()
     }
 
-    /// Compares the tables with the log, for a run and those that the tables know as nested in it. This connection finds
-    /// the rows by the log from then on.
+    /// Compares the tables with the log, for a run and those the tables know as nested in it. This connection finds the
+    /// rows by the log from then on.
     fn differs_from_log(&self, run: &RunId, max_events: u64) -> Result<bool, StoreError> {
         let connection = self.connection();
         let failed = |error| self.failed(&error);
@@ -87,7 +87,7 @@ impl StoreReader {
         Ok(!found.is_empty())
     }
 
-    /// Ensures that the projections of this reader have all that the log holds about a run.
+    /// Ensures that the projections of this reader have all the log holds about a run.
     pub(crate) fn fold(&self, run: &RunId) -> Result<(), StoreError> {
         self.folded(|fold, connection| fold.run(connection, run))
     }
@@ -102,7 +102,7 @@ impl StoreReader {
         self.folded(ShadowProjections::all)
     }
 
-    /// Ensures that the recorded tables, as this reader sees them, are those that the log yields.
+    /// Ensures the recorded tables, as this reader sees them, are those the log yields.
     pub(crate) fn fold_rows(&self) -> Result<(), StoreError> {
         let folded = row_log::fold(self.connection()).map_err(|error| self.failed(&error))?;
         folded.map_err(|broken| self.broken(broken))
@@ -112,7 +112,7 @@ impl StoreReader {
         &self,
         take: impl FnOnce(&ShadowProjections, &Connection) -> FoldResult<()>,
     ) -> Result<(), StoreError> {
-        let Some(fold) = &self.fold else {
+        let Some(fold) = &self.projections else {
             return Ok(());
         };
         let taken = take(fold, self.connection()).map_err(|error| self.failed(&error))?;

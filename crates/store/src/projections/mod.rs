@@ -1,4 +1,4 @@
-//! The tables that follow from the log, and what builds and compares them.
+//! The tables following from the log, and what builds and compares them.
 //!
 //! ```text
 //! event ──▶ project, uses ──▶ the tables of runs

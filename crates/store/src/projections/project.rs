@@ -94,8 +94,8 @@ impl<'a> ProjectionChange<'a> {
         self.connection.prepare_cached(sql)?.execute(values).map(drop)
     }
 
-    fn step_kept(&self, fact: &EventKind) -> rusqlite::Result<()> {
-        let EventKind::StepReused { step, outputs, standing, reused_from: from, .. } = fact else {
+    fn step_kept(&self, kind: &EventKind) -> rusqlite::Result<()> {
+        let EventKind::StepReused { step, outputs, standing, reused_from: from, .. } = kind else {
             return Ok(());
         };
         self.execute(
@@ -145,7 +145,7 @@ impl<'a> ProjectionChange<'a> {
         )
     }
 
-    fn cache_hit(&self, place: &TaskId, found: &CachedResult) -> rusqlite::Result<()> {
+    fn cache_hit(&self, place: &TaskId, result: &CachedResult) -> rusqlite::Result<()> {
         self.execute(
             "INSERT INTO steps (run, step, item, first_event, state, started, outputs)
              VALUES (?1, ?2, ?3, ?4, 'verifying', ?5, ?6)
@@ -157,11 +157,11 @@ impl<'a> ProjectionChange<'a> {
                 ItemColumn(place.item),
                 self.n,
                 MomentColumn(self.at),
-                outputs_column(&found.outputs),
+                outputs_column(&result.outputs),
             ),
         )?;
         let (place, attempt) = (place.clone(), 0);
-        self.artifacts(&Attempt { place, attempt }, &found.artifacts)
+        self.artifacts(&Attempt { place, attempt }, &result.artifacts)
     }
 
     fn attempt_started(&self, attempt: &Attempt) -> rusqlite::Result<()> {
@@ -181,8 +181,8 @@ impl<'a> ProjectionChange<'a> {
         )
     }
 
-    fn attempt_ended(&self, fact: &EventKind) -> rusqlite::Result<()> {
-        let EventKind::AttemptEnded { attempt, how, failure_class, outputs, artifacts, left, .. } = fact
+    fn attempt_ended(&self, kind: &EventKind) -> rusqlite::Result<()> {
+        let EventKind::AttemptEnded { attempt, how, failure_class, outputs, artifacts, left, .. } = kind
         else {
             return Ok(());
         };
@@ -224,8 +224,8 @@ impl<'a> ProjectionChange<'a> {
     }
 
     /// Applies the reported success of a step; it is still unverified.
-    fn step_answered(&self, place: &TaskId, how: &WorkExit, outputs: &JsonObject) -> rusqlite::Result<()> {
-        if !how.is_success() {
+    fn step_answered(&self, place: &TaskId, exit: &WorkExit, outputs: &JsonObject) -> rusqlite::Result<()> {
+        if !exit.is_success() {
             return Ok(());
         }
         self.execute(
@@ -235,7 +235,7 @@ impl<'a> ProjectionChange<'a> {
         )
     }
 
-    fn step_ended(&self, fact: &EventKind) -> rusqlite::Result<()> {
+    fn step_ended(&self, kind: &EventKind) -> rusqlite::Result<()> {
         let EventKind::StepEnded {
             place,
             state,
@@ -246,7 +246,7 @@ impl<'a> ProjectionChange<'a> {
             cache_key: cached,
             outputs,
             reused_from: from,
-        } = fact
+        } = kind
         else {
             return Ok(());
         };
@@ -293,7 +293,7 @@ impl<'a> ProjectionChange<'a> {
         Ok(())
     }
 
-    fn run_ended(&self, fact: &EventKind) -> rusqlite::Result<()> {
+    fn run_ended(&self, kind: &EventKind) -> rusqlite::Result<()> {
         let EventKind::RunEnded {
             outcome,
             reason,
@@ -305,7 +305,7 @@ impl<'a> ProjectionChange<'a> {
             stale: _,
             accepted,
             offers,
-        } = fact
+        } = kind
         else {
             return Ok(());
         };
@@ -359,7 +359,7 @@ impl ProjectionChange<'_> {
         )
     }
 
-    /// Marks a task as stale, and the repeated step that it is an item of.
+    /// Marks a task as stale, and the repeated step it is an item of.
     fn mark_stale(&self, StaleFile { place, path }: &StaleFile) -> rusqlite::Result<()> {
         let (step, item) = (place.step.as_str(), ItemColumn(place.item));
         self.execute(
@@ -370,10 +370,10 @@ impl ProjectionChange<'_> {
     }
 
     /// Applies a question to the user.
-    fn apply_question(&self, ask: &ApprovalRequest) -> rusqlite::Result<()> {
+    fn apply_question(&self, request: &ApprovalRequest) -> rusqlite::Result<()> {
         self.count_open_questions(1)?;
-        match &ask.place {
-            Some(place) => self.step_waits(place, &ask.message),
+        match &request.place {
+            Some(place) => self.step_waits(place, &request.message),
             None => Ok(()),
         }
     }

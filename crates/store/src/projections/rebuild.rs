@@ -17,7 +17,7 @@ use wf_core::machine::Event;
 /// The tables that can be rebuilt from the log alone.
 pub(crate) const PROJECTIONS: [&str; 6] = ["runs", "run_sources", "steps", "attempts", "checks", "artifacts"];
 
-/// The projections that name a run by its key, and the uses of approvals, which name it by its id.
+/// The projections naming a run by its key, and the uses of approvals, which name it by its id.
 pub(super) const FOLDED: [&str; 7] = {
     let [runs, sources, steps, attempts, checks, artifacts] = PROJECTIONS;
     [runs, sources, steps, attempts, checks, artifacts, "approval_uses"]
@@ -27,8 +27,8 @@ pub(super) const FOLDED: [&str; 7] = {
 pub(super) const OF_STATE: [&str; 1] = ["revoked_approvals"];
 
 impl Store {
-    /// Rebuilds the projections from the log, in one transaction that verifies all of it: with a fault of
-    /// the log, nothing is changed.
+    /// Rebuilds the projections from the log, in one transaction verifying all of it: with a fault of the
+    /// log, nothing is changed.
     pub fn rebuild(&self) -> WriteTicket<()> {
         self.job(|writing| {
             let rebuilt = rebuild(writing.connection).map_err(|error| writing.failed(&error))?;
@@ -37,8 +37,8 @@ impl Store {
     }
 }
 
-/// Rebuilds the projections from the log, and removes the cached results that it does not record. Pruned
-/// runs stay pruned.
+/// Rebuilds the projections from the log, and removes the cached results it does not record. Pruned runs stay
+/// pruned.
 ///
 /// The whole log is verified on the way; the caller rolls back if it returns a fault.
 pub(crate) fn rebuild(connection: &Connection) -> FoldResult<()> {

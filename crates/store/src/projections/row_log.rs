@@ -1,10 +1,10 @@
 //! The tables of goals, memory, connections, sessions and suggestions, as the log yields them.
 //!
-//! On every connection that uses them, temporary tables of the same names hide the stored ones, and
-//! are filled from the events `rows_recorded`. Decisions read and write these; what a job changed is
-//! recorded as one event, and only then copied to the stored tables, which nothing reads.
+//! On every connection using them, temporary tables of the same names hide the stored ones, and are filled
+//! from the events `rows_recorded`. Decisions read and write these; what a job changed is recorded as one
+//! event, and only then copied to the stored tables, which nothing reads.
 //!
-//! **Invariant:** a row of these tables that no event of the log yields decides nothing.
+//! **Invariant:** a row of these tables no event of the log yields decides nothing.
 
 use std::collections::BTreeMap;
 
@@ -96,7 +96,7 @@ pub(super) const RECORDED_TABLES: [RecordedTable; 10] = [
 ];
 
 impl Store {
-    /// Queues a job that reads or changes the recorded tables, at a time.
+    /// Queues a job reading or changes the recorded tables, at a time.
     pub(crate) fn row_job<T, W>(&self, at: Moment, work: W) -> WriteTicket<T>
     where
         T: Send + 'static,
@@ -105,7 +105,7 @@ impl Store {
         self.job(move |writing| change(writing, at, || work(writing)))
     }
 
-    /// Queues a job that reads or changes the recorded tables, now, and fails only with an error of SQLite.
+    /// Queues a job reading or changes the recorded tables, now, and fails only with an error of SQLite.
     pub(crate) fn row_sql<T, W>(&self, work: W) -> WriteTicket<T>
     where
         T: Send + 'static,
@@ -119,7 +119,7 @@ impl Store {
     }
 }
 
-/// Does a job that reads or changes these tables, and records what it changed.
+/// Does a job reading or changes these tables, and records what it changed.
 pub(crate) fn change<T>(
     writing: &WriteContext<'_>,
     at: Moment,
@@ -299,7 +299,7 @@ fn finish(connection: &Connection, seq: i64, events: usize) -> rusqlite::Result<
     connection.prepare_cached("DELETE FROM temp.row_changes")?.execute([]).map(drop)
 }
 
-/// Returns the rows that were changed since the last fold, as they are now.
+/// Returns the rows changed since the last fold, as they are now.
 fn changes(connection: &Connection) -> rusqlite::Result<BTreeMap<String, TableChange>> {
     let mut found = BTreeMap::new();
     for table in &RECORDED_TABLES {

@@ -1,4 +1,4 @@
-//! The recorded tables as a whole, kept so that not all events about them have to be folded.
+//! The recorded tables as a whole, kept so not all events about them have to be folded.
 //!
 //! A snapshot is one of the texts of the database, and an event has its digest. It only saves time: where
 //! it is gone or was altered, the events before it are folded.
@@ -9,7 +9,7 @@ use crate::events::append;
 use crate::projections::row_log::{RECORDED_TABLES, elements};
 use wf_base::digest::Sha256Digest;
 
-/// The number of events that are folded before it is worth a snapshot; at least one for this many rows.
+/// The number of events folded before it is worth a snapshot; at least one for this many rows.
 const EVENTS: i64 = if cfg!(test) { 64 } else { 1024 };
 const ROWS: i64 = 8;
 

@@ -71,13 +71,13 @@ impl ApprovalUseLog {
     }
 }
 
-/// True if an approval is valid for other runs, too. One that was signed for this run alone, at the
-/// moment it began, is used up with it: there is no second run of the same id.
+/// True if an approval is valid for other runs, too. One signed for this run alone, at the moment it began,
+/// is used up with it: there is no second run of the same id.
 pub(crate) fn is_reusable(approved: &RunApproval) -> bool {
     approved.is_in_advance()
 }
 
-/// Returns the uses that a run's events record, of approvals that are valid for other runs, too.
+/// Returns the uses a run's events record, of approvals that are valid for other runs, too.
 pub(crate) fn of_run(connection: &Connection, key: i64, id: &str) -> rusqlite::Result<Vec<ApprovalUse>> {
     let sql = "SELECT body FROM events WHERE run = ?1 AND run_seq BETWEEN 1 AND ?2
                    AND kind = 'run_approved'";
@@ -95,7 +95,7 @@ pub(crate) fn of_run(connection: &Connection, key: i64, id: &str) -> rusqlite::R
 }
 
 impl ProjectionChange<'_> {
-    /// Records the approval that a run began by.
+    /// Records the approval a run began by.
     pub(crate) fn approved(&self, approved: &RunApproval) -> rusqlite::Result<()> {
         let sql = "SELECT id FROM runs WHERE key = ?1";
         let mut statement = self.connection.prepare_cached(sql)?;

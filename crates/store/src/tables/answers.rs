@@ -24,9 +24,9 @@ pub struct ApprovalAnswer {
     pub verdict: String,
     /// The signed token, as text.
     pub token: String,
-    /// The time at which the answer was recorded.
+    /// The time the answer was recorded.
     pub at: Moment,
-    /// The number of approvals that settles the question, so that a later denial is refused.
+    /// The number of approvals that settles the question, so a later denial is refused.
     pub quorum: AnswerQuorum,
 }
 
@@ -73,9 +73,9 @@ impl StoreReader {
     }
 }
 
-/// Records an answer. Repeating the same answer changes nothing. Another answer of the same key, an
-/// approval after any denial, a denial after enough approvals, or an answer that was not compared with those before is
-/// refused with [`StoreError::Conflict`]: of two concurrent answers, one stands.
+/// Records an answer. Repeating the same answer changes nothing. Another answer of the same key, an approval after any
+/// denial, a denial after enough approvals, or an answer not compared with those before is refused with
+/// [`StoreError::Conflict`]: of two concurrent answers, one stands.
 fn record_answer(writing: &WriteContext<'_>, answer: &ApprovalAnswer) -> Result<AnswerEffect, StoreError> {
     let all = read_answers(writing.connection, &answer.run, answer.number);
     let all = all.map_err(|error| writing.failed(&error))?;
@@ -95,11 +95,11 @@ fn record_answer(writing: &WriteContext<'_>, answer: &ApprovalAnswer) -> Result<
         return Err(conflict(answer, no));
     }
     let AnswerQuorum { count, keys, .. } = &answer.quorum;
-    let yes: Vec<&ApprovalAnswer> = all.iter().filter(|one| keys.contains(&one.key)).collect();
-    if let Some(last) = yes.last()
+    let new_answer: Vec<&ApprovalAnswer> = all.iter().filter(|one| keys.contains(&one.key)).collect();
+    if let Some(last) = new_answer.last()
         && answer.verdict == DENIED
         && no.is_none()
-        && yes.len() >= *count
+        && new_answer.len() >= *count
     {
         return Err(conflict(answer, last));
     }
@@ -117,8 +117,12 @@ fn record_answer(writing: &WriteContext<'_>, answer: &ApprovalAnswer) -> Result<
     put.map(|_| AnswerEffect::Recorded).map_err(|error| writing.failed(&error))
 }
 
-fn conflict(answer: &ApprovalAnswer, there: &ApprovalAnswer) -> StoreError {
-    StoreError::Conflict { run: answer.run.clone(), number: answer.number, verdict: there.verdict.clone() }
+fn conflict(answer: &ApprovalAnswer, recorded_answer: &ApprovalAnswer) -> StoreError {
+    StoreError::Conflict {
+        run: answer.run.clone(),
+        number: answer.number,
+        verdict: recorded_answer.verdict.clone(),
+    }
 }
 
 /// Returns the answers to a question, the first one first.
@@ -141,7 +145,7 @@ fn read_answers(connection: &Connection, run: &RunId, number: u32) -> rusqlite::
     rows.collect()
 }
 
-/// Refuses a use of an approval that the log already records, or that was withdrawn. `is_by_backend`: the run began there
+/// Refuses a use of an approval the log already records, or that was withdrawn. `is_by_backend`: the run began there
 /// before the backend learned of a withdrawal.
 pub(super) fn check_approval_unused(
     writing: &WriteContext<'_>,

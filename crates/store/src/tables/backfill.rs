@@ -1,4 +1,4 @@
-//! Scheduled times of the past that are started after all.
+//! Scheduled times of the past started after all.
 
 use rusqlite::{Connection, OptionalExtension};
 
@@ -12,8 +12,8 @@ use wf_core::goal::ReconciliationCause;
 use wf_model::schedule::GoalSchedule;
 
 impl Store {
-    /// Makes past times due for a cause, except those that the ledger has as started or due; returns
-    /// their number. They must lie before the time up to which the ledger accounts.
+    /// Makes past times due for a cause, except those the ledger has as started or due; returns their number.
+    /// They must lie before the time up to which the ledger accounts.
     pub fn backfill(
         &self,
         goal: &PlanId,
@@ -77,14 +77,14 @@ fn split_slot_row(connection: &Connection, goal: &PlanId, slot: Moment) -> rusql
     let before = span(&timing, just_before(row.slot), just_before(slot));
     let own = span(&timing, just_before(slot), slot);
     let after = span(&timing, slot, row.last);
-    let parts: Vec<SlotSpan> = [before, own, after].into_iter().flatten().collect();
+    let spans: Vec<SlotSpan> = [before, own, after].into_iter().flatten().collect();
     // The row comes from another schedule: its scheduled times are no longer known.
-    if parts.iter().map(|part| part.count).sum::<u64>() != row.count {
+    if spans.iter().map(|part| part.count).sum::<u64>() != row.count {
         return Ok(());
     }
     let delete = "DELETE FROM slots WHERE goal = ?1 AND slot = ?2";
     connection.execute(delete, (goal.as_str(), MomentColumn(row.slot)))?;
-    for part in parts {
+    for part in spans {
         insert_part(connection, goal, &row, &part)?;
     }
     Ok(())
@@ -98,8 +98,8 @@ struct SlotSpan {
 }
 
 /// Returns the scheduled times of an interval, if there are any.
-fn span(timing: &GoalSchedule, after: Moment, until: Moment) -> Option<SlotSpan> {
-    let mut slots = timing.slots(after, until);
+fn span(schedule: &GoalSchedule, after: Moment, until: Moment) -> Option<SlotSpan> {
+    let mut slots = schedule.slots(after, until);
     let first = slots.next()?.at;
     let alone = SlotSpan { first, last: first, count: 1 };
     Some(slots.fold(alone, |span, slot| SlotSpan { last: slot.at, count: span.count + 1, ..span }))
@@ -110,7 +110,7 @@ fn insert_part(
     connection: &Connection,
     goal: &PlanId,
     row: &SlotRow,
-    part: &SlotSpan,
+    span: &SlotSpan,
 ) -> rusqlite::Result<()> {
     connection
         .prepare_cached(
@@ -119,9 +119,9 @@ fn insert_part(
         )?
         .execute((
             goal.as_str(),
-            MomentColumn(part.first),
-            MomentColumn(part.last),
-            i64::try_from(part.count).unwrap_or(i64::MAX),
+            MomentColumn(span.first),
+            MomentColumn(span.last),
+            i64::try_from(span.count).unwrap_or(i64::MAX),
             row.state.as_str(),
             row.cause.as_str(),
             &row.reason,
@@ -157,7 +157,7 @@ mod tests {
             dst: DstPolicy::default(),
         };
         let note =
-            LedgerGoal { id: id.clone(), path: "goals/goal.md".into(), timing: GoalSchedule::of(rule) };
+            LedgerGoal { id: id.clone(), path: "goals/goal.md".into(), schedule: GoalSchedule::of(rule) };
         let mut row = SlotEntry::of(minute(10), SlotState::Missed, ReconciliationCause::Schedule, "so");
         (row.last, row.count) = (minute(29), 20);
         let decision =

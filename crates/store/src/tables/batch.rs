@@ -26,10 +26,10 @@ use wf_model::JsonObject;
 pub struct EventBatch {
     /// The run they belong to.
     pub run: RunId,
-    /// The token they are written under: that of the run, or of the run that it is nested in.
+    /// The token they are written under: that of the run, or of the run it is nested in.
     pub token: FencingToken,
-    /// The number of events of the run that must precede the batch; with any other number it is
-    /// refused, so that a batch never hides one that could not be written. `None`: any number.
+    /// The number of events of the run that must precede the batch; with any other number it is refused, so a
+    /// batch never hides one that could not be written. `None`: any number.
     pub after: Option<u64>,
     /// The run itself, with its first events.
     pub new: Option<NewRun>,
@@ -45,18 +45,18 @@ pub struct NewRun {
     pub path: String,
     /// Its resolved parameters.
     pub params: JsonObject,
-    /// The run and the attempt (as shown, `step[item]#n`) that it is nested in.
+    /// The run and the attempt (as shown, `step[item]#n`) it is nested in.
     pub parent: Option<(RunId, String)>,
     pub retry_of: Option<RunId>,
-    /// The session that it belongs to; it must be active when an outermost run begins.
+    /// The session it belongs to; it must be active when an outermost run begins.
     pub session: Option<SessionName>,
     /// The texts of the run: path and content, its own spec first.
     pub sources: Vec<(String, String)>,
-    /// The time at which it was recorded.
+    /// The time it was recorded.
     pub created: Moment,
     /// The configuration of the run, as the engine writes it. The store adds `durability`.
     pub config: Value,
-    /// The part of a goal that it is started for, if any.
+    /// The part of a goal it is started for, if any.
     pub claim: Option<ReconciliationClaim>,
 }
 
@@ -65,8 +65,8 @@ pub struct NewRun {
 pub struct AppendResult {
     /// The number of the last event of the run.
     pub last: u64,
-    /// The position of each event in the log, in order; the row that records the run comes first,
-    /// if the batch had it.
+    /// The position of each event in the log, in order; the row recording the run comes first, if the batch
+    /// had it.
     pub rows: Vec<LogPosition>,
 }
 
@@ -164,7 +164,7 @@ fn find(connection: &Connection, run: &RunId) -> rusqlite::Result<Option<RunPosi
         .optional()
 }
 
-/// Adds the row that records a run.
+/// Adds the row recording a run.
 fn record(
     writing: &WriteContext<'_>,
     tail: &mut LogTail,

@@ -13,8 +13,7 @@ use wf_base::name::{PlanId, RunId};
 use wf_base::time::Moment;
 use wf_core::goal::ReconciliationCause;
 
-/// The part of a goal that a run is started for. It is recorded together with the run, or the run is
-/// not recorded.
+/// The part of a goal a run is started for. It is recorded together with the run, or the run is not recorded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ReconciliationClaim {
     /// The first run of a reconciliation.
@@ -25,19 +24,19 @@ pub enum ReconciliationClaim {
         cause: ReconciliationCause,
         /// The token of the daemon that decided about the scheduled time, if one did.
         token: Option<u64>,
-        /// True if the backend that the goal is deployed on started it.
+        /// True if the backend the goal is deployed on started it.
         by_backend: bool,
     },
     Repair {
         /// The first run of the reconciliation.
         cycle: RunId,
-        /// True if the backend that the goal is deployed on started it.
+        /// True if the backend the goal is deployed on started it.
         by_backend: bool,
     },
 }
 
 impl ReconciliationClaim {
-    /// True if the backend that the goal is deployed on started the run.
+    /// True if the backend the goal is deployed on started the run.
     pub fn is_by_backend(&self) -> bool {
         match self {
             Self::Look { by_backend, .. } | Self::Repair { by_backend, .. } => *by_backend,
@@ -45,10 +44,9 @@ impl ReconciliationClaim {
     }
 }
 
-/// Records the part of a goal that a run is started for. Refused with [`StoreError::NotDue`] if its
-/// scheduled time is not due, with [`StoreError::NotOpen`] if its reconciliation already has a
-/// repair or has ended, or another repair of the goal is running, or with [`StoreError::Deployed`] if its goal is deployed and
-/// the run was not started by its backend.
+/// Records the part of a goal a run is started for. Refused with [`StoreError::NotDue`] if its scheduled time is not due, with
+/// [`StoreError::NotOpen`] if its reconciliation already has a repair or has ended, or another repair of the goal is running,
+/// or with [`StoreError::Deployed`] if its goal is deployed and the run was not started by its backend.
 pub(crate) fn claim(
     writing: &WriteContext<'_>,
     run: &RunId,

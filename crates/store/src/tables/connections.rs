@@ -21,7 +21,7 @@ use wf_model::AuthMethod;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConnectionRow {
     pub name: PlanId,
-    /// The skill that manages it.
+    /// The skill managing it.
     pub skill: String,
     /// The skill's folder, relative to the workspace.
     pub folder: String,
@@ -34,18 +34,18 @@ pub struct ConnectionRow {
     pub account: Option<String>,
     /// The permissions granted by the service.
     pub permissions: Vec<String>,
-    /// The secrets that its setup may ask for.
+    /// The secrets its setup may ask for.
     pub refs: Vec<RefId>,
     /// The time of its first setup.
     pub created: Moment,
     /// The time of its last health check.
     pub checked: Option<Moment>,
     pub token_expires_at: Option<Moment>,
-    /// The time at which its refresh token expires.
+    /// The time its refresh token expires.
     pub refresh_expires_at: Option<Moment>,
-    /// The time at which its token was last refreshed.
+    /// The time its token was last refreshed.
     pub last_refresh: Option<Moment>,
-    /// The time at which a step last used it.
+    /// The time a step last used it.
     pub last_used: Option<Moment>,
     /// The failure of the last health check: the kind, and a description.
     pub failure: Option<(String, String)>,
@@ -70,10 +70,14 @@ impl Store {
 
     /// Records a connection together with the use of the approval that allowed it: both or neither,
     /// and no use twice.
-    pub fn connect_by(&self, row: ConnectionRow, by: Option<ConnectionApprovalUse>) -> WriteTicket<()> {
+    pub fn connect_by(
+        &self,
+        row: ConnectionRow,
+        approval_use: Option<ConnectionApprovalUse>,
+    ) -> WriteTicket<()> {
         self.job(move |writing| {
             let at = writing.writer.clock.now();
-            if let Some(by) = by {
+            if let Some(by) = approval_use {
                 record_use(writing, &row.name, by, at)?;
             }
             row_log::change(writing, at, || {
@@ -105,10 +109,10 @@ impl StoreReader {
 fn record_use(
     writing: &WriteContext<'_>,
     name: &PlanId,
-    by: ConnectionApprovalUse,
+    approval_use: ConnectionApprovalUse,
     at: Moment,
 ) -> Result<(), StoreError> {
-    let ConnectionApprovalUse { nonce, execution, token } = by;
+    let ConnectionApprovalUse { nonce, execution, token } = approval_use;
     let used = uses::read_uses(writing.connection, &nonce).map_err(|error| writing.failed(&error))?;
     let path = writing.writer.path.clone();
     let used = used.map_err(|broken| StoreError::Broken { path, broken })?;

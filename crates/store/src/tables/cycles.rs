@@ -44,7 +44,7 @@ impl ReconciliationRow {
 pub struct ReconciliationEnd {
     /// Its first run.
     pub run: RunId,
-    pub verdict: GoalOutcome,
+    pub outcome: GoalOutcome,
     pub at: Moment,
     /// The reason why the goal is paused now, if it is.
     pub pause: Option<String>,
@@ -62,14 +62,14 @@ pub struct SlotBlock {
     pub reason: String,
     /// The notifications to send.
     pub notices: Vec<Value>,
-    /// The time at which it was decided.
+    /// The time it was decided.
     pub at: Moment,
 }
 
 /// The refusal of reconciliations of a goal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GoalBlock {
-    /// The first scheduled time that was refused.
+    /// The first scheduled time refused.
     pub since: Moment,
     /// The time of the last refusal.
     pub at: Moment,
@@ -166,11 +166,15 @@ impl StoreReader {
     /// Returns the health with which the reconciliation before one ended; `None` if none did.
     pub fn health_before(
         &self,
-        cycle: &ReconciliationRow,
+        reconciliation: &ReconciliationRow,
     ) -> Result<Option<ReconciliationHealth>, StoreError> {
         let sql = "SELECT health FROM reconciliations WHERE goal = ?1
                    AND (started_at, run) < (?2, ?3) AND health IS NOT NULL ORDER BY started_at DESC, run DESC LIMIT 1";
-        let values = (cycle.goal.as_str(), MomentColumn(cycle.started_at), cycle.run.as_str());
+        let values = (
+            reconciliation.goal.as_str(),
+            MomentColumn(reconciliation.started_at),
+            reconciliation.run.as_str(),
+        );
         let found = self.folded_rows(sql, values, |row| Ok(row.get::<_, WordColumn<_>>("health")?.0))?;
         Ok(found.into_iter().next())
     }
@@ -200,8 +204,8 @@ impl StoreReader {
         self.folded_rows(sql, [], cycle)
     }
 
-    /// Returns the reconciliations that ended because a run of theirs waited for the user, oldest
-    /// first: that run is live, or ended since. Those that wait for an approval are not included.
+    /// Returns the reconciliations that ended because a run of theirs waited for the user, oldest first: that
+    /// run is live, or ended since. Those waiting for an approval are not included.
     ///
     /// The log says which runs have ended, whatever this reader reads otherwise.
     pub fn waiting_cycles(&self) -> Result<Vec<ReconciliationRow>, StoreError> {
@@ -223,7 +227,7 @@ impl StoreReader {
 
 /// Refuses the end of a reconciliation by which its repair should have ended, and has not.
 fn check_repair_ended(writing: &WriteContext<'_>, end: &ReconciliationEnd) -> Result<(), StoreError> {
-    if matches!(end.verdict.health, ReconciliationHealth::Waiting | ReconciliationHealth::Cancelled) {
+    if matches!(end.outcome.health, ReconciliationHealth::Waiting | ReconciliationHealth::Cancelled) {
         return Ok(());
     }
     let sql = "SELECT repair_run FROM reconciliations WHERE run = ?1 AND repair_run IS NOT NULL";
@@ -240,7 +244,7 @@ fn check_repair_ended(writing: &WriteContext<'_>, end: &ReconciliationEnd) -> Re
 fn record_end(connection: &Connection, end: &ReconciliationEnd) -> rusqlite::Result<bool> {
     let sql = "UPDATE reconciliations SET ended = ?2, health = ?3, reason = ?4
                WHERE run = ?1 AND (ended IS NULL OR health = 'waiting') RETURNING goal";
-    let values = (end.run.as_str(), MomentColumn(end.at), end.verdict.health.as_str(), &end.verdict.reason);
+    let values = (end.run.as_str(), MomentColumn(end.at), end.outcome.health.as_str(), &end.outcome.reason);
     let goal: Option<WordColumn<PlanId>> = connection.query_row(sql, values, |row| row.get(0)).optional()?;
     let Some(WordColumn(goal)) = goal else {
         return Ok(false);

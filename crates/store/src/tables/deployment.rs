@@ -16,12 +16,12 @@ use wf_core::goal::GoalLedgerState;
 
 impl Store {
     /// Records that a goal is deployed, which its backend then decides about. False if it is already, or if its ledger differs
-    /// from the one that is carried to the backend: nothing is recorded then.
+    /// from the one carried to the backend: nothing is recorded then.
     pub fn deploy_goal(
         &self,
         goal: &PlanId,
         deployment: Value,
-        carried: GoalLedgerState,
+        state: GoalLedgerState,
         now: Moment,
     ) -> WriteTicket<bool> {
         let goal = goal.clone();
@@ -29,7 +29,7 @@ impl Store {
             let failed = |error| writing.failed(&error);
             let connection = writing.connection;
             if is_deployed(connection, &goal).map_err(failed)?
-                || known(connection, &goal).map_err(failed)? != Some(carried)
+                || known(connection, &goal).map_err(failed)? != Some(state)
             {
                 return Ok(false);
             }
@@ -72,7 +72,7 @@ pub(super) fn is_deployed(connection: &Connection, goal: &PlanId) -> rusqlite::R
         .map(|found| found.is_some())
 }
 
-/// Refuses what the workspace would start for a goal that is deployed.
+/// Refuses what the workspace would start for a goal deployed.
 pub(super) fn require_local(writing: &WriteContext<'_>, goal: &PlanId) -> Result<(), StoreError> {
     if is_deployed(writing.connection, goal).map_err(|error| writing.failed(&error))? {
         return Err(StoreError::Deployed(goal.clone()));

@@ -1,7 +1,7 @@
-//! Forgetting for good: the texts of memory that no megram and no note has any more leave the log.
+//! Forgetting for good: the texts of memory no megram and no note has any more leave the log.
 //!
 //! An event that carried one loses its body and keeps its hash, as the events of a pruned run do. A later
-//! event, `rows_erased`, has what else it recorded, so that the fold yields the same tables without it.
+//! event, `rows_erased`, has what else it recorded, so the fold yields the same tables without it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -27,14 +27,14 @@ pub(super) const MEMORY: [&str; 2] = ["megrams", "notes"];
 /// The time to wait for readers of an older state.
 const READERS: Duration = Duration::from_secs(2);
 
-/// An event that carries rows to be erased.
+/// An event carrying rows to be erased.
 struct CarryingEvent {
     seq: i64,
     body: Sha256Digest,
-    left: Vec<ErasedRows>,
+    rows_left: Vec<ErasedRows>,
 }
 
-/// Erases the rows that memory does not have any more from the events that recorded them.
+/// Erases the rows memory does not have any more from the events that recorded them.
 pub(crate) fn erase(writing: &WriteContext<'_>, at: Moment) -> Result<(), StoreError> {
     let failed = |error| writing.failed(&error);
     // The snapshot before holds the rows, too.
@@ -44,16 +44,16 @@ pub(crate) fn erase(writing: &WriteContext<'_>, at: Moment) -> Result<(), StoreE
         return Ok(());
     }
     let mut events = Vec::new();
-    for CarryingEvent { seq, body, left } in carrying {
+    for CarryingEvent { seq, body, rows_left } in carrying {
         let sql = "UPDATE events SET body = NULL, digest = ?2 WHERE seq = ?1";
         let empty = writing.connection.prepare_cached(sql);
         empty.and_then(|mut empty| empty.execute((seq, body.bytes()))).map_err(failed)?;
-        events.extend(left);
+        events.extend(rows_left);
     }
     append::add_state_event(writing, &StateEvent { at, fact: StateFact::RowsErased { events } }).map(drop)
 }
 
-/// Returns the events with rows of memory that it does not have any more.
+/// Returns the events with rows of memory it does not have any more.
 fn carrying(connection: &Connection) -> rusqlite::Result<Vec<CarryingEvent>> {
     let mut known = BTreeMap::new();
     for table in MEMORY {
@@ -73,21 +73,21 @@ fn carrying(connection: &Connection) -> rusqlite::Result<Vec<CarryingEvent>> {
         let seq: i64 = row.get(0)?;
         let JsonColumn(event): JsonColumn<StateEvent> = row.get(1)?;
         let own = ErasedRows { seq: seq.unsigned_abs(), at: event.at, tables: BTreeMap::new() };
-        let mut left = match event.fact {
+        let mut rows_left = match event.fact {
             StateFact::RowsRecorded { tables, .. } => vec![ErasedRows { tables, ..own }],
             // What is left of other events moves on as a whole.
             StateFact::RowsErased { events } => std::iter::once(own).chain(events).collect(),
             _ => continue,
         };
         let mut carries = false;
-        for one in &mut left {
+        for one in &mut rows_left {
             for (table, ids) in &known {
                 carries |= strip(&mut one.tables, table, ids);
             }
         }
         if carries {
             let body = Sha256Digest::of_bytes(row.get_ref(1)?.as_str()?.as_bytes());
-            found.push(CarryingEvent { seq, body, left });
+            found.push(CarryingEvent { seq, body, rows_left });
         }
     }
     Ok(found)
@@ -109,8 +109,8 @@ fn strip(tables: &mut BTreeMap<String, TableChange>, table: &str, known: &BTreeS
 
 impl Store {
     /// Overwrites what is left of deleted rows in the files of the database: in free pages, and in the
-    /// write-ahead log. Returns false if another process reads an older state of it, so that a part is
-    /// left. Blocks the calling thread.
+    /// write-ahead log. Returns false if another process reads an older state of it, so a part is left.
+    /// Blocks the calling thread.
     pub fn scrub(&self) -> Result<bool, StoreError> {
         let path = self.folder().database();
         let connection = connect::for_writing(self.folder(), StoreDurability::Full)?;

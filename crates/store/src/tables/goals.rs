@@ -24,7 +24,7 @@ pub struct LedgerGoal {
     pub id: PlanId,
     /// Its file.
     pub path: String,
-    pub timing: GoalSchedule,
+    pub schedule: GoalSchedule,
 }
 
 /// A goal known to the ledger.
@@ -125,7 +125,7 @@ impl StoreReader {
         known(self.connection(), goal).map_err(|error| self.failed(&error))
     }
 
-    /// Returns the time at which a goal was last resumed; `None`: never.
+    /// Returns the time a goal was last resumed; `None`: never.
     pub fn resumed(&self, goal: &PlanId) -> Result<Option<Moment>, StoreError> {
         let sql = "SELECT resumed_at FROM goals WHERE id = ?1 AND resumed_at IS NOT NULL";
         let found = self.folded_rows(sql, [goal.as_str()], |row| row.get::<_, MomentColumn>(0))?;
@@ -201,8 +201,8 @@ impl StoreReader {
         self.rows(sql, values, read)
     }
 
-    /// Ensures that the projections of this reader have all that the log holds about the runs that a query
-    /// over the recorded tables yields.
+    /// Ensures that the projections of this reader have all the log holds about the runs a query over the
+    /// recorded tables yields.
     pub(super) fn fold_runs(&self, sql: &str, values: impl Params) -> Result<(), StoreError> {
         self.fold_heads()?;
         let runs = self.folded_rows(sql, values, |row| row.get::<_, String>(0).map(RunId::from_stored))?;
@@ -260,7 +260,7 @@ fn write(
         .execute((
             goal.id.as_str(),
             &goal.path,
-            JsonColumn(&goal.timing),
+            JsonColumn(&goal.schedule),
             MomentColumn(decision.decided_until),
         ))?;
     // A scheduled time with a final decision is not decided again.
@@ -286,7 +286,7 @@ fn write(
     Ok(true)
 }
 
-/// Removes skipped and missed times that a fast clock recorded and that are still in the future.
+/// Removes skipped and missed times a fast clock recorded and that are still in the future.
 fn remove_future_slots(connection: &Connection, goal: &PlanId, decided: Moment) -> rusqlite::Result<()> {
     let sql = "DELETE FROM slots WHERE goal = ?1 AND slot > ?2 AND state IN ('skipped', 'blocked', 'missed')";
     connection.execute(sql, (goal.as_str(), MomentColumn(decided)))?;

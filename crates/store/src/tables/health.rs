@@ -16,7 +16,7 @@ use wf_core::health::{BreakerChange, CallEnd, CallTarget, OpenBreaker, TargetHea
 /// The columns of a row, in the order in which [`read`] takes them.
 const COLUMNS: &str = "kind, name, failures, open_until, succeeded_at, failed_at, error";
 
-/// The health of what is called, for those who call. Each decision is read and written in one transaction, so that all
+/// The health of what is called, for those who call. Each decision is read and written in one transaction, so all
 /// processes go by the same rows.
 #[derive(Clone, Debug)]
 pub struct CallLedger {
@@ -63,7 +63,7 @@ impl CallLedger {
 }
 
 impl StoreReader {
-    /// Returns the health of all targets that were called. Kinds that a later version adds are left out.
+    /// Returns the health of all targets called. Kinds a later version adds are left out.
     pub fn health(&self) -> Result<BTreeMap<CallTarget, TargetHealth>, StoreError> {
         let pair = |row: &Row<'_>| {
             let kind = TargetKind::from_word(row.get_ref(0)?.as_str()?);
@@ -98,7 +98,7 @@ fn save(connection: &Connection, target: &CallTarget, health: &TargetHealth) -> 
         .map(drop)
 }
 
-/// Reads a row. A count that no call can have left is none.
+/// Reads a row. A count no call can have left is none.
 fn read(row: &Row<'_>) -> rusqlite::Result<TargetHealth> {
     let moment = |at: usize| row.get::<_, Option<i64>>(at).map(|millis| millis.map(Moment::from_millis));
     Ok(TargetHealth {

@@ -27,9 +27,8 @@ pub enum MegramSelection {
 }
 
 impl Store {
-    /// Remembers megrams, all or none; returns the number of new ones. A known one stays as it is,
-    /// so that a resumed run may write the same again. Never blocks; the ticket need not be
-    /// awaited.
+    /// Remembers megrams, all or none; returns the number of new ones. A known one stays as it is, so a
+    /// resumed run may write the same again. Never blocks; the ticket need not be awaited.
     pub fn remember(&self, megrams: Vec<Megram>) -> WriteTicket<usize> {
         self.row_sql(move |connection| {
             let mut new = 0;
@@ -76,7 +75,7 @@ impl Store {
     }
 
     /// Forgets megrams and notes, and erases from the log what memory does not have any more; returns the number of
-    /// those that it had. [`Store::scrub`] overwrites what is left in the files.
+    /// those it had. [`Store::scrub`] overwrites what is left in the files.
     pub fn forget(&self, ids: Vec<Sha256Digest>) -> WriteTicket<usize> {
         self.job(move |writing| {
             let at = writing.writer.clock.now();
@@ -111,13 +110,13 @@ impl Store {
 
 impl StoreReader {
     /// Returns the remembered megrams, oldest first.
-    pub fn memory(&self, which: &MegramSelection) -> Result<Vec<Megram>, StoreError> {
+    pub fn memory(&self, selection: &MegramSelection) -> Result<Vec<Megram>, StoreError> {
         self.fold_rows()?;
-        select(self.connection(), which).map_err(|error| self.failed(&error))
+        select(self.connection(), selection).map_err(|error| self.failed(&error))
     }
 }
 
-/// Adds a megram unless it is known; one that counts replaces a claim of the same id, so that no file takes its place.
+/// Adds a megram unless it is known; one that counts replaces a claim of the same id, so no file takes its place.
 fn insert(connection: &Connection, megram: &Megram) -> rusqlite::Result<usize> {
     let sql = "INSERT INTO megrams
                    (id, level, created, recalled, space, entity, content, state, f, sigma, k)
@@ -151,8 +150,8 @@ fn delete(connection: &Connection, table: &str, ids: &[Sha256Digest]) -> rusqlit
     Ok(gone)
 }
 
-fn select(connection: &Connection, which: &MegramSelection) -> rusqlite::Result<Vec<Megram>> {
-    match which {
+fn select(connection: &Connection, selection: &MegramSelection) -> rusqlite::Result<Vec<Megram>> {
+    match selection {
         MegramSelection::All => all(connection, "true", []),
         MegramSelection::Level(level) => all(connection, "level = ?1", [level.as_str()]),
         MegramSelection::Space(space) => all(connection, "space = ?1", [space]),

@@ -5,9 +5,9 @@
 //! - Memory: `memory`, `notes`, and `erase`, which removes the texts for good.
 //! - People: `answers`, `suggestions`, `sessions`.
 //! - Services: `connections`, `health`.
-//! - Runs: `batch`, the events of a run and all that is written with them; `undo`, the runs that undo another one.
+//! - Runs: `batch`, the events of a run and all written with them; `undo`, the runs undoing another one.
 //!
-//! **Invariant:** the transaction that changes a recorded table adds an event about it, which is what later decisions read.
+//! **Invariant:** the transaction changing a recorded table adds an event about it, which is what later decisions read.
 //! Answers and the health of services have tables of their own: an answer is signed, and health only delays calls.
 //!
 //! Start at `batch`, then `goals` and `claim`.

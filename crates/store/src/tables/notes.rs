@@ -1,6 +1,6 @@
 //! The notes of memory, and their index of words.
 //!
-//! The index is a temporary table of the connection that searches, built from the notes as the log yields them. So
+//! The index is a temporary table of the connection searching, built from the notes as the log yields them. So
 //! nothing in the files can hide a note or show another, and a note that is forgotten leaves no word behind.
 
 use rusqlite::{Connection, OptionalExtension as _};
@@ -20,11 +20,11 @@ const INDEX: &str = "DROP TABLE IF EXISTS temp.note_words;
      INSERT INTO temp.note_words (id, text, tags)
          SELECT id, note ->> '$.text', (SELECT group_concat(value, ' ') FROM json_each(note, '$.tags')) FROM notes";
 
-/// The number of matches that are read: ranking chooses among them.
+/// The number of matches read: ranking chooses among them.
 const MATCHES: i64 = 1000;
 
 impl Store {
-    /// Adds notes, all or none; returns the number of new ones. A known one stays as it is, so that a resumed run may
+    /// Adds notes, all or none; returns the number of new ones. A known one stays as it is, so a resumed run may
     /// write the same again.
     pub fn add_notes(&self, notes: Vec<MemoryNote>) -> WriteTicket<usize> {
         self.row_sql(move |connection| {
@@ -36,7 +36,7 @@ impl Store {
         })
     }
 
-    /// Counts a decision of people towards the preferences that follow from it, once.
+    /// Counts a decision of people towards the preferences following from it, once.
     pub fn note_decision(&self, decision: StepDecision, at: Moment) -> WriteTicket<usize> {
         self.row_sql(move |connection| {
             let changed = prefer(&select(connection)?, &decision, at);
@@ -60,7 +60,7 @@ impl StoreReader {
         select(self.connection()).map_err(|error| self.failed(&error))
     }
 
-    /// Returns the notes that a query finds, with the weight of its words: without words, all of that part of memory.
+    /// Returns the notes a query finds, with the weight of its words: without words, all of that part of memory.
     pub fn find_notes(&self, query: &NoteQuery) -> Result<Vec<NoteMatch>, StoreError> {
         let mut found = match query.expression() {
             None => self.notes()?.into_iter().map(|note| NoteMatch { note, weight: 0.0 }).collect(),
@@ -74,8 +74,8 @@ impl StoreReader {
     }
 }
 
-/// Adds a note unless it is known; returns the number of new ones. One that somebody vouches for replaces a claim of a file
-/// that nobody confirmed.
+/// Adds a note unless it is known; returns the number of new ones. One somebody vouches for replaces a claim of a file
+/// nobody confirmed.
 pub(crate) fn insert(connection: &Connection, note: &MemoryNote) -> rusqlite::Result<usize> {
     let mut known = connection.prepare_cached("SELECT note FROM notes WHERE id = ?1")?;
     let known = known.query_row([note.id.to_string()], |row| row.get::<_, JsonColumn<MemoryNote>>(0));

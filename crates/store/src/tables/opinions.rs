@@ -34,7 +34,7 @@ pub struct RepairFeedback {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RepairRow {
     pub run: RunId,
-    /// The time at which it was recorded.
+    /// The time it was recorded.
     pub at: Moment,
     pub state: RunState,
     /// True if the user denied a question of the run, or of a run nested in it.
@@ -54,20 +54,20 @@ impl RepairRow {
 impl Store {
     /// Records feedback on a repair, replacing earlier feedback. Returns false if the same feedback
     /// was given before, by any user.
-    pub fn feedback(&self, said: RepairFeedback) -> WriteTicket<bool> {
-        self.row_job(said.at, move |writing| {
+    pub fn feedback(&self, feedback: RepairFeedback) -> WriteTicket<bool> {
+        self.row_job(feedback.at, move |writing| {
             let sql = "INSERT INTO feedback (run, goal, opinion, note, who, at)
                        VALUES (?1, ?2, ?3, ?4, ?5, ?6)
                        ON CONFLICT DO UPDATE SET opinion = excluded.opinion,
                            note = excluded.note, who = excluded.who, at = excluded.at
                        WHERE (opinion, note) IS NOT (excluded.opinion, excluded.note)";
             let values = (
-                said.run.as_str(),
-                said.goal.as_str(),
-                said.opinion.as_str(),
-                &said.note,
-                &said.who,
-                MomentColumn(said.at),
+                feedback.run.as_str(),
+                feedback.goal.as_str(),
+                feedback.opinion.as_str(),
+                &feedback.note,
+                &feedback.who,
+                MomentColumn(feedback.at),
             );
             let changed = writing.connection.execute(sql, values);
             changed.map(|changed| changed > 0).map_err(|error| writing.failed(&error))
@@ -91,7 +91,7 @@ impl Store {
 }
 
 impl StoreReader {
-    /// Returns the latest repairs of a goal that are not pruned, newest first.
+    /// Returns the latest repairs of a goal not pruned, newest first.
     pub fn repairs(&self, goal: &PlanId, limit: usize) -> Result<Vec<RepairRow>, StoreError> {
         self.fold_runs(
             "SELECT repair_run FROM reconciliations WHERE goal = ?1 AND repair_run IS NOT NULL",

@@ -1,4 +1,4 @@
-//! The outbox of notifications about goals: those to be sent, those that were not delivered, and those that are sent again.
+//! The outbox of notifications about goals: those to be sent, those not delivered, and those sent again.
 
 use rusqlite::{Connection, Row};
 use serde_json::Value;
@@ -18,17 +18,17 @@ pub struct NotificationRow {
     pub goal: PlanId,
     /// The content, and the way to send it.
     pub body: Value,
-    /// The time at which it was queued.
+    /// The time it was queued.
     pub at: Moment,
     /// The number of attempts to send it.
     pub tries: u32,
 }
 
-/// A notification that was not delivered.
+/// A notification not delivered.
 #[derive(Clone, Debug, PartialEq)]
 pub struct UndeliveredNotification {
     pub notification: NotificationRow,
-    /// The time at which it was given up; `None`: it is still to be sent.
+    /// The time it was given up; `None`: it is still to be sent.
     pub given_up: Option<Moment>,
     /// The error of the last try, if there was one.
     pub error: Option<String>,
@@ -82,7 +82,7 @@ impl StoreReader {
         self.folded_rows(sql, [], notification)
     }
 
-    /// Returns the notifications that were not delivered, oldest first.
+    /// Returns the notifications not delivered, oldest first.
     pub fn undelivered_notifications(&self) -> Result<Vec<UndeliveredNotification>, StoreError> {
         let sql = "SELECT id, goal, body, at, tries, sent, error FROM notifications
                    WHERE sent IS NULL OR error IS NOT NULL ORDER BY id";

@@ -69,7 +69,7 @@ impl StoreReader {
     }
 }
 
-/// Refuses a run that begins in a session that is not active.
+/// Refuses a run beginning in a session that is not active.
 pub(super) fn require_active(writing: &WriteContext<'_>, name: &SessionName) -> Result<(), StoreError> {
     let folded = row_log::fold(writing.connection).map_err(|error| writing.failed(&error))?;
     folded.map_err(|broken| StoreError::Broken { path: writing.writer.path.clone(), broken })?;

@@ -1,5 +1,5 @@
-//! The suggestions of runs: kept in the transaction that records the end of the run, and accepted in the one that records
-//! the run that they start. The configuration of that run names the suggestion.
+//! The suggestions of runs: kept in the transaction recording the end of the run, and accepted in the one recording the
+//! run they start. The configuration of that run names the suggestion.
 
 use rusqlite::{Connection, Row};
 use serde_json::Value;
@@ -18,7 +18,7 @@ use wf_core::suggestion::{
     Suggestion, SuggestionOffer, SuggestionRecord, SuggestionRefusal, SuggestionState, admit,
 };
 
-/// The key of the configuration of a run that names the suggestion by which it was started.
+/// The key of the configuration of a run naming the suggestion by which it was started.
 pub const SUGGESTION: &str = "suggestion";
 
 const COLUMNS: &str = "number, run, plan, title, why, path, params, state, since, changed, started";
@@ -64,7 +64,7 @@ pub(super) fn accept(writing: &WriteContext<'_>, run: &RunId, new: &NewRun) -> R
     };
     let number = u32::try_from(number).unwrap_or(u32::MAX);
     row_log::change(writing, new.created, || {
-        let accepted = |known: SuggestionRecord| known.accept(run.clone(), new.created);
+        let accepted = |suggestion: SuggestionRecord| suggestion.accept(run.clone(), new.created);
         change(writing, number, accepted).map(drop)
     })
 }
@@ -77,7 +77,7 @@ impl Store {
 }
 
 impl StoreReader {
-    /// Returns the suggestions that were kept, oldest first: those in a state, or all.
+    /// Returns the suggestions kept, oldest first: those in a state, or all.
     pub fn suggestions(&self, state: Option<SuggestionState>) -> Result<Vec<SuggestionRecord>, StoreError> {
         let sql = format!("SELECT {COLUMNS} FROM suggestions WHERE ?1 IS NULL OR state = ?1 ORDER BY number");
         self.folded_rows(&sql, [state.map(SuggestionState::as_str)], read)

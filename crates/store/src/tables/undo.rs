@@ -1,4 +1,4 @@
-//! Runs that undo another one: the configuration of such a run names that one.
+//! Runs undoing another one: the configuration of such a run names that one.
 
 use rusqlite::{Connection, Row};
 use serde_json::Value;
@@ -10,7 +10,7 @@ use crate::tables::batch::NewRun;
 use wf_base::name::RunId;
 use wf_core::undo::{UndoRun, refuse_second};
 
-/// The key of the configuration of a run that names the run that it undoes.
+/// The key of the configuration of a run naming the run it undoes.
 pub const UNDO_OF: &str = "undo_of";
 
 const UNDOS: &str = "SELECT id, outcome FROM runs WHERE config ->> '$.undo_of' = ?1 ORDER BY key";
@@ -24,7 +24,7 @@ pub(crate) fn of_run(connection: &Connection, undone: &str) -> rusqlite::Result<
     connection.prepare_cached(UNDOS)?.query_map([undone], run)?.collect()
 }
 
-/// Refuses a new run that undoes another one if a run has undone that, or is about to.
+/// Refuses a new run undoing another one if a run has undone that, or is about to.
 pub(super) fn require_first(writing: &WriteContext<'_>, new: &NewRun) -> Result<(), StoreError> {
     let Some(undone) = new.config.get(UNDO_OF).and_then(Value::as_str) else {
         return Ok(());

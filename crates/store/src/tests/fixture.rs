@@ -192,9 +192,9 @@ fn retried(attempt: Attempt) -> EventKind {
     EventKind::RetryScheduled { attempt, due: NOW, reason: "exit code 1".into(), looped: None }
 }
 
-fn with_artifact(fact: EventKind) -> EventKind {
-    let EventKind::AttemptEnded { attempt, how, failure_class, outputs, .. } = fact else {
-        return fact;
+fn with_artifact(kind: EventKind) -> EventKind {
+    let EventKind::AttemptEnded { attempt, how, failure_class, outputs, .. } = kind else {
+        return kind;
     };
     EventKind::AttemptEnded {
         attempt,

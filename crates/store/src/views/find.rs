@@ -1,11 +1,11 @@
-//! The search for a run by the text that names it.
+//! The search for a run by the text naming it.
 
 use crate::db::reader::StoreReader;
 use crate::error::StoreError;
 use crate::log::state_event::RunSummary;
 use wf_base::name::{AmbiguousRunError, RunId};
 
-/// An error in finding a run by the text that names it.
+/// An error in finding a run by the text naming it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FindError {
     /// No run's id begins with the prefix.
@@ -59,7 +59,7 @@ impl StoreReader {
         }
     }
 
-    /// Returns the latest run that is not nested.
+    /// Returns the latest run not nested.
     pub fn last_run(&self) -> Result<RunId, FindError> {
         self.latest()?.into_iter().next().ok_or(FindError::NoRuns)
     }

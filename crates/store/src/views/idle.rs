@@ -23,7 +23,7 @@ impl IdleInterval {
         attempt.started <= self.from && ended && attempt.exit != Some(WorkExit::Interrupted)
     }
 
-    /// Returns the part of it that lies in the life of a run.
+    /// Returns the part of it lying in the life of a run.
     fn overlap_with_run(&self, row: &RunRow) -> Duration {
         let until = row.ended.map_or(self.until, |ended| ended.min(self.until));
         until.since(self.from.max(row.created))
@@ -78,7 +78,7 @@ impl StoreReader {
         Ok(RunRow { idle_ms, ..row })
     }
 
-    /// Returns the run that a run is nested in, and the attempt.
+    /// Returns the run a run is nested in, and the attempt.
     fn parent(&self, run: &RunId) -> Result<Option<(RunId, String)>, StoreError> {
         let sql = "SELECT parent, parent_attempt FROM runs WHERE id = ?1 AND parent IS NOT NULL";
         self.query_one(sql, [run.as_str()], |row| {

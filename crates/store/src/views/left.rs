@@ -6,7 +6,7 @@ use crate::error::StoreError;
 use wf_base::name::RunId;
 use wf_core::machine::{LeftProcesses, TaskId};
 
-/// A task with the processes that an attempt of it left running.
+/// A task with the processes an attempt of it left running.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LeftRow {
     pub run: RunId,

@@ -1,4 +1,4 @@
-//! The parts of a large run that a page shows, each read without the rest.
+//! The parts of a large run a page shows, each read without the rest.
 
 use std::collections::BTreeMap;
 
@@ -44,7 +44,7 @@ pub struct ArtifactPage {
     pub total: usize,
 }
 
-/// The state of a whole step, and the time that it took.
+/// The state of a whole step, and the time it took.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StepTimes {
     pub step: Name,
@@ -103,7 +103,7 @@ impl StoreReader {
         self.all(rows::TASK_ATTEMPTS, values, rows::attempt)
     }
 
-    /// Returns the number of attempts that a run began.
+    /// Returns the number of attempts a run began.
     pub fn attempt_count(&self, run: &RunId) -> Result<u64, StoreError> {
         self.fold(run)?;
         let sql = "SELECT count(*) FROM attempts WHERE run = (SELECT key FROM runs WHERE id = ?1)";
@@ -137,7 +137,7 @@ impl StoreReader {
         })
     }
 
-    /// Returns the size of the texts that a run executes, in bytes.
+    /// Returns the size of the texts a run executes, in bytes.
     pub fn source_bytes(&self, run: &RunId) -> Result<u64, StoreError> {
         self.fold(run)?;
         let sql = "SELECT sum(octet_length(source_texts.text)) FROM run_sources
@@ -147,10 +147,10 @@ impl StoreReader {
         Ok(bytes.flatten().unwrap_or_default().unsigned_abs())
     }
 
-    /// Returns the events of a run that are of certain kinds, in order, as far as they are read without its tasks: the
-    /// beginnings and ends of attempts, steps and checks only where something was used that a ledger counts.
+    /// Returns the events of a run of certain kinds, in order, as far as they are read without its tasks: the
+    /// beginnings and ends of attempts, steps and checks only where something was used a ledger counts.
     pub fn facts_apart(&self, run: &RunId, kinds: &[&str]) -> Result<Vec<Event>, StoreError> {
-        if self.fold.is_some() {
+        if self.projections.is_some() {
             // Such a reader compares every event of the run.
             return Ok(self.facts(run, kinds)?.into_iter().filter(|event| is_apart(&event.fact)).collect());
         }
@@ -180,8 +180,8 @@ impl StoreReader {
 }
 
 /// Returns what [`IS_APART`] says of an event.
-fn is_apart(fact: &EventKind) -> bool {
-    match fact {
+fn is_apart(kind: &EventKind) -> bool {
+    match kind {
         EventKind::AttemptStarted(_)
         | EventKind::StepEnded { .. }
         | EventKind::ChecksPassed { .. }

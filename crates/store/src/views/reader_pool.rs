@@ -17,8 +17,8 @@ pub(crate) const MAX_IDLE: usize = 8;
 /// Readers that stay open between views: to open the database, read its schema and prepare statements takes longer than
 /// most views.
 ///
-/// **Invariant:** a reader in the pool is in no transaction, so that it delays no checkpoint.
-/// **Invariant:** a view never reads a database file that was removed, or replaced by another one, before it began.
+/// **Invariant:** a reader in the pool is in no transaction, so it delays no checkpoint. **Invariant:** a view
+/// never reads a database file removed, or replaced by another one, before it began.
 #[derive(Clone, Debug, Default)]
 pub struct ReaderPool(Arc<Mutex<Vec<PooledReader>>>);
 
@@ -38,12 +38,12 @@ struct DatabaseFile {
     number: u64,
 }
 
-/// A reader for one view: all that it reads is the state as of one instant. It returns to its pool when it is dropped.
+/// A reader for one view: all it reads is the state as of one instant. It returns to its pool when it is dropped.
 #[derive(Debug)]
 pub struct ViewReader {
     /// `None` once it is dropped.
     pooled: Option<PooledReader>,
-    home: ReaderPool,
+    pool: ReaderPool,
 }
 
 impl ReaderPool {
@@ -68,7 +68,7 @@ impl ReaderPool {
     }
 
     fn lend(&self, pooled: PooledReader) -> ViewReader {
-        ViewReader { pooled: Some(pooled), home: self.clone() }
+        ViewReader { pooled: Some(pooled), pool: self.clone() }
     }
 
     /// Takes an idle reader of the file that is there now, and closes those of other files.
@@ -119,7 +119,7 @@ impl ViewReader {
         }
         let mut pooled = PooledReader { reader, file: DatabaseFile::NONE, schema_changes: 0 };
         pooled.schema_changes = pooled.begin()?;
-        Ok(self.home.lend(pooled))
+        Ok(self.pool.lend(pooled))
     }
 }
 
@@ -136,7 +136,7 @@ impl Drop for ViewReader {
         let Some(pooled) = self.pooled.take().filter(PooledReader::end) else {
             return;
         };
-        let mut idle = self.home.idle();
+        let mut idle = self.pool.idle();
         if idle.len() < MAX_IDLE {
             idle.push(pooled);
         }

@@ -8,7 +8,7 @@ use wf_base::name::RunId;
 use wf_core::machine::{Artifact, RunOutcome};
 use wf_model::JsonObject;
 
-/// The columns that [`run`] reads.
+/// The columns [`run`] reads.
 pub(super) const RUN: &str = "id, plan, path, outcome, standing, params, parent, parent_attempt, \
      retry_of, session, created, ended, reason, failed_step, counts, outputs, accepted, undo, config ->> '$.goal' AS part, \
      config ->> '$.durability' AS durability, config ->> '$.undo_of' AS undo_of, \
@@ -17,7 +17,7 @@ pub(super) const RUN: &str = "id, plan, path, outcome, standing, params, parent,
          SELECT inner.id FROM runs AS inner JOIN below ON inner.parent = below.id) \
      SELECT sum(own.pending_approvals) FROM runs AS own WHERE own.id IN (SELECT id FROM below)), 0) AS pending_approvals";
 
-/// The rows of a run that [`step`] reads, in its order.
+/// The rows of a run [`step`] reads, in its order.
 pub(super) const STEPS: &str = "SELECT step, item, item_key, state, standing, attempts, started, ended, \
      reason, failure_class, allowed_to_fail, cache_key, reused_from, outputs, stale \
      FROM steps WHERE run = (SELECT key FROM runs WHERE id = ?1) \
@@ -35,7 +35,7 @@ pub(super) const STEP: &str = "SELECT step, item, item_key, state, standing, att
      reason, failure_class, allowed_to_fail, cache_key, reused_from, outputs, stale \
      FROM steps WHERE run = (SELECT key FROM runs WHERE id = ?1) AND step = ?2 AND item = ?3";
 
-/// The rows of a run that [`attempt`] reads.
+/// The rows of a run [`attempt`] reads.
 pub(super) const ATTEMPTS: &str = "SELECT step, item, attempt, started, ended, exit, failure_class, left_running \
      FROM attempts WHERE run = (SELECT key FROM runs WHERE id = ?1) \
      ORDER BY first_event";
@@ -48,7 +48,7 @@ pub(super) const TASK_ATTEMPTS: &str = "SELECT step, item, attempt, started, end
 pub(super) const ATTEMPT: &str = "SELECT step, item, attempt, started, ended, exit, failure_class, left_running \
      FROM attempts WHERE run = (SELECT key FROM runs WHERE id = ?1) AND step = ?2 AND item = ?3 AND attempt = ?4";
 
-/// The rows of a run that [`check`] reads.
+/// The rows of a run [`check`] reads.
 pub(super) const CHECKS: &str = "SELECT step, item, attempt, at, verdict \
      FROM checks WHERE run = (SELECT key FROM runs WHERE id = ?1) \
      ORDER BY run_seq";
@@ -58,7 +58,7 @@ pub(super) const TASK_CHECKS: &str = "SELECT step, item, attempt, at, verdict \
      FROM checks WHERE run = (SELECT key FROM runs WHERE id = ?1) AND step = ?2 AND item IS ?3 \
      ORDER BY run_seq";
 
-/// The rows of a run that [`artifact`] reads.
+/// The rows of a run [`artifact`] reads.
 pub(super) const ARTIFACTS: &str = "SELECT step, item, attempt, path, digest, size \
      FROM artifacts WHERE run = (SELECT key FROM runs WHERE id = ?1) \
      ORDER BY step, item, attempt, path";

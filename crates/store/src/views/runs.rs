@@ -36,17 +36,17 @@ impl StoreReader {
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
         let session = filter.session.as_ref().map(SessionName::as_str);
         let values = (any_state, outcome, plan, filter.nested, session, limit);
-        let mut rows: Vec<RunRow> = self.all(&sql, values, rows::run)?;
-        if self.follow_log(&mut rows)? {
-            rows.retain(|row| filter.state.is_none_or(|state| row.state == state));
+        let mut run_rows: Vec<RunRow> = self.all(&sql, values, rows::run)?;
+        if self.follow_log(&mut run_rows)? {
+            run_rows.retain(|row| filter.state.is_none_or(|state| row.state == state));
         }
-        rows.into_iter().map(|row| self.with_idle(row)).collect()
+        run_rows.into_iter().map(|row| self.with_idle(row)).collect()
     }
 
-    /// Replaces rows whose end is not the one that the log has. Returns true if there were any.
-    fn follow_log(&self, rows: &mut [RunRow]) -> Result<bool, StoreError> {
+    /// Replaces rows whose end is not the one the log has. Returns true if there were any.
+    fn follow_log(&self, run_rows: &mut [RunRow]) -> Result<bool, StoreError> {
         let mut log = None;
-        for row in rows.iter_mut().filter(|_| self.fold.is_none()) {
+        for row in run_rows.iter_mut().filter(|_| self.projections.is_none()) {
             let (state, standing) =
                 self.logged_end(&row.id)?.unwrap_or((RunState::Running, Standing::default()));
             if (row.state, row.standing) != (state, standing) {
@@ -72,7 +72,7 @@ impl StoreReader {
         self.with_idle(row.ok_or_else(|| StoreError::UnknownRun(run.clone()))?)
     }
 
-    /// Returns the configuration that a run was recorded with.
+    /// Returns the configuration a run was recorded with.
     pub fn config(&self, run: &RunId) -> Result<Value, StoreError> {
         self.fold(run)?;
         let sql = "SELECT config FROM runs WHERE id = ?1";
@@ -81,7 +81,7 @@ impl StoreReader {
             .ok_or_else(|| StoreError::UnknownRun(run.clone()))
     }
 
-    /// Returns the process that works on a run, or did last; `None` once it released the run.
+    /// Returns the process working on a run, or did last; `None` once it released the run.
     pub fn owner(&self, run: &RunId) -> Result<Option<RunOwner>, StoreError> {
         let newest = run_lease::newest(self.connection(), run);
         let newest = newest.map_err(|error| self.failed(&error))?;
@@ -121,7 +121,7 @@ impl StoreReader {
         self.all(rows::ARTIFACTS, [run.as_str()], rows::artifact)
     }
 
-    /// Returns the runs nested in a run, with the attempt that each is nested in.
+    /// Returns the runs nested in a run, with the attempt each is nested in.
     pub fn children(&self, run: &RunId) -> Result<Vec<(RunId, String)>, StoreError> {
         self.fold(run)?;
         self.all(
@@ -136,7 +136,7 @@ impl StoreReader {
         self.ids("SELECT id FROM runs WHERE retry_of = ?1 ORDER BY key", [run.as_str()])
     }
 
-    /// Returns the runs that undo a run, in the order of their starts.
+    /// Returns the runs undoing a run, in the order of their starts.
     pub fn undos(&self, run: &RunId) -> Result<Vec<UndoRun>, StoreError> {
         let runs =
             self.ids("SELECT id FROM runs WHERE config ->> '$.undo_of' = ?1 ORDER BY key", [run.as_str()])?;
@@ -150,7 +150,7 @@ impl StoreReader {
         runs.into_iter().map(row).collect()
     }
 
-    /// Returns the run of the same plan that was recorded before a run, nested if that is; `None` if it is the first.
+    /// Returns the run of the same plan recorded before a run, nested if that is; `None` if it is the first.
     pub fn run_before(&self, run: &RunId) -> Result<Option<RunId>, StoreError> {
         let sql = "SELECT earlier.id FROM runs JOIN runs AS earlier
                 ON earlier.plan = runs.plan AND earlier.key < runs.key

@@ -20,8 +20,8 @@ const MAX_REASON: usize = 200;
 
 impl RunSummary {
     /// Makes the summary of a run from its record and its last event; `None` if that is not its end.
-    fn of(run: NewRunRecord, last: &Event) -> Option<Self> {
-        let EventKind::RunEnded { outcome, reason, standing, counts, .. } = &last.fact else {
+    fn of(run: NewRunRecord, last_event: &Event) -> Option<Self> {
+        let EventKind::RunEnded { outcome, reason, standing, counts, .. } = &last_event.fact else {
             return None;
         };
         let reason = reason.get(..reason.floor_char_boundary(MAX_REASON)).unwrap_or_default().to_owned();
@@ -29,7 +29,7 @@ impl RunSummary {
             plan: run.plan,
             path: run.path,
             created: run.at,
-            ended: last.at,
+            ended: last_event.at,
             outcome: *outcome,
             standing: *standing,
             reason,
@@ -64,10 +64,10 @@ impl StoreReader {
             filter.state.is_none_or(|state| run.state == state)
                 && filter.plan.as_ref().is_none_or(|plan| run.plan == plan.as_str())
         };
-        let mut runs: Vec<RunRow> = runs.filter(is_meant).collect();
-        runs.sort_by_key(|run| Reverse(run.created));
-        runs.truncate(limit);
-        Ok(runs)
+        let mut run_rows: Vec<RunRow> = runs.filter(is_meant).collect();
+        run_rows.sort_by_key(|run| Reverse(run.created));
+        run_rows.truncate(limit);
+        Ok(run_rows)
     }
 
     /// Returns the pruned run whose id begins with a prefix, with its summary; `None`: there is none, or more than one.

@@ -26,16 +26,16 @@ pub struct RunRow {
     pub standing: Standing,
     /// Its resolved parameters.
     pub params: JsonObject,
-    /// The run and the attempt (as shown, `step[item]#n`) that it is nested in.
+    /// The run and the attempt (as shown, `step[item]#n`) it is nested in.
     pub parent: Option<(RunId, String)>,
     /// The name under which an agent of its parent dispatched it; `None`: a step uses its plan, or it is not nested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dispatched: Option<ChildId>,
     pub retry_of: Option<RunId>,
-    /// The session that it belongs to.
+    /// The session it belongs to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session: Option<SessionName>,
-    /// The time at which it was recorded.
+    /// The time it was recorded.
     pub created: Moment,
     pub ended: Option<Moment>,
     /// The reason for its outcome; empty for success.
@@ -54,7 +54,7 @@ pub struct RunRow {
     pub undo: Option<UndoOffer>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub undo_of: Option<RunId>,
-    /// The part of a goal's reconciliation that it is, if any.
+    /// The part of a goal's reconciliation it is, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub goal: Option<ReconciliationPart>,
     /// The durability of its events; absent if it was recorded by a version without it.
@@ -130,7 +130,7 @@ pub struct AttemptRow {
     pub ended: Option<Moment>,
     pub exit: Option<WorkExit>,
     pub failure_class: Option<FailureClass>,
-    /// The processes that it left running.
+    /// The processes it left running.
     #[serde(flatten)]
     pub left: LeftProcesses,
 }
@@ -158,7 +158,7 @@ pub struct ArtifactRow {
     pub artifact: Artifact,
 }
 
-/// The process that works on a run, or did when it died.
+/// The process working on a run, or did when it died.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct RunOwner {
     /// Its process id.

@@ -85,7 +85,7 @@ fn line(result: &ConnectionCheckResult) -> String {
     for warning in health.iter().flat_map(|health| &health.warnings) {
         text += &format!("  {} {}\n", paint(WARN, "warning:"), warning.replace('\n', " "));
     }
-    if result.plan.now.is_some() {
+    if result.plan.reason.is_some() {
         text += &format!("  {} its token could not be refreshed\n", paint(WARN, "warning:"));
     }
     if let Some(left) = result.plan.reconnect {

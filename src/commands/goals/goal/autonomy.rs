@@ -89,9 +89,10 @@ fn proposal(leash: &AutonomyStatus) -> String {
     let Some(advice) = &leash.advice else {
         return format!("none: {}", why_none(leash));
     };
-    let (executions, validity) = (repairs(leash, advice.to.executions), format_duration(advice.to.validity));
+    let (executions, validity) =
+        (repairs(leash, advice.new_limits.executions), format_duration(advice.new_limits.validity));
     let way = paint(WARN, advice.direction.as_str());
-    let command = command_text(&leash.approval_of(advice.to));
+    let command = command_text(&leash.approval_of(advice.new_limits));
     format!("{way} to {executions} in {validity}: {}\n            {command}", advice.reason)
 }
 

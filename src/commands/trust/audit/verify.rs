@@ -56,7 +56,7 @@ pub fn run(ui: &Ui, args: &AuditVerifyArgs) -> Result<CliExitCode, CommandError>
         let warning = paint(WARN, "warning:");
         ui.print_info_line(&format!("{warning} the checkpoint is not signed"));
     }
-    Ok(if found.faults.is_empty() { CliExitCode::Ok } else { CliExitCode::RunFailed })
+    Ok(if found.evidence.is_empty() { CliExitCode::Ok } else { CliExitCode::RunFailed })
 }
 
 /// Reads a checkpoint; true if it is signed.
@@ -96,22 +96,22 @@ fn count_text(count: u64, what: &str) -> String {
 fn text(found: &AuditFindings) -> String {
     let what =
         format!("{} and {}", count_text(found.events, "event"), count_text(found.records, "audit record"));
-    let mut text = if found.faults.is_empty() {
+    let mut text = if found.evidence.is_empty() {
         format!("{} {what} are consistent\n", paint(GOOD, "valid:"))
     } else {
-        let faults = plural(found.faults.len(), "fault");
+        let faults = plural(found.evidence.len(), "fault");
         format!("{} {faults} in {what}\n", paint(BAD, "invalid:"))
     };
     if let Some(since) = describe_start(found) {
         text += &format!("  {} {since}; everything: wf audit verify --full\n", paint(NAME, "since"));
     }
-    for fault in &found.faults {
+    for fault in &found.evidence {
         text += &format!("  {} {fault}\n", paint(BAD, "fault"));
     }
     for note in &found.notes {
         text += &format!("  {}  {note}\n", paint(NAME, "note"));
     }
-    if found.faults.iter().any(is_repairable) {
+    if found.evidence.iter().any(is_repairable) {
         let hint = paint(NAME, "hint:");
         text += &format!("{hint} tables can be rebuilt from an intact log: wf doctor --repair\n");
     }
@@ -122,13 +122,13 @@ fn json(found: &AuditFindings) -> String {
     let all = |texts: Vec<String>| serde_json::Value::from(texts);
     let document = serde_json::json!({
         "v": 1,
-        "holds": found.faults.is_empty(),
+        "holds": found.evidence.is_empty(),
         "events": found.events,
         "records": found.records,
-        "faults": all(found.faults.iter().map(ToString::to_string).collect()),
+        "faults": all(found.evidence.iter().map(ToString::to_string).collect()),
         "notes": all(found.notes.iter().map(ToString::to_string).collect()),
-        "heads": found.heads,
-        "since": found.since,
+        "heads": found.checkpoint,
+        "since": found.since_checkpoint,
     });
     format!("{document:#}\n")
 }

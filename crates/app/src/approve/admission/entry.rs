@@ -146,12 +146,12 @@ fn verify_token(
         files: &start.pins,
         params: start.params,
         run: Some(start.run),
-        ask: None,
+        request_ref: None,
         initiator,
         spawned: None,
         now: caller.host().now(),
     };
-    let (ValidApproval { by }, consumption) = verify(token, &subject, approvers, used)
+    let (ValidApproval { signers }, consumption) = verify(token, &subject, approvers, used)
         .map_err(|refusal| refuse_run(caller, &loaded.workspace, &loaded.path, &refusal))?;
     let statement = token.statement();
     // A user who runs what they signed for at the same moment has also approved what it produces:
@@ -166,7 +166,7 @@ fn verify_token(
         policy: approvers.policy.into(),
         token: token.digest(),
         plan_digest: statement.plan.digest,
-        by,
+        by: signers,
         nonce: consumption.nonce.to_string(),
         execution: consumption.execution,
         executions: statement.executions,

@@ -100,7 +100,7 @@ fn reverify_approval(
         files: &files,
         params: &params,
         run: Some(run),
-        ask: None,
+        request_ref: None,
         initiator: approved.initiator,
         spawned: spawned.as_ref(),
         now: *at,

@@ -136,12 +136,12 @@ impl CarriedApproval {
             files: &self.pins,
             params,
             run: Some(run),
-            ask: None,
+            request_ref: None,
             initiator: self.initiator,
             spawned: self.spawned.as_ref(),
             now,
         };
-        let (ValidApproval { by }, execution) = if part == ReconciliationPart::Look {
+        let (ValidApproval { signers }, execution) = if part == ReconciliationPart::Look {
             (check_unconsumed(&token, &subject, &self.approvers)?, 0)
         } else {
             let (valid, consumption) = verify(&token, &subject, &self.approvers, used)?;
@@ -153,7 +153,7 @@ impl CarriedApproval {
             policy: self.approvers.policy.into(),
             token: token.digest(),
             plan_digest: statement.plan.digest,
-            by,
+            by: signers,
             nonce: statement.nonce.to_string(),
             execution,
             executions: statement.executions,

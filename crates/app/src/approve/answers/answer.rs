@@ -300,7 +300,7 @@ impl AnswerReview {
             verdict: answer.form.decision(),
             reason: answer.reason.cloned(),
             run: Some(self.request.run.clone()),
-            ask: Some(ask),
+            request_ref: Some(ask),
             ..draft
         };
         Ok(statement.with_answer(self.answer.clone()))

@@ -41,7 +41,7 @@ impl<'a> AnswerCount<'a> {
             files: &[],
             params: &self.params,
             run: Some(&self.review.request.run),
-            ask: Some(&self.ask),
+            request_ref: Some(&self.ask),
             initiator: self.review.barred_initiator(),
             spawned: None,
             now: self.now,

@@ -194,7 +194,7 @@ impl<'a> DeployedAccount<'a> {
         let timing = reader.known(&row.id)?.and_then(|known| known.timing).ok_or_else(|| {
             CommandError::new(CliExitCode::State, format!("the schedule of {} cannot be read", row.id))
         })?;
-        let ledger = LedgerGoal { id: row.id.clone(), path: row.path, timing };
+        let ledger = LedgerGoal { id: row.id.clone(), path: row.path, schedule: timing };
         let (goal, is_started) = (row.id, deployed.recorded > 0);
         let (store, answers) = (None, BTreeMap::new());
         Ok(Self {

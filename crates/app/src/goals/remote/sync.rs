@@ -146,10 +146,10 @@ impl DeployedAccount<'_> {
                 let claim = ReconciliationClaim::Repair { cycle: look.clone(), by_backend: true };
                 self.take_run(record, claim, observe)?;
             }
-            GoalFact::Ended { look, verdict, pause } => {
+            GoalFact::Ended { look, outcome: verdict, pause } => {
                 self.take_rest(look, observe)?;
-                let (run, verdict, pause) = (look.clone(), verdict.clone(), pause.clone());
-                let end = ReconciliationEnd { run, verdict, at, pause, notices: Vec::new() };
+                let (run, outcome, pause) = (look.clone(), verdict.clone(), pause.clone());
+                let end = ReconciliationEnd { run, outcome, at, pause, notices: Vec::new() };
                 self.store()?.end_cycle(end).wait()?;
             }
             GoalFact::Paused { reason } => drop(self.store()?.pause_goal(&goal, reason, at).wait()?),

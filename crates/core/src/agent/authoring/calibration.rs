@@ -118,8 +118,8 @@ impl MemoryCalibration {
 }
 
 impl CalibrationEntry {
-    /// True if a step uses it in an alternative: as its tool, by what it does, or by name in a script or an argument. A name that is known
-    /// to one plan alone, `PLAN/NAME`, may be a planner's, and is told without effect.
+    /// True if a step uses it in an alternative: as its tool, by what it does, or by name in a script or an argument. A name known to one
+    /// plan alone, `PLAN/NAME`, may be a planner's, and is told without effect.
     pub(crate) fn is_used(&self, step: &Step, way: usize) -> bool {
         let is_tool = step.tool(way) == self.tool || approach_of(step, way).as_ref() == Some(&self.tool);
         let is_target = |target: &String| step.target(way) == Some(target);

@@ -10,7 +10,7 @@ use super::reply::sendable;
 /// The number of rounds of questions (artoo v0.8, R1).
 pub const MAX_CLARIFICATIONS: usize = 2;
 
-/// The number of former wishes that a perceiver is told.
+/// The number of former wishes a perceiver is told.
 pub const PAST_WISHES: usize = 5;
 
 /// The maximum number of questions of a round.
@@ -45,20 +45,20 @@ pub(super) fn wish_message(wish: &str, past: &[PastWish]) -> String {
     if past.is_empty() {
         return wish.to_owned();
     }
-    let short: Vec<PastWish> =
+    let past_wish: Vec<PastWish> =
         past.iter().map(|one| PastWish { input: cut(&one.input), summary: cut(&one.summary) }).collect();
-    let past = serde_json::to_string_pretty(&short).unwrap_or_default();
+    let past = serde_json::to_string_pretty(&past_wish).unwrap_or_default();
     format!("## Earlier wishes, oldest first\n\n{past}\n\n## The wish\n\n{wish}")
 }
 
 /// Appends the questions of a perceiver and the answers to them.
-pub fn append_answers(request: &mut ModelRequest, reply: ModelReply, answers: &[Clarification]) {
+pub fn append_answers(request: &mut ModelRequest, reply: ModelReply, clarifications: &[Clarification]) {
     let mut text = String::new();
-    if answers.iter().all(|one| one.answer.is_empty()) {
+    if clarifications.iter().all(|one| one.answer.is_empty()) {
         text.push_str("The user gave no answer. Ask nothing more, assume nothing, and answer with the task.");
     } else {
         text.push_str("The user answered:\n");
-        for Clarification { question, answer } in answers {
+        for Clarification { question, answer } in clarifications {
             let answer = if answer.is_empty() { "(no answer)" } else { answer };
             let _ = write!(text, "\n- {question}\n  {answer}");
         }
@@ -74,7 +74,7 @@ fn cut(text: &str) -> String {
 }
 
 impl ModelRequest {
-    /// Returns the messages that follow those of an earlier request; all, if it does not continue that one.
+    /// Returns the messages following those of an earlier request; all, if it does not continue that one.
     pub fn messages_after<'a>(&'a self, earlier: Option<&Self>) -> &'a [Message] {
         let continued = earlier.and_then(|earlier| self.messages.strip_prefix(earlier.messages.as_slice()));
         continued.unwrap_or(&self.messages)

@@ -14,7 +14,7 @@ pub struct PlanningBudget {
     pub max_cost: Option<Money>,
 }
 
-/// The amount that a call may use.
+/// The amount a call may use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CallReserve {
     /// Tokens: those of the request, and of the longest reply.
@@ -24,7 +24,7 @@ pub struct CallReserve {
     pub cost: Money,
 }
 
-/// The resources that the calls for a plan used.
+/// The resources the calls for a plan used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AuthoringUsage {
     pub calls: usize,
@@ -38,11 +38,11 @@ pub struct PlanningMeter {
     /// The limits.
     pub budget: PlanningBudget,
     /// The use so far.
-    pub used: AuthoringUsage,
+    pub usage: AuthoringUsage,
 }
 
 impl PlanningBudget {
-    /// Returns these limits, and the defaults for those that are not set.
+    /// Returns these limits, and the defaults for those not set.
     #[must_use]
     pub fn or(self, defaults: Self) -> Self {
         Self {
@@ -80,14 +80,14 @@ impl PlanningMeter {
                 "it may need {tokens} tokens, and the context window of the model has {window}"
             ));
         }
-        let used = self.used.tokens.total();
+        let used = self.usage.tokens.total();
         if let Some(most) = self.budget.max_tokens.filter(|most| used.saturating_add(reserve.tokens) > *most)
         {
             let (tokens, left) = (reserve.tokens, most.saturating_sub(used));
             return Err(format!("it may use {tokens} tokens, and the budget has {left} of {most} left"));
         }
-        if let Some(most) = self.budget.max_cost.filter(|most| self.used.cost.plus(reserve.cost) > *most) {
-            let left = Money::of_micros(most.micros().saturating_sub(self.used.cost.micros()));
+        if let Some(most) = self.budget.max_cost.filter(|most| self.usage.cost.plus(reserve.cost) > *most) {
+            let left = Money::of_micros(most.micros().saturating_sub(self.usage.cost.micros()));
             return Err(format!("it may cost {}, and the budget has {left} of {most} left", reserve.cost));
         }
         Ok(reserve)
@@ -156,7 +156,7 @@ mod tests {
             assert_eq!(admitted.err().as_deref(), why);
         }
         let mut spent = meter(Some(500), None);
-        spent.used.add(TokenUsage { input: 201, ..TokenUsage::default() }, Money::default());
+        spent.usage.add(TokenUsage { input: 201, ..TokenUsage::default() }, Money::default());
         let refused = spent.admit(&model(), Some(PRICE), &request(700)).unwrap_err();
         assert_eq!(refused, "it may use 300 tokens, and the budget has 299 of 500 left");
         let refused = meter(None, None).admit(&model(), None, &request(40_000)).unwrap_err();
@@ -179,10 +179,10 @@ mod tests {
             for size in sizes {
                 if let Ok(reserve) = meter.admit(&model(), Some(PRICE), &request(size)) {
                     let usage = TokenUsage { input: reserve.tokens, ..TokenUsage::default() };
-                    meter.used.add(usage, reserve.cost);
+                    meter.usage.add(usage, reserve.cost);
                 }
             }
-            prop_assert!(meter.used.tokens.total() <= most && meter.used.cost.micros() <= most * 4);
+            prop_assert!(meter.usage.tokens.total() <= most && meter.usage.cost.micros() <= most * 4);
         }
     }
 }

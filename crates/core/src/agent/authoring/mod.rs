@@ -5,7 +5,7 @@
 //! judges it; the [`PlanRepairs`] count what may still be asked again.
 //!
 //! A request for a plan is no run, but its calls are metered and recorded as those of a run: the [`PlanningMeter`] admits
-//! each call, and a [`PlanningRecord`] is the fold of the [`PlanningEntry`]s that are stored.
+//! each call, and a [`PlanningRecord`] is the fold of the [`PlanningEntry`]s stored.
 //!
 //! **Invariant:** the words of the user reach a planner unchanged, and no model writes them.
 //! **Invariant:** a model is asked again at most once for each kind of mistake.

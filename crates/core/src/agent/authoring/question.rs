@@ -8,7 +8,7 @@ use super::{MemoryCalibration, TaskSpec};
 /// The maximum tokens of a plan.
 const MAX_OUTPUT: u64 = 16_384;
 
-/// The language, for a model that writes plans, with an example.
+/// The language, for a model writing plans, with an example.
 pub const LANGUAGE: &str = include_str!("language.md");
 
 /// The instructions for a planner.
@@ -31,7 +31,7 @@ is missing. `verify` of the plan checks the combined result. A worker never chec
 /// The workspace, as a planner sees it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PlanningContext {
-    /// The roles that have a model.
+    /// The roles with a model.
     pub roles: Vec<String>,
     pub gates: Vec<String>,
     pub skills: Vec<SkillSummary>,
@@ -94,7 +94,7 @@ fn workspace(context: &PlanningContext) -> String {
     text
 }
 
-/// Returns a text in a fence that is longer than all in it.
+/// Returns a text in a fence longer than all in it.
 fn fenced(text: &str) -> String {
     let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or_default();
     let fence = "`".repeat(longest.max(2) + 1);

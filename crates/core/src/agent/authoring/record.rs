@@ -37,7 +37,7 @@ pub enum PlanningFact {
     CallStarted {
         role: String,
         model: Name,
-        /// The amount that it may use.
+        /// The amount it may use.
         reserve: CallReserve,
     },
     /// A call is not made.
@@ -93,7 +93,7 @@ pub struct PlanningResult {
     /// The intent, as the perceiver understood it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub intent: Option<String>,
-    /// The use that was made of the plan, or the reason why there is none.
+    /// The use made of the plan, or the reason why there is none.
     pub result: String,
 }
 
@@ -122,9 +122,9 @@ pub struct PlanningRecord {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct PlanningCall {
     pub role: String,
-    /// The model that was asked.
+    /// The model asked.
     pub model: Name,
-    /// The amount that it may use; `None`: it was refused.
+    /// The amount it may use; `None`: it was refused.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reserve: Option<CallReserve>,
     /// The reason why it was not made.
@@ -177,7 +177,7 @@ impl PlanningRecord {
         }
     }
 
-    /// Returns the resources that its calls used.
+    /// Returns the resources its calls used.
     pub fn usage(&self) -> AuthoringUsage {
         let mut usage = AuthoringUsage::default();
         let ends = self.calls.iter().filter_map(|call| call.end.as_ref());

@@ -14,7 +14,7 @@ pub enum PlanMistake {
     Forbidden(String),
 }
 
-/// The kinds of mistakes that a planner was told of.
+/// The kinds of mistakes a planner was told of.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PlanRepairs {
     was_invalid: bool,

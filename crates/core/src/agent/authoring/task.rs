@@ -26,9 +26,9 @@ how to do it, or what counts as success.";
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct TaskSpec {
     pub task_id: Name,
-    /// The result that is wanted.
+    /// The result wanted.
     pub intent: String,
-    /// The limits that the user named.
+    /// The limits the user named.
     pub constraints: TaskConstraints,
     /// The words of the user, unchanged.
     pub raw_input: String,
@@ -49,7 +49,7 @@ pub enum Perception {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TaskConstraints {
-    /// The part of the world that it is about.
+    /// The part of the world it is about.
     pub scope: Option<String>,
     /// The time by which it is to be done.
     pub deadline: Option<String>,

@@ -3,10 +3,10 @@ use serde_json::Value;
 use wf_base::exact_json;
 use wf_model::AgentEngine;
 
-/// The most text of a program's output that its log shows, in bytes.
+/// The most text of a program's output its log shows, in bytes.
 const SHOWN_BYTES: usize = 64 * 1024;
 
-/// The output of a program that works as an agent, as far as it matters.
+/// The output of a program working as an agent, as far as it matters.
 #[derive(Clone, Debug)]
 pub struct ClientOutput {
     engine: AgentEngine,
@@ -16,7 +16,7 @@ pub struct ClientOutput {
     shown_bytes: usize,
 }
 
-/// The answer of a program that works as an agent.
+/// The answer of a program working as an agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ClientAnswer {
     Text(String),

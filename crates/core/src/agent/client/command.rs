@@ -1,4 +1,4 @@
-/// The command of a program that works as an agent.
+/// The command of a program working as an agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClientCommand {
     /// The program and its arguments.

@@ -3,13 +3,13 @@ use serde_json::{Value, json};
 use super::ClientCommand;
 use wf_model::AgentEngine;
 
-/// The features of Codex that need a network, or more than one agent.
+/// The features of Codex needing a network, or more than one agent.
 const CODEX_FEATURES: [&str; 4] = ["multi_agent", "goals", "plugins", "apps"];
 
-/// The variables that name another way to a model: a program gets none of them from its step.
+/// The variables naming another way to a model: a program gets none of them from its step.
 const FOREIGN_VARIABLES: [&str; 4] = ["ANTHROPIC_", "CLAUDE_", "OPENAI_", "CODEX_"];
 
-/// A script that starts Codex with a folder of its own, which is temporary and need not be a part of a home.
+/// A script starting Codex with a folder of its own, which is temporary and need not be a part of a home.
 const WITH_FOLDER: &str = "CODEX_HOME=$(mktemp -d) && export CODEX_HOME && exec \"$@\"";
 
 /// The same, with the schema of the answer in that folder.
@@ -39,7 +39,7 @@ pub struct ClientLaunch<'a> {
 }
 
 impl ClientLaunch<'_> {
-    /// Returns the command that starts it, in an environment.
+    /// Returns the command starting it, in an environment.
     pub fn command(&self, env: Vec<(String, String)>) -> ClientCommand {
         let is_foreign = |name: &str| FOREIGN_VARIABLES.iter().any(|prefix| name.starts_with(prefix));
         let mut command = ClientCommand {

@@ -1,4 +1,4 @@
-//! Programs that work as agents: how they are started, and what their output says.
+//! Programs working as agents: how they are started, and what their output says.
 //!
 //! Pure: a [`ClientLaunch`] becomes a [`ClientCommand`], and lines of output become a [`ClientAnswer`]. A program gets
 //! the address of the gateway and a token of its attempt, and no key.

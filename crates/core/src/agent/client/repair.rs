@@ -1,6 +1,6 @@
 use crate::agent::{cut_result, repair_text};
 
-/// Returns the instructions of a program that is begun again, since its answer did not fit.
+/// Returns the instructions of a program begun again, since its answer did not fit.
 pub fn repair_prompt(prompt: &str, answer: Option<&str>, mistake: &str) -> String {
     let said = match answer {
         Some(answer) => format!("and your answer was:\n\n{}", cut_result(answer)),

@@ -46,7 +46,7 @@ impl ModelRequest {
 }
 
 impl Message {
-    /// Returns the text that the model gets in place of omitted turns.
+    /// Returns the text the model gets in place of omitted turns.
     pub fn omission_text(turns: u32) -> String {
         format!(
             "[Turns of this conversation were left out here to save space: {turns}. What they changed in the workspace \

@@ -1,7 +1,7 @@
 //! Tier 2 of the context manager (Silas 5.7): a small model, the compactor, chooses which groups of old turns stay where
 //! the deterministic cut would omit the oldest.
 //!
-//! **Invariant:** it chooses only among turns that this cut could omit, and what is left fits as well as with it.
+//! **Invariant:** it chooses only among turns this cut could omit, and what is left fits as well as with it.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,7 +11,7 @@ use wf_model::UniqueKeyJson;
 /// The maximum number of groups in a question.
 const MAX_GROUPS: usize = 20;
 
-/// The tokens that a question may have, as estimated.
+/// The tokens a question may have, as estimated.
 pub const QUESTION_TOKENS: u64 = 5000;
 
 /// The maximum tokens of an answer.
@@ -46,8 +46,8 @@ impl GroupChoice {
         Ok(choice)
     }
 
-    /// Returns the positions of all groups in the order in which they are omitted: those to evict, those that were not
-    /// named, oldest first, and last those to keep.
+    /// Returns the positions of all groups in the order in which they are omitted: those to evict, those not named,
+    /// oldest first, and last those to keep.
     fn order(&self, groups: usize) -> Vec<usize> {
         let at = |number: &u32| usize::try_from(*number).unwrap_or(usize::MAX).wrapping_sub(1);
         let mut order: Vec<usize> = self.evict_groups.iter().map(at).collect();

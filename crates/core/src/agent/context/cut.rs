@@ -21,10 +21,10 @@ pub struct ContextCut {
     pub kept_turns: Vec<TurnRange>,
 }
 
-/// The tokens that a conversation may have.
+/// The tokens a conversation may have.
 #[derive(Clone, Copy, Debug)]
 pub struct ContextLimits {
-    /// The tokens that a request and its reply may take together.
+    /// The tokens a request and its reply may take together.
     pub context_window: u64,
     /// The maximum tokens of a reply.
     pub max_output: u64,
@@ -38,7 +38,7 @@ impl ContextLimits {
         four_fifths.min(self.context_window.saturating_sub(self.max_output))
     }
 
-    /// Returns the tokens that a cut leaves if it can: half of the window, or less.
+    /// Returns the tokens a cut leaves if it can: half of the window, or less.
     pub(crate) fn goal(self) -> u64 {
         self.most() / 8 * 5
     }
@@ -84,7 +84,7 @@ impl ContextCut {
         cut
     }
 
-    /// Returns the turns that are masked and still sent, oldest first.
+    /// Returns the turns masked and still sent, oldest first.
     pub(super) fn sent_masked_turns(&self) -> Vec<u32> {
         (1..=self.masked_turns).filter(|turn| !self.omits(*turn)).collect()
     }

@@ -1,4 +1,4 @@
-//! The context manager (Silas 5.7): the part of a long conversation that a model still gets.
+//! The context manager (Silas 5.7): the part of a long conversation a model still gets.
 //!
 //! It is pure, and it works on sizes alone, which events have: the machine decides on a [`ContextCut`] and records it
 //! with the call, and the engine applies what was recorded. So a reserve and a request agree, also after a resume.

@@ -23,7 +23,7 @@ pub(crate) struct TurnSize {
     pub(crate) reply: u64,
     /// The results of its tool calls, in order.
     pub(crate) results: Vec<u64>,
-    /// The mistake that the model was asked to repair.
+    /// The mistake the model was asked to repair.
     pub(crate) repair: u64,
 }
 

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::agent::{ToolDefinition, tool_definition};
 use wf_model::{AgentDispatch, AgentTool, ChildPlan};
 
-/// Returns the definition of `dispatch` for a model: with the plans that it may start, and their parameters.
+/// Returns the definition of `dispatch` for a model: with the plans it may start, and their parameters.
 pub fn dispatch_definition(dispatch: &AgentDispatch) -> ToolDefinition {
     let mut definition = tool_definition(AgentTool::Dispatch);
     let ids: Vec<&str> = dispatch.plans.iter().map(|child| child.plan.id().as_str()).collect();

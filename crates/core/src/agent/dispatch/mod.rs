@@ -1,4 +1,4 @@
-//! Child runs that an agent starts with the tools `dispatch` and `collect`: what a model may ask for, and what it is told.
+//! Child runs an agent starts with the tools `dispatch` and `collect`: what a model may ask for, and what it is told.
 //!
 //! A call becomes a [`ChildRequest`] only if its plan is one that the step lists and its parameters are valid, so nothing
 //! else can be started. `machine::children` decides when a child run begins, and what its end means.

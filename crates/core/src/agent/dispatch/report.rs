@@ -10,7 +10,7 @@ use wf_model::{AgentDispatch, JsonObject};
 pub struct ChildrenReport {
     /// The child runs, in the order in which they were started.
     pub runs: Vec<ChildReport>,
-    /// The number of child runs that have not ended, where that is asked for.
+    /// The number of child runs that have not ended, where asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pending: Option<usize>,
 }
@@ -43,7 +43,7 @@ impl ChildrenReport {
         serde_json::to_string(self).unwrap_or_default()
     }
 
-    /// Returns the source of outputs in it that are not trusted; `None`: all are, as the plans declare them.
+    /// Returns the source of outputs in it not trusted; `None`: all are, as the plans declare them.
     pub fn untrusted_source(&self, dispatch: &AgentDispatch) -> Option<String> {
         let is_untrusted = |report: &&ChildReport| {
             let plan = dispatch.plan(report.plan.as_str());

@@ -14,7 +14,7 @@ pub struct McpRequest {
     pub arguments: Map<String, Value>,
 }
 
-/// Parses a call of a model; `None` if it calls no tool of these servers. `definitions` are those that the model was
+/// Parses a call of a model; `None` if it calls no tool of these servers. `definitions` are those the model was
 /// shown. A mistake is one sentence for the model.
 pub fn parse_mcp_call(
     servers: &[McpServer],

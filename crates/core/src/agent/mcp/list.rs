@@ -24,7 +24,7 @@ pub enum McpListMistake {
     Missing {
         server: Name,
         tool: String,
-        /// The tools that it has.
+        /// The tools it has.
         known: String,
     },
     /// The server lists two tools with the same name.
@@ -39,7 +39,7 @@ pub enum McpListMistake {
          their descriptions in the log of the step, then write under `mcp.{server}` in wf.yaml: `digest: {found}`"
     )]
     Unpinned { server: Name, found: Sha256Digest },
-    /// The tools differ from those that were reviewed.
+    /// The tools differ from those reviewed.
     #[error(
         "the tools of the MCP server `{server}` have changed since they were pinned (digest {pinned}); review and \
          pin them: `wf mcp pin {server}`; or review their descriptions in the log of the step, then write under `mcp.{server}` in wf.yaml: `digest: {found}`"
@@ -77,7 +77,7 @@ impl McpToolList {
         Ok(Self { definitions, digest })
     }
 
-    /// Checks that the list is the one that was reviewed.
+    /// Checks that the list is the one reviewed.
     pub fn check_pinned(&self, server: &McpServer) -> Result<(), McpListMistake> {
         let (name, found) = (server.name.clone(), self.digest);
         match server.digest {

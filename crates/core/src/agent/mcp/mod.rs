@@ -4,7 +4,7 @@
 //! somebody has reviewed them: their digest is pinned in `wf.yaml`. Nothing here talks to a server; `wf_exec::mcp`
 //! does.
 //!
-//! **Invariant:** a tool that the workspace does not allow, or whose description or schema has changed since it was
+//! **Invariant:** a tool the workspace does not allow, or whose description or schema has changed since it was
 //! pinned, is neither shown to a model nor called.
 
 mod answer;

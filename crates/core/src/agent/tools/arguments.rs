@@ -12,7 +12,7 @@ use super::parameter::{ParameterKind, ToolParameter, parameters};
 /// The largest number up to which every whole number of JSON is one in memory, too.
 const MAX_EXACT_FLOAT: f64 = 9_007_199_254_740_992.0;
 
-/// The arguments of a call, each of a kind that its tool accepts.
+/// The arguments of a call, each of a kind its tool accepts.
 #[derive(Debug)]
 pub(super) struct ToolArguments {
     tool: AgentTool,
@@ -63,7 +63,7 @@ impl ToolArguments {
         self.optional_text(name).ok_or(missing)
     }
 
-    /// Takes a text that need not be given.
+    /// Takes an optional text.
     pub(super) fn optional_text(&mut self, name: &str) -> Option<String> {
         match self.take(name)? {
             ArgumentValue::Text(text) => Some(text),
@@ -71,7 +71,7 @@ impl ToolArguments {
         }
     }
 
-    /// Takes an object that need not be given.
+    /// Takes an optional object.
     pub(super) fn optional_object(&mut self, name: &str) -> Option<JsonObject> {
         match self.take(name)? {
             ArgumentValue::Object(object) => Some(object),
@@ -87,7 +87,7 @@ impl ToolArguments {
         }
     }
 
-    /// Takes a number that need not be given.
+    /// Takes an optional number.
     pub(super) fn optional_count(&mut self, name: &str) -> Option<u64> {
         match self.take(name)? {
             ArgumentValue::Count(count) => Some(count),
@@ -169,7 +169,7 @@ fn kind_of(value: &Value) -> &'static str {
     }
 }
 
-/// The fields of an object as they were written: of a key that is given twice, both values.
+/// The fields of an object as they were written: of a key given twice, both values.
 struct GivenFields(Vec<(String, Value)>);
 
 impl<'de> Deserialize<'de> for GivenFields {

@@ -4,11 +4,11 @@ pub const RESULT_CHARS: usize = 16_000;
 /// The room for the marker: it has at most 20 digits.
 const MARKER_CHARS: usize = 64;
 
-/// The number of characters kept at each end of a text that is cut.
+/// The number of characters kept at each end of a text cut.
 const END_CHARS: usize = (RESULT_CHARS - MARKER_CHARS) / 2;
 
-/// Cuts a text out of its middle, so that at most [`RESULT_CHARS`] characters are left, with a marker of how
-/// many were cut.
+/// Cuts a text out of its middle, so at most [`RESULT_CHARS`] characters are left, with a marker of how many
+/// were cut.
 pub fn cut_result(text: &str) -> String {
     // A character has at least one byte.
     if text.len() <= RESULT_CHARS {

@@ -1,7 +1,7 @@
 use wf_base::keyword::Keyword as _;
 use wf_model::AgentTool;
 
-/// The maximum number of characters that a mistake quotes.
+/// The maximum number of characters a mistake quotes.
 const QUOTED_CHARS: usize = 80;
 
 /// The reason why a call cannot be carried out, in one sentence for the model.
@@ -40,7 +40,7 @@ pub enum ToolMistake {
         tool: AgentTool,
         /// The key, quoted.
         name: String,
-        /// The arguments that it has.
+        /// The arguments it has.
         known: String,
     },
     /// A required argument is missing.
@@ -57,7 +57,7 @@ pub enum ToolMistake {
         /// The argument.
         name: &'static str,
         expected: String,
-        /// The value that was given.
+        /// The value given.
         found: String,
     },
 }

@@ -3,7 +3,7 @@
 //! A call is text of a model, so nothing in it is trusted: it becomes a [`ToolRequest`], or a [`ToolMistake`]
 //! that tells the model in one sentence what to do otherwise. `wf_exec::agent_tool` carries requests out.
 //!
-//! **Invariant:** the JSON Schema that a model sees and the rules that its calls meet come from one table.
+//! **Invariant:** the JSON Schema a model sees and the rules its calls meet come from one table.
 
 mod arguments;
 mod call;

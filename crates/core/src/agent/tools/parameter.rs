@@ -4,7 +4,7 @@ use wf_model::AgentTool;
 use crate::agent::ToolDefinition;
 use crate::memory::MAX_FOUND;
 
-/// The longest time that a model may ask for, in seconds: a day. The time left of the attempt bounds it, too.
+/// The longest time a model may ask for, in seconds: a day. The time left of the attempt bounds it, too.
 const MAX_TIMEOUT_SECONDS: u64 = 86_400;
 
 /// A parameter of a tool.

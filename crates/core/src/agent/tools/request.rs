@@ -7,28 +7,28 @@ use crate::memory::{MemoryQuery, NoteDraft};
 /// A valid call of a tool of an agent.
 #[derive(Clone, Debug, PartialEq)]
 pub enum AgentRequest {
-    /// One that a process in the sandbox of the step carries out by itself.
+    /// One a process in the sandbox of the step carries out by itself.
     Sandbox(ToolRequest),
-    /// One that runs a script of a skill.
+    /// One running a script of a skill.
     Skill(SkillRequest),
-    /// One that a person answers.
+    /// One a person answers.
     Ask(Question),
-    /// One that searches memory.
+    /// One searching memory.
     Memory(MemoryQuery),
     /// One that adds a note to memory.
     Remember(NoteDraft),
     /// One that fetches the page of an address.
     Fetch(String),
-    /// One that starts a plan as a child run.
+    /// One starting a plan as a child run.
     Dispatch(DispatchRequest),
     /// One that returns the results of child runs: the id of one, `ready` or `all`.
     Collect(String),
 }
 
-/// A plan that a model starts as a child run, as the model wrote it.
+/// A plan a model starts as a child run, as the model wrote it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DispatchRequest {
-    /// The id that the model gives it.
+    /// The id the model gives it.
     pub id: String,
     /// The id of the plan.
     pub plan: String,
@@ -38,8 +38,8 @@ pub struct DispatchRequest {
     pub depends_on: Vec<String>,
 }
 
-/// A valid call of a tool. Paths are as the model wrote them: only the process that carries the request out
-/// can tell where they lead.
+/// A valid call of a tool. Paths are as the model wrote them: only the process carrying the request out can
+/// tell where they lead.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "tool", rename_all = "snake_case")]
 pub enum ToolRequest {

@@ -18,7 +18,7 @@ pub struct GuardrailResult {
 }
 
 /// Checks a value, which findings refer to as `place`.
-pub fn guardrail(guardrail: &Guardrail, value: &Value, place: &str) -> GuardrailResult {
+pub fn apply_guardrail(guardrail: &Guardrail, value: &Value, place: &str) -> GuardrailResult {
     let unknown = guardrail.detect.iter().find(|name| !is_detector(name));
     if let Some(name) = unknown {
         return GuardrailResult {
@@ -27,12 +27,12 @@ pub fn guardrail(guardrail: &Guardrail, value: &Value, place: &str) -> Guardrail
         };
     }
     let mut looking =
-        ValueSearch { detectors: &guardrail.detect, seen: FindingCounts::default(), in_key: false };
+        ValueSearch { detectors: &guardrail.detect, counts: FindingCounts::default(), in_key: false };
     looking.search_value(value, place);
-    if looking.seen.0.is_empty() {
+    if looking.counts.0.is_empty() {
         return GuardrailResult { answer: GateAnswer::pass(), replacement: None };
     }
-    let findings = looking.seen.describe();
+    let findings = looking.counts.describe();
     let mut instead = None;
     let mut answer = match guardrail.on_find {
         OnFinding::Block => GateAnswer::block(format!("Found {findings}")),
@@ -46,7 +46,7 @@ pub fn guardrail(guardrail: &Guardrail, value: &Value, place: &str) -> Guardrail
             GateAnswer::pass()
         }
     };
-    answer.flags = looking.seen.flags();
+    answer.flags = looking.counts.flags();
     GuardrailResult { answer, replacement: instead }
 }
 

@@ -4,7 +4,7 @@ use super::detector::DetectorMatch;
 const LOCAL: usize = 64;
 const DOMAIN: usize = 253;
 
-/// The endings of names that are reserved for examples and tests (RFC 2606, RFC 6761).
+/// The endings of names reserved for examples and tests (RFC 2606, RFC 6761).
 const RESERVED: [&str; 8] =
     ["example.com", "example.net", "example.org", "example", "invalid", "localhost", "test", "local"];
 

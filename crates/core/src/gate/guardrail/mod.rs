@@ -1,7 +1,7 @@
 //! Guardrails: built-in detectors (Silas 5.5.1). The same text always has the same findings, and
 //! the time of every detector is bounded by the length of the text.
 //!
-//! [`find`] returns the findings in a text, [`redact()`] the text without them, and [`guardrail`]
+//! [`find`] returns the findings in a text, [`redact()`] the text without them, and [`apply_guardrail`]
 //! the answer of a gate about a value.
 //!
 //! **Invariant:** the found text is never reported: only its kind, its place and the count.
@@ -20,7 +20,7 @@ mod secrets;
 mod tests;
 mod value;
 
-pub use answer::{GuardrailResult, guardrail};
+pub use answer::{GuardrailResult, apply_guardrail};
 pub use card::{BRANDS, CardBrand};
 pub use detector::{DETECTORS, Detector, DetectorFinding, find, is_detector};
 pub use iban::COUNTRIES;

@@ -48,7 +48,7 @@ pub(super) fn is_tag(c: char) -> bool {
     matches!(u32::from(c), 0xE0000..=0xE007F)
 }
 
-/// Returns the ASCII character that a tag is an invisible copy of.
+/// Returns the ASCII character a tag is an invisible copy of.
 pub(super) fn tagged(c: char) -> Option<char> {
     let code = u32::from(c).checked_sub(0xE0000)?;
     char::from_u32(code).filter(|c| is_tag_of(*c))

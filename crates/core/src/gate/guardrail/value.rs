@@ -12,7 +12,7 @@ pub(super) struct FindingCounts(pub(super) BTreeMap<(&'static str, &'static str,
 /// A search through a value.
 pub(super) struct ValueSearch<'a> {
     pub(super) detectors: &'a [String],
-    pub(super) seen: FindingCounts,
+    pub(super) counts: FindingCounts,
     /// True if there was a finding in a key, which is not replaced.
     pub(super) in_key: bool,
 }
@@ -54,7 +54,7 @@ impl ValueSearch<'_> {
 
     fn count(&mut self, detector: &'static str, kind: &'static str, place: &str) {
         let key = (detector, kind, place.to_owned());
-        *self.seen.0.entry(key).or_default() += 1;
+        *self.counts.0.entry(key).or_default() += 1;
     }
 
     /// True if the name of a field marks its random value as a secret.

@@ -1,7 +1,7 @@
-//! Predicates: rules about a value that need nothing but the value, and for files their metadata
-//! (Silas 5.5.2). The same value always has the same answer.
+//! Predicates: rules about a value needing nothing but the value, and for files their metadata (Silas 5.5.2).
+//! The same value always has the same answer.
 //!
-//! **Invariant:** a value that fits no rule is blocked.
+//! **Invariant:** a value fitting no rule is blocked.
 
 mod file;
 mod number;
@@ -12,4 +12,4 @@ mod text;
 
 pub use file::{FileInspector, FileStatus, NoFileAccess};
 pub use number::clamped;
-pub use rule::predicate;
+pub use rule::judge_predicate;

@@ -13,8 +13,8 @@ pub(super) struct NumberRanges {
 }
 
 impl NumberRanges {
-    /// Applies the rules in the order of Silas 5.5.2: no number, outside of the hard range, in the
-    /// range that continues, in the range that needs approval, anything else.
+    /// Applies the rules in the order of Silas 5.5.2: no number, outside of the hard range, in the range that
+    /// continues, in the range needing approval, anything else.
     pub(super) fn evaluate(&self, value: &Value) -> GateAnswer {
         let Some(original) = number(value) else {
             return GateAnswer::block(format!("{} is not a number", quoted(&display_value(value))));
@@ -48,9 +48,9 @@ impl NumberRanges {
     }
 }
 
-/// Returns the value that a number is replaced with before it is judged, if a rule clamps it.
-pub fn clamped(rule: &GatePredicate, value: &Value) -> Option<Value> {
-    let GatePredicate::NumericRange { clamp: Some(range), .. } = rule else {
+/// Returns the value a number is replaced with before it is judged, if a rule clamps it.
+pub fn clamped(predicate: &GatePredicate, value: &Value) -> Option<Value> {
+    let GatePredicate::NumericRange { clamp: Some(range), .. } = predicate else {
         return None;
     };
     let original = number(value)?;
@@ -65,7 +65,7 @@ pub fn clamped(rule: &GatePredicate, value: &Value) -> Option<Value> {
     })
 }
 
-/// Returns a number, or the number that a whole text is.
+/// Returns a number, or the number a whole text is.
 fn number(value: &Value) -> Option<f64> {
     let number = match value {
         Value::Number(number) => number.as_f64(),

@@ -9,14 +9,18 @@ use wf_model::{GatePredicate, JsonExpectation};
 ///
 /// A number to be clamped into a range is judged by its new value; the caller rewrites it, by
 /// [`clamped`](super::clamped).
-pub fn predicate(rule: &GatePredicate, value: Option<&Value>, files: &dyn FileInspector) -> GateAnswer {
-    if matches!(rule, GatePredicate::ApprovalAlways) {
+pub fn judge_predicate(
+    predicate: &GatePredicate,
+    value: Option<&Value>,
+    files: &dyn FileInspector,
+) -> GateAnswer {
+    if matches!(predicate, GatePredicate::ApprovalAlways) {
         return GateAnswer::ask("Approval is always required");
     }
     let Some(value) = value else {
         return GateAnswer::block("No value to check");
     };
-    match rule {
+    match predicate {
         GatePredicate::NumericRange { block_outside, auto_approve, require_approval, clamp } => {
             let ranges = number::NumberRanges {
                 block_outside: *block_outside,

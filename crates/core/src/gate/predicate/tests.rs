@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::{FileInspector, FileStatus, NoFileAccess, clamped, predicate};
+use super::{FileInspector, FileStatus, NoFileAccess, clamped, judge_predicate};
 use crate::gate::{GateAction, GateAnswer};
 use wf_model::{GatePredicate, JsonExpectation, PredicateRange};
 
@@ -20,8 +20,8 @@ fn money(clamp: Option<PredicateRange>) -> GatePredicate {
     }
 }
 
-fn ask(rule: &GatePredicate, value: &Value) -> GateAnswer {
-    predicate(rule, Some(value), &NoFileAccess)
+fn ask(predicate: &GatePredicate, value: &Value) -> GateAnswer {
+    judge_predicate(predicate, Some(value), &NoFileAccess)
 }
 
 #[test]
@@ -150,12 +150,12 @@ fn files_must_be_where_they_may_and_small() {
         ("in/large", "The file has 11 bytes; at most 10 are allowed"),
         ("in/locked", "The file cannot be read: permission denied"),
     ] {
-        let answer = predicate(&rule, Some(&json!(path)), &files);
+        let answer = judge_predicate(&rule, Some(&json!(path)), &files);
         assert_eq!(answer.reason, reason, "{path}");
         assert_eq!(answer.action == GateAction::Continue, reason.is_empty(), "{path}");
     }
     let anywhere = GatePredicate::FileValid { permitted: Vec::new(), max_size_bytes: None };
-    assert_eq!(predicate(&anywhere, Some(&json!("in/large")), &files), GateAnswer::pass());
+    assert_eq!(judge_predicate(&anywhere, Some(&json!("in/large")), &files), GateAnswer::pass());
     assert_eq!(ask(&anywhere, &json!(3)).reason, "The value is not a path");
     assert_eq!(ask(&anywhere, &json!("x")).action, GateAction::Block);
 }
@@ -163,11 +163,11 @@ fn files_must_be_where_they_may_and_small() {
 #[test]
 fn some_things_are_always_asked_for() {
     for value in [None, Some(&json!("anything"))] {
-        let answer = predicate(&GatePredicate::ApprovalAlways, value, &NoFileAccess);
+        let answer = judge_predicate(&GatePredicate::ApprovalAlways, value, &NoFileAccess);
         assert_eq!(answer.action, GateAction::RequireApproval);
         assert_eq!(answer.reason, "Approval is always required");
     }
-    let answer = predicate(&money(None), None, &NoFileAccess);
+    let answer = judge_predicate(&money(None), None, &NoFileAccess);
     assert_eq!(answer, GateAnswer::block("No value to check"));
 }
 
@@ -219,7 +219,7 @@ proptest! {
             }
         }
         let rule = GatePredicate::FileValid { permitted: Vec::new(), max_size_bytes: None };
-        let answer = predicate(&rule, Some(&json!(path)), &Never);
+        let answer = judge_predicate(&rule, Some(&json!(path)), &Never);
         prop_assert_eq!(answer.action, GateAction::Block);
     }
 }

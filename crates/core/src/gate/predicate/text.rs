@@ -11,7 +11,7 @@ const LONGEST: usize = 1024 * 1024;
 /// The maximum length of a quoted value, in characters.
 const SHORT: usize = 80;
 
-/// Continues with allowed values, asks about those that need approval, and blocks all others.
+/// Continues with allowed values, asks about those needing approval, and blocks all others.
 pub(super) fn one_of(value: &Value, allowed: &[String], approval: &[String]) -> GateAnswer {
     let Some(text) = plain(value) else {
         return GateAnswer::block(NO_TEXT);
@@ -26,7 +26,7 @@ pub(super) fn one_of(value: &Value, allowed: &[String], approval: &[String]) -> 
     }
 }
 
-/// Continues with a value that matches the pattern.
+/// Continues with a value matching the pattern.
 pub(super) fn matches(value: &Value, pattern: &Regex) -> GateAnswer {
     match plain(value) {
         None => GateAnswer::block(NO_TEXT),

@@ -180,7 +180,7 @@ impl Keeper {
 
     fn verdicts(&self) -> Vec<(ReconciliationHealth, &str)> {
         let ended = self.records.iter().filter_map(|record| match &record.fact {
-            GoalFact::Ended { verdict: GoalOutcome { health, reason }, .. } => {
+            GoalFact::Ended { outcome: GoalOutcome { health, reason }, .. } => {
                 Some((*health, reason.as_str()))
             }
             _ => None,

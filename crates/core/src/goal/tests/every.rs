@@ -74,16 +74,16 @@ impl Every {
         soonest.fold(next, Moment::min).max(ahead)
     }
 
-    fn act(&mut self, goal: &Goal, turn: &crate::goal::DueActions) -> bool {
+    fn act(&mut self, goal: &Goal, due: &crate::goal::DueActions) -> bool {
         let mut again = false;
-        for run in &turn.cancel {
+        for run in &due.cancel {
             self.out.cancelled.push((goal.id.clone(), self.now));
             self.running.retain(|running| running.run != *run);
             self.out.ledger.end(&goal.id, run);
             again = true;
         }
         let takes = self.scenario.takes.get(&goal.id).copied();
-        for (slot, _) in &turn.start {
+        for (slot, _) in &due.start {
             self.numbers += 1;
             let run = RunId::from_bytes(self.numbers.to_be_bytes());
             let busy = self.running.iter().any(|other| other.goal == goal.id);

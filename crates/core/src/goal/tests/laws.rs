@@ -81,7 +81,7 @@ prop_compose! {
 
 /// The slots to account for: those of each schedule, as long as it was in force.
 struct Wanted {
-    timing: GoalSchedule,
+    schedule: GoalSchedule,
     from: Moment,
     slots: Vec<Slot>,
 }
@@ -92,7 +92,7 @@ impl Wanted {
     }
 
     fn to(&mut self, until: Moment) {
-        self.slots.extend(self.timing.slots(self.from, until));
+        self.slots.extend(self.schedule.slots(self.from, until));
         self.from = until;
     }
 }
@@ -109,7 +109,7 @@ fn play(world: &mut World, first: usize, acts: &[Act]) -> (Wanted, usize) {
     let (mut latest, seen) = (now, now);
     edit(world, first);
     world.look(now);
-    let mut wanted = Wanted { timing: world.goal.timing.clone(), from: now, slots: Vec::new() };
+    let mut wanted = Wanted { schedule: world.goal.timing.clone(), from: now, slots: Vec::new() };
     for act in acts {
         let before = world.begun.len();
         match *act {
@@ -135,7 +135,7 @@ fn play(world: &mut World, first: usize, acts: &[Act]) -> (Wanted, usize) {
                 edit(world, to);
                 world.look_and_die(now);
                 wanted.until(world);
-                wanted.timing = world.goal.timing.clone();
+                wanted.schedule = world.goal.timing.clone();
             }
         }
         latest = latest.max(now);

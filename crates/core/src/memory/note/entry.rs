@@ -16,13 +16,13 @@ pub const MAX_TAGS: usize = 10;
 /// The maximum length of a kind or a tag, in characters.
 const MAX_WORD: usize = 64;
 
-/// The kinds of notes that are shared with all sessions: what failed, and what people prefer (Sylk, W05).
+/// The kinds of notes shared with all sessions: what failed, and what people prefer (Sylk, W05).
 pub const SHARED_KINDS: [&str; 2] = ["failure", "preference"];
 
-/// The kind of a note that names none.
+/// The kind of a note naming none.
 const GENERAL: &str = "general";
 
-/// A sentence or a few that memory keeps.
+/// A sentence or a few memory keeps.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MemoryNote {
@@ -40,16 +40,16 @@ pub struct MemoryNote {
     /// The promotion by a person, who shared it with all sessions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub promoted: Option<NoteConfirmation>,
-    /// Its source: `user`, a run and its step, or a file that was imported.
+    /// Its source: `user`, a run and its step, or a file imported.
     pub source: String,
-    /// The time at which it was first written.
+    /// The time it was first written.
     pub created: Moment,
     #[serde(default)]
     pub trust: NoteTrust,
     /// True if its text came from outside, or may have.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub external: bool,
-    /// True for the raw lane: it is found only by a search that asks for it.
+    /// True for the raw lane: it is found only by a search asking for it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub raw: bool,
     /// The last confirmation by a person.
@@ -153,11 +153,11 @@ impl MemoryNote {
 
     /// Returns the note as it is shared with all sessions.
     #[must_use]
-    pub fn promote(self, by: NoteConfirmation) -> Self {
-        Self { promoted: Some(by), ..self }
+    pub fn promote(self, confirmation: NoteConfirmation) -> Self {
+        Self { promoted: Some(confirmation), ..self }
     }
 
-    /// True if it is found in every session: it was written in none, was promoted, or is of a kind that all need to know.
+    /// True if it is found in every session: it was written in none, was promoted, or is of a kind all need to know.
     pub fn is_shared(&self) -> bool {
         self.session.is_none() || self.promoted.is_some() || SHARED_KINDS.contains(&self.kind.as_str())
     }

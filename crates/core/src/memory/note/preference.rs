@@ -17,7 +17,7 @@ const DIFFERS: u8 = 20;
 /// The maximum number of new preferences of a day (Silas 6.6).
 const MOST_A_DAY: usize = 20;
 
-/// The number of decisions that a preference names: the last ones.
+/// The number of decisions a preference names: the last ones.
 const MOST_DECISIONS: usize = 100;
 
 /// The maximum length of a text, in characters: choices may be long.
@@ -26,13 +26,13 @@ const MAX_CHARS: usize = 1000;
 /// The milliseconds of a day.
 const DAY: i64 = 86_400_000;
 
-/// The strength of a preference that follows from decisions.
+/// The strength of a preference following from decisions.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PreferenceStrength {
     /// From 0 to 100.
     pub percent: u8,
-    /// The decisions that it counts, each once: a run and a request.
+    /// The decisions it counts, each once: a run and a request.
     pub decisions: Vec<String>,
 }
 
@@ -50,22 +50,22 @@ pub struct StepDecision {
 }
 
 impl StepDecision {
-    /// Returns the decision that an outcome is; `None` if nobody decided, or the request is about something else than
-    /// a step with `approve`. `external`: what the step shows and lets choose may be from outside.
+    /// Returns the decision an outcome is; `None` if nobody decided, or the request is about something else than a
+    /// step with `approve`. `external`: what the step shows and lets choose may be from outside.
     pub fn of(
         run: &RunId,
         plan: &PlanId,
-        ask: &ApprovalRequest,
+        request: &ApprovalRequest,
         outcome: &ApprovalOutcome,
         external: bool,
     ) -> Option<Self> {
-        let step = &ask.place.as_ref()?.step;
-        let of_gate_or_phase = ask.point.is_some() || ask.phase.is_some();
-        let of_agent = ask.tool_call.is_some() || ask.exchange.is_some() || ask.stuck.is_some();
-        if of_gate_or_phase || of_agent || ask.merge.is_some() {
+        let step = &request.place.as_ref()?.step;
+        let of_gate_or_phase = request.point.is_some() || request.phase.is_some();
+        let of_agent = request.tool_call.is_some() || request.exchange.is_some() || request.stuck.is_some();
+        if of_gate_or_phase || of_agent || request.merge.is_some() {
             return None;
         }
-        let what = match (outcome.decision, &outcome.answer, &ask.answer) {
+        let what = match (outcome.decision, &outcome.answer, &request.answer) {
             (RequestDecision::Denied, ..) => "declines".to_owned(),
             (RequestDecision::Approved, None, _) => "approves".to_owned(),
             (
@@ -84,7 +84,7 @@ impl StepDecision {
         };
         let text = format!("{what} step {step} of plan {plan}").chars().take(MAX_CHARS).collect();
         Some(Self {
-            id: format!("{run}#{}", ask.request),
+            id: format!("{run}#{}", request.request),
             text,
             tags: vec![format!("plan:{plan}"), format!("step:{step}")],
             external,
@@ -99,10 +99,10 @@ impl StepDecision {
     }
 }
 
-/// Returns the notes that a decision adds or changes: its preference becomes stronger, opposite ones weaker. A decision
-/// that was counted changes nothing.
-pub fn prefer(known: &[MemoryNote], decision: &StepDecision, now: Moment) -> Vec<MemoryNote> {
-    let counts = |own: &PreferenceStrength| own.decisions.contains(&decision.id);
+/// Returns the notes a decision adds or changes: its preference becomes stronger, opposite ones weaker. A decision that
+/// was counted changes nothing.
+pub fn prefer(notes: &[MemoryNote], decision: &StepDecision, now: Moment) -> Vec<MemoryNote> {
+    let counts = |strength: &PreferenceStrength| strength.decisions.contains(&decision.id);
     let counted = |note: &MemoryNote| note.strength.as_ref().is_some_and(counts);
     let draft = NoteDraft {
         kind: KIND.into(),
@@ -112,13 +112,13 @@ pub fn prefer(known: &[MemoryNote], decision: &StepDecision, now: Moment) -> Vec
     };
     let new = MemoryNote::new(draft, &format!("decision {}", decision.id), decision.external, now);
     let Ok(new) = new else { return Vec::new() };
-    if known.iter().any(counted) {
+    if notes.iter().any(counted) {
         return Vec::new();
     }
     let is_opposite = |note: &&MemoryNote| {
         note.strength.is_some() && note.kind == KIND && note.tags == new.tags && note.id != new.id
     };
-    let mut changed: Vec<MemoryNote> = known
+    let mut changed_notes: Vec<MemoryNote> = notes
         .iter()
         .filter(is_opposite)
         .map(|note| decision.moved(note, |own| own.saturating_sub(DIFFERS)))
@@ -127,12 +127,12 @@ pub fn prefer(known: &[MemoryNote], decision: &StepDecision, now: Moment) -> Vec
         note.strength.is_some() && note.created.millis().div_euclid(DAY) == now.millis().div_euclid(DAY)
     };
     // What a file says is no decision that was made here.
-    match known.iter().find(|note| note.id == new.id && !note.is_claim()) {
-        Some(same) => changed.push(decision.moved(same, |own| own.saturating_add(AGREES).min(100))),
-        None if known.iter().filter(of_today).count() >= MOST_A_DAY => {}
-        None => changed.push(decision.moved(&new, |own| own)),
+    match notes.iter().find(|note| note.id == new.id && !note.is_claim()) {
+        Some(same) => changed_notes.push(decision.moved(same, |own| own.saturating_add(AGREES).min(100))),
+        None if notes.iter().filter(of_today).count() >= MOST_A_DAY => {}
+        None => changed_notes.push(decision.moved(&new, |own| own)),
     }
-    changed
+    changed_notes
 }
 
 impl StepDecision {
@@ -167,15 +167,15 @@ mod tests {
 
     /// Counts decisions, and returns each text with its strength.
     fn after(decisions: &[StepDecision]) -> Vec<(String, u8)> {
-        let mut known: Vec<MemoryNote> = Vec::new();
+        let mut notes: Vec<MemoryNote> = Vec::new();
         for decision in decisions {
-            for note in prefer(&known, decision, NOW) {
-                known.retain(|one| one.id != note.id);
-                known.push(note);
+            for note in prefer(&notes, decision, NOW) {
+                notes.retain(|one| one.id != note.id);
+                notes.push(note);
             }
         }
         let percent = |note: &MemoryNote| note.strength.as_ref().map_or(0, |own| own.percent);
-        let mut all: Vec<_> = known.iter().map(|note| (note.text.clone(), percent(note))).collect();
+        let mut all: Vec<_> = notes.iter().map(|note| (note.text.clone(), percent(note))).collect();
         all.sort();
         all
     }

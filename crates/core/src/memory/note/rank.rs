@@ -6,10 +6,10 @@ use super::{MemoryNote, NoteTrust};
 use wf_base::name::SessionName;
 use wf_base::time::Moment;
 
-/// The age at which a note has lost all freshness that it can lose, in days (Sylk, K10).
+/// The age at which a note has lost all freshness it can lose, in days (Sylk, K10).
 pub const FRESHNESS_DAYS: f64 = 180.0;
 
-/// The freshness that is left of the oldest note.
+/// The freshness left of the oldest note.
 const STALE: f64 = 0.2;
 
 /// The quality below which a note is not found (Sylk, K12).
@@ -33,13 +33,13 @@ pub struct NoteQuery {
     pub raw: bool,
 }
 
-/// The notes that are searched, by their sessions.
+/// The notes searched, by their sessions.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum NoteScope {
-    /// The notes that are shared.
+    /// The notes shared.
     #[default]
     Shared,
-    /// The notes of a session, and those that are shared.
+    /// The notes of a session, and those shared.
     Within(SessionName),
     /// The notes of a session.
     Only(SessionName),
@@ -48,7 +48,7 @@ pub enum NoteScope {
 }
 
 impl NoteScope {
-    /// Returns the notes that are found in a session; `None`: outside of all of them.
+    /// Returns the notes found in a session; `None`: outside of all of them.
     pub fn of(session: Option<SessionName>) -> Self {
         session.map_or(Self::Shared, Self::Within)
     }
@@ -71,15 +71,15 @@ pub struct NoteMatch {
     pub weight: f64,
 }
 
-/// A note that was found.
+/// A note found.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RankedNote {
     pub note: MemoryNote,
-    /// Its rank among those that were found.
+    /// Its rank among those found.
     pub rank: NoteRank,
 }
 
-/// The quality of a match, with the terms that it is the sum of (Sylk, K12).
+/// The quality of a match, with the terms it is the sum of (Sylk, K12).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct NoteRank {
     /// The weight of the words, as a share of that of the best match.
@@ -95,7 +95,7 @@ pub struct NoteRank {
 }
 
 impl NoteQuery {
-    /// True if a note is in the part of memory that is searched.
+    /// True if a note is in the part of memory searched.
     pub fn admits(&self, note: &MemoryNote) -> bool {
         note.raw == self.raw
             && self.kind.as_ref().is_none_or(|kind| *kind == note.kind)
@@ -103,7 +103,7 @@ impl NoteQuery {
             && self.tag.as_ref().is_none_or(|tag| note.tags.contains(tag))
     }
 
-    /// Returns the words for the index: any of them, each quoted, so that none is an operator; `None` if there are none.
+    /// Returns the words for the index: any of them, each quoted, so none is an operator; `None` if there are none.
     pub fn expression(&self) -> Option<String> {
         let parts = self.words.split(|c: char| !c.is_alphanumeric() && !matches!(c, '_' | '-'));
         let words: Vec<String> =

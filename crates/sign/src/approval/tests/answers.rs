@@ -32,7 +32,7 @@ fn answer(of: u8, verdict: ApprovalDecision) -> ApprovalStatement {
         params: [].into(),
         plan: crate::approval::PlanRef { digest: plan_digest(&[]), ..statement().plan },
         run: Some(run()),
-        ask: Some(asked()),
+        request_ref: Some(asked()),
         nonce: ApprovalNonce::from_bytes([of; 16]),
         issued: NOW,
         ..statement()
@@ -62,7 +62,7 @@ fn counted(answers: &[(u8, ApprovalStatement)], quorum: &Quorum<'_>) -> (QuorumS
         files: &[],
         params: &params,
         run: Some(&run),
-        ask: Some(&ask),
+        request_ref: Some(&ask),
         initiator: Some(key(3).public().id()),
         spawned: None,
         now: NOW,
@@ -114,7 +114,7 @@ fn what_does_not_count_says_why() {
     assert!(matches!(refused(3, yes(), &[]), ApprovalRefusal::SelfApproval(_)));
     assert!(matches!(refused(1, yes(), &names), ApprovalRefusal::NotAsked(_)));
     assert!(matches!(refused(9, yes(), &[]), ApprovalRefusal::Unlisted(_)));
-    let other = ApprovalStatement { ask: Some(Asked { number: 2, ..asked() }), ..yes() };
+    let other = ApprovalStatement { request_ref: Some(Asked { number: 2, ..asked() }), ..yes() };
     assert_eq!(refused(1, other, &[]), ApprovalRefusal::OtherAsk);
     let elsewhere = ApprovalStatement { run: Some(RunId::from_bytes([8; 16])), ..yes() };
     assert!(matches!(refused(1, elsewhere, &[]), ApprovalRefusal::OtherRun(_)));
@@ -124,7 +124,7 @@ fn what_does_not_count_says_why() {
 
 #[test]
 fn a_proposal_is_of_everything_that_is_shown() {
-    let ask: ApprovalRequest = serde_json::from_value(json!({
+    let request: ApprovalRequest = serde_json::from_value(json!({
         "request": 1, "since": NOW, "message": "go?", "show": { "n": 1 }, "expires": NOW,
     }))
     .unwrap();
@@ -135,20 +135,20 @@ fn a_proposal_is_of_everything_that_is_shown() {
         released_by: None,
     };
     let plan = Sha256Digest::of_bytes(b"plan");
-    let first = proposal(&ask, &run(), plan, std::slice::from_ref(&file));
-    let mut shown = ask.clone();
+    let first = proposal(&request, &run(), plan, std::slice::from_ref(&file));
+    let mut shown = request.clone();
     shown.show.insert("n".into(), json!(2));
     let changed = Artifact { digest: Sha256Digest::of_bytes(b"other"), ..file.clone() };
     for other in [
         proposal(&shown, &run(), plan, std::slice::from_ref(&file)),
-        proposal(&ask, &RunId::from_bytes([8; 16]), plan, std::slice::from_ref(&file)),
-        proposal(&ask, &run(), Sha256Digest::of_bytes(b"p"), std::slice::from_ref(&file)),
-        proposal(&ask, &run(), plan, &[changed]),
-        proposal(&ask, &run(), plan, &[]),
+        proposal(&request, &RunId::from_bytes([8; 16]), plan, std::slice::from_ref(&file)),
+        proposal(&request, &run(), Sha256Digest::of_bytes(b"p"), std::slice::from_ref(&file)),
+        proposal(&request, &run(), plan, &[changed]),
+        proposal(&request, &run(), plan, &[]),
     ] {
         assert_ne!(first, other);
     }
-    assert_eq!(first, proposal(&ask, &run(), plan, &[file]));
+    assert_eq!(first, proposal(&request, &run(), plan, &[file]));
 }
 
 fn choice(of: u8, word: &str) -> (u8, ApprovalStatement) {
@@ -177,7 +177,7 @@ fn approvers_agree_only_if_they_give_the_same_answer() {
         assert_eq!(refused.len(), 1);
         let first = all[0].1.answer.clone();
         assert!(
-            matches!(&decided, QuorumState::Open { by, answer, .. } if by.len() == 1 && *answer == first)
+            matches!(&decided, QuorumState::Open { signers, answer, .. } if signers.len() == 1 && *answer == first)
         );
         assert_eq!(decided.refusal_of(all[1].1.answer.as_ref()), refused.into_iter().next());
         assert_eq!(decided.refusal_of(first.as_ref()), None);

@@ -33,8 +33,8 @@ fn a_token_that_holds_is_used_once() {
     let token = ApprovalToken::parse(&token().text()).unwrap();
     assert_eq!(check(&token, &subject, &approvers(), 0), Err(ApprovalRefusal::Unused));
     let (valid, consumption) = verify(&token, &subject, &approvers(), 0).unwrap();
-    assert_eq!((valid.by.len(), valid.by[0].name.as_str()), (1, "ada"));
-    assert_eq!(valid.by[0].key_id, key(1).public().id());
+    assert_eq!((valid.signers.len(), valid.signers[0].name.as_str()), (1, "ada"));
+    assert_eq!(valid.signers[0].key_id, key(1).public().id());
     let ApprovalConsumption { nonce, execution, .. } = consumption;
     assert_eq!((nonce, execution), (statement().nonce, 1));
     assert_eq!(check(&token, &subject, &approvers(), 1), Ok(valid));
@@ -201,7 +201,7 @@ fn so_many_must_sign_and_none_of_them_runs_it() {
     token.add_signature(&key(2));
     let deed = OwnedApprovalContext::default();
     let (valid, _) = verify(&token, &deed.subject(), &two, 0).unwrap();
-    assert_eq!(valid.by.len(), 2);
+    assert_eq!(valid.signers.len(), 2);
     let mut by_ada = deed.subject();
     by_ada.initiator = Some(key(1).public().id());
     assert_eq!(
@@ -213,7 +213,7 @@ fn so_many_must_sign_and_none_of_them_runs_it() {
     assert!(verify(&token, &by_ada, &owner, 0).is_ok());
     token.add_signature(&key(3));
     let (valid, _) = verify(&token, &by_ada, &two, 0).unwrap();
-    let names: std::collections::BTreeSet<&str> = valid.by.iter().map(|by| by.name.as_str()).collect();
+    let names: std::collections::BTreeSet<&str> = valid.signers.iter().map(|by| by.name.as_str()).collect();
     assert_eq!(names, ["bob", "eve"].into());
     // A policy that requires no approver is invalid.
     let mut none = approvers();
@@ -235,19 +235,19 @@ fn an_answer_fits_one_request_of_one_run() {
     let mut statement = statement();
     statement.scope = ApprovalScope::Step;
     statement.run = Some(deed.run.clone());
-    statement.ask = Some(ask(3));
+    statement.request_ref = Some(ask(3));
     let token = ApprovalToken::parse(&ApprovalToken::sign(statement, &key(1)).text()).unwrap();
     let asks = [ask(3), ask(4)];
     let mut subject = deed.subject();
     subject.scope = ApprovalScope::Step;
-    subject.ask = Some(&asks[0]);
+    subject.request_ref = Some(&asks[0]);
     assert!(verify(&token, &subject, &approvers(), 0).is_ok());
-    subject.ask = Some(&asks[1]);
+    subject.request_ref = Some(&asks[1]);
     assert_eq!(
         refusal(verify(&token, &subject, &approvers(), 0)),
         "the approval answers another request than the pending one"
     );
-    subject.ask = None;
+    subject.request_ref = None;
     assert!(verify(&token, &subject, &approvers(), 0).is_err());
 }
 

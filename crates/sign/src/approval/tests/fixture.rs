@@ -55,7 +55,7 @@ pub(in crate::approval) fn statement() -> ApprovalStatement {
         ]
         .into(),
         run: None,
-        ask: None,
+        request_ref: None,
         answer: None,
         nonce: ApprovalNonce::from_bytes([7; 16]),
         issued: NOW,
@@ -101,7 +101,7 @@ impl OwnedApprovalContext {
             files: &self.files,
             params: &self.params,
             run: Some(&self.run),
-            ask: None,
+            request_ref: None,
             initiator: Some(key(9).public().id()),
             spawned: None,
             now: NOW.after(Duration::from_mins(5)),

@@ -5,7 +5,7 @@ use wf_core::goal::ReconciliationCause;
 use wf_core::machine::TaskId;
 use wf_core::permit::{ParallelLimit, ParallelLimits};
 
-const GIVEN: PermitAnswer = PermitAnswer::Given { after: None };
+const GIVEN: PermitAnswer = PermitAnswer::Given { previous_task: None };
 
 fn at_most(in_workspace: u32) -> ParallelLimits {
     ParallelLimits { in_workspace: Some(in_workspace), ..ParallelLimits::default() }
@@ -65,7 +65,7 @@ fn a_permit_of_the_dead_counts_until_it_is_passed_on() {
     let heir = open(dir.path());
     assert_eq!(ask(&heir, two, 1, "fetch"), GIVEN, "its own is taken over");
     // The wait of the dead does not count, and their permit once.
-    assert_eq!(ask(&heir, two, 3, "fetch"), PermitAnswer::Given { after: Some(task(2, "fetch")) });
+    assert_eq!(ask(&heir, two, 3, "fetch"), PermitAnswer::Given { previous_task: Some(task(2, "fetch")) });
     assert_eq!(ask(&heir, two, 4, "fetch"), kept_back());
     let free = at_most(4);
     assert_eq!(ask(&heir, free, 4, "fetch"), GIVEN);

@@ -35,11 +35,11 @@ fn four_runs(store: &Store) {
 }
 
 /// Prunes; returns the numbers of the remaining runs.
-fn kept(keep: RunRetention) -> Vec<u8> {
+fn kept(retention: RunRetention) -> Vec<u8> {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path());
     four_runs(&store);
-    let pruned = store.prune(keep, LATER).unwrap();
+    let pruned = store.prune(retention, LATER).unwrap();
     let reader = store.reader().unwrap();
     let record = u64::from(pruned.runs > 0);
     assert_eq!(verify_chain(&reader).unwrap(), Ok(22 + 2 + 2 + 1 + record));

@@ -35,9 +35,9 @@ fn repair(store: &Store, number: u8, cycle: u8, facts: Vec<EventKind>) -> Result
 
 /// Records the end of a reconciliation.
 fn end(store: &Store, number: u8, health: ReconciliationHealth) -> Result<bool, StoreError> {
-    let verdict = GoalOutcome { health, reason: String::new() };
+    let outcome = GoalOutcome { health, reason: String::new() };
     let (run, notices) = (run_id(number), Vec::new());
-    let end = ReconciliationEnd { run, verdict, at: NOW, pause: None, notices };
+    let end = ReconciliationEnd { run, outcome, at: NOW, pause: None, notices };
     store.end_cycle(end).wait()
 }
 

@@ -33,7 +33,7 @@ fn decide_as(store: &Store, number: i64, token: Option<u64>) -> Result<bool, Sto
         zone: ScheduleZone::utc(),
         dst: DstPolicy::default(),
     };
-    let goal = LedgerGoal { id: lamp(), path: "goals/lamp.md".into(), timing: GoalSchedule::of(rule) };
+    let goal = LedgerGoal { id: lamp(), path: "goals/lamp.md".into(), schedule: GoalSchedule::of(rule) };
     let slot = SlotEntry::of(minute(number), SlotState::Due, ReconciliationCause::Schedule, "");
     let decided = minute(number);
     let decision =
@@ -62,7 +62,13 @@ fn look_by(number: u8, by_backend: bool) -> EventBatch {
 fn end(number: u8) -> ReconciliationEnd {
     let verdict = GoalOutcome { health: ReconciliationHealth::Healthy, reason: String::new() };
     let notices = vec![serde_json::json!({"to": number})];
-    ReconciliationEnd { run: run_id(number), verdict, at: minute(i64::from(number)), pause: None, notices }
+    ReconciliationEnd {
+        run: run_id(number),
+        outcome: verdict,
+        at: minute(i64::from(number)),
+        pause: None,
+        notices,
+    }
 }
 
 /// Two slots, the first of which was started and ended, and a pause.

@@ -17,8 +17,8 @@ fn megram(number: u8, state: MegramState, days: i64) -> Megram {
     Megram::new(state, tags, format!("it's number {number}\n\"é\""), origin)
 }
 
-fn kept(reader: &StoreReader, which: &MegramSelection) -> Vec<Megram> {
-    reader.memory(which).unwrap()
+fn kept(reader: &StoreReader, selection: &MegramSelection) -> Vec<Megram> {
+    reader.memory(selection).unwrap()
 }
 
 #[test]
@@ -57,8 +57,8 @@ fn megrams_are_found_by_what_they_are() {
     let all = vec![one.clone(), two.clone(), three.clone()];
     store.remember(all).wait().unwrap();
     let reader = store.reader().unwrap();
-    let found = |which: MegramSelection| {
-        let mut ids: Vec<_> = kept(&reader, &which).iter().map(|row| row.id).collect();
+    let found = |selection: MegramSelection| {
+        let mut ids: Vec<_> = kept(&reader, &selection).iter().map(|row| row.id).collect();
         ids.sort_unstable();
         ids
     };

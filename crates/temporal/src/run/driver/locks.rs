@@ -104,7 +104,7 @@ impl RunDriver {
         let mut ledgers = self.ledgers();
         let open = self.open.get_mut(&key)?;
         let WorkClaim { wanted, own_allows } = claim;
-        let claim = CallClaim { run: &open.run, before: open.set_aside, wanted, own_allows };
+        let claim = CallClaim { run: &open.run, before_usage: open.set_aside, wanted_usage: wanted, own_allows };
         let refusal = ledgers.claim(&claim).err();
         if refusal.is_none() {
             open.set_aside = wanted;

@@ -14,13 +14,13 @@ struct CharSpan {
 pub(super) struct NormalizedText {
     pub(super) text: String,
     /// The original character, for each byte.
-    from: Vec<CharSpan>,
+    spans: Vec<CharSpan>,
 }
 
 impl NormalizedText {
     pub(super) fn of(text: &str) -> Self {
         let mut words =
-            Self { text: String::with_capacity(text.len()), from: Vec::with_capacity(text.len()) };
+            Self { text: String::with_capacity(text.len()), spans: Vec::with_capacity(text.len()) };
         let mut in_tags = false;
         for (at, c) in text.char_indices() {
             let place = CharSpan { start: narrow(at), end: narrow(at + c.len_utf8()) };
@@ -43,21 +43,21 @@ impl NormalizedText {
         words
     }
 
-    fn space(&mut self, place: CharSpan) {
+    fn space(&mut self, span: CharSpan) {
         if !self.text.ends_with(' ') && !self.text.is_empty() {
-            self.push(' ', place);
+            self.push(' ', span);
         }
     }
 
-    fn push(&mut self, c: char, place: CharSpan) {
+    fn push(&mut self, c: char, span: CharSpan) {
         self.text.push(c);
-        self.from.resize(self.text.len(), place);
+        self.spans.resize(self.text.len(), span);
     }
 
     /// Returns the original range of a part of the words, in bytes.
     pub(super) fn place(&self, part: &Range<usize>) -> Option<Range<usize>> {
-        let start = self.from.get(part.start)?.start;
-        let end = self.from.get(part.end.checked_sub(1)?)?.end;
+        let start = self.spans.get(part.start)?.start;
+        let end = self.spans.get(part.end.checked_sub(1)?)?.end;
         Some(start as usize..end as usize)
     }
 }

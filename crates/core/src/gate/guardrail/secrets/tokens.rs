@@ -23,7 +23,7 @@ const fn checked(description: &'static str, pattern: &'static str) -> SecretToke
     SecretTokenKind { description, pattern, has_checksum: true }
 }
 
-/// The tokens, by the formats that their issuers have published.
+/// The tokens, by the formats their issuers have published.
 pub const TOKENS: &[SecretTokenKind] = &[
     token("an AWS access key", r"(?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16}"),
     token("an Azure storage key", r"AccountKey=[A-Za-z0-9+/]{86}=="),

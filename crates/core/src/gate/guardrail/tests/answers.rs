@@ -1,6 +1,6 @@
 use serde_json::{Value, json};
 
-use crate::gate::guardrail::{GuardrailResult, guardrail};
+use crate::gate::guardrail::{GuardrailResult, apply_guardrail};
 use crate::gate::predicate::NoFileAccess;
 use crate::gate::{GateAction, GateAnswer, GateContext, computed_answer};
 use wf_base::name::GateId;
@@ -15,12 +15,12 @@ fn rule(detect: &[&str], on_find: OnFinding) -> Guardrail {
     Guardrail { detect: detect.iter().map(|&name| name.to_owned()).collect(), on_find }
 }
 
-fn gate(on: GateTrigger, extract: Option<&str>, provider: GateProvider) -> Gate {
+fn gate(trigger: GateTrigger, extract: Option<&str>, provider: GateProvider) -> Gate {
     Gate {
         id: GateId::parse("g").unwrap(),
         title: None,
         path: None,
-        on,
+        on: trigger,
         lane: GateLane::Policy,
         provider,
         extract: extract.map(|path| BoundedJsonPath::parse(path).unwrap()),
@@ -49,7 +49,7 @@ fn a_finding_means_what_is_said_and_is_never_told() {
         (OnFinding::Redact, GateAction::Continue),
     ] {
         let GuardrailResult { answer, replacement: instead } =
-            guardrail(&rule(&["email"], on_find), &value, "it");
+            apply_guardrail(&rule(&["email"], on_find), &value, "it");
         assert_eq!(answer.action, action);
         assert_eq!(answer.flags, flags);
         assert!(!format!("{answer:?}").contains(ADDRESS));
@@ -58,18 +58,18 @@ fn a_finding_means_what_is_said_and_is_never_told() {
         });
         assert_eq!(instead, (on_find == OnFinding::Redact).then_some(redacted));
     }
-    let blocked = guardrail(&rule(&["email"], OnFinding::Block), &value, "it").answer;
+    let blocked = apply_guardrail(&rule(&["email"], OnFinding::Block), &value, "it").answer;
     assert_eq!(blocked.reason, format!("Found {}", flags.join("; ")));
 }
 
 #[test]
 fn keys_stay_and_what_stands_in_them_blocks() {
     let value = json!({ ADDRESS: "x" });
-    let answer = guardrail(&rule(&["email"], OnFinding::Redact), &value, "message").answer;
+    let answer = apply_guardrail(&rule(&["email"], OnFinding::Redact), &value, "message").answer;
     let reason = "Found email: an e-mail address in a key of message; names of fields cannot be redacted";
     assert_eq!((answer.action, answer.reason.as_str()), (GateAction::Block, reason));
     let inside = json!({ ADDRESS: { "deep": ADDRESS } });
-    let answer = guardrail(&rule(&["email"], OnFinding::Flag), &inside, "message").answer;
+    let answer = apply_guardrail(&rule(&["email"], OnFinding::Flag), &inside, "message").answer;
     assert!(!format!("{answer:?}").contains(ADDRESS), "{answer:?}");
 }
 
@@ -77,7 +77,7 @@ fn keys_stay_and_what_stands_in_them_blocks() {
 fn fields_that_name_secrets_and_numbers_are_looked_at() {
     let value = json!({ "api_key": "Zk3v9Qp1Lm7Xw2Rt8Yb", "card": 4_111_111_111_111_111_u64, "id": "Zk3v9Qp1Lm7Xw2Rt8Yb" });
     let rule = rule(&["secrets", "card"], OnFinding::Redact);
-    let instead = guardrail(&rule, &value, "it").replacement;
+    let instead = apply_guardrail(&rule, &value, "it").replacement;
     let expected = json!({
         "api_key": "[redacted: secrets]", "card": "[redacted: card]", "id": "Zk3v9Qp1Lm7Xw2Rt8Yb"
     });
@@ -92,7 +92,7 @@ fn detectors_are_those_that_a_gate_may_name() {
 
 #[test]
 fn a_detector_that_is_not_there_blocks() {
-    let answer = guardrail(&rule(&["toxicity"], OnFinding::Flag), &json!("x"), "it").answer;
+    let answer = apply_guardrail(&rule(&["toxicity"], OnFinding::Flag), &json!("x"), "it").answer;
     assert_eq!(answer, GateAnswer::block("Unknown detector `toxicity`"));
 }
 

@@ -98,7 +98,7 @@ pub(in crate::machine) fn on_decision_granted(run: &mut Run, pending: PendingApp
     let PendingApproval { ask, task } = pending;
     match (ask.point, task) {
         (Some(point), task) => {
-            points::apply_gate_results(run, task, point, ask.deferred_results, ask.rewritten)
+            points::apply_gate_results(run, task, point, ask.deferred_results, ask.rewritten);
         }
         (None, Some(task)) => approvals::decide(run, task, WorkExit::Completed, outputs),
         (None, None) => {}

@@ -55,14 +55,14 @@ fn apply(run: &mut Run, follow_up: FollowUp) {
         FollowUp::EndRun => run_end::end_run(run),
         FollowUp::AskPlanner { task, made, reason } => guidance::ask_about_attempt(run, task, made, reason),
         FollowUp::AskPeople { task, made, completion } => {
-            stuck::ask_people_about(run, task, made, completion)
+            stuck::ask_people_about(run, task, made, completion);
         }
         FollowUp::EndAgent { attempt, exit } => agent::end_agent(run, &attempt, exit, None),
         FollowUp::HoldForChildren { task, end } => children::hold_for_children(run, task, *end),
         FollowUp::AskGates { task, point, exchange } => points::ask_gates(run, task, point, exchange),
         FollowUp::AskStep(task) => approvals::ask_step(run, task),
         FollowUp::ConfirmWork { task, attempt, standing } => {
-            checks::confirm_work(run, task, attempt, standing)
+            checks::confirm_work(run, task, attempt, standing);
         }
         FollowUp::ConfirmResult(task) => checks::confirm_result(run, task),
         FollowUp::Rework { task, made, phase, failure_class, reason } => {

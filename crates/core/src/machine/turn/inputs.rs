@@ -28,7 +28,7 @@ pub(in crate::machine) fn on_input(run: &mut Run, input: InputKind) {
         InputKind::Replied { end, mistake } => agent::on_model_reply(run, *end, mistake),
         InputKind::ToolEnded(end) => agent::on_tool_end(run, end),
         InputKind::ClientCalled { attempt, call, tools } => {
-            client::on_client_call(run, &attempt, call, tools)
+            client::on_client_call(run, &attempt, call, tools);
         }
         InputKind::ClientEnded { attempt, exit, answer, mistake } => {
             client::on_client_end(run, &attempt, exit, answer, mistake);

@@ -89,12 +89,12 @@ fn steps_before(run: &Run, task: Option<TaskIx>) -> JsonObject {
 /// Applies the results of gates.
 pub(in crate::machine) fn on_gates(
     run: &mut Run,
-    place: Option<&TaskId>,
+    task_id: Option<&TaskId>,
     point: GatePoint,
     gated: GateOutcome,
 ) {
-    let task = place.and_then(|place| run.task_ix(place));
-    if !awaits_gates(run, place, task, point) {
+    let task = task_id.and_then(|task_id| run.task_ix(task_id));
+    if !awaits_gates(run, task_id, task, point) {
         return;
     }
     let GateOutcome { results, rewritten, .. } = gated;
@@ -102,7 +102,7 @@ pub(in crate::machine) fn on_gates(
         |result: &&GateResult| result.lane == GateLane::Policy && result.action != GateAction::Continue;
     let heard: Vec<GateResult> = results.iter().filter(heard).cloned().collect();
     for result in results {
-        let place = place.cloned();
+        let place = task_id.cloned();
         run.emit(EventKind::GateEvaluated { place, result });
     }
     if let Some(task) = task

@@ -44,18 +44,18 @@ pub(in crate::machine) fn record_attempt(
     state: &mut MachineState,
     plan: &Plan,
     attempt: &Attempt,
-    how: &WorkExit,
+    exit: &WorkExit,
     failure_class: Option<FailureClass>,
     tally: Option<FailureTally>,
 ) {
     let Some(record) = state.named_record_mut(plan, &attempt.place) else { return };
     // Work that succeeded at once needs no correction.
-    if how.is_success() && record.tries.is_none() {
+    if exit.is_success() && record.tries.is_none() {
         return;
     }
     let tries = record.tries.get_or_insert_default();
     let gaps = std::mem::take(&mut tries.gaps);
-    let exit = (!how.is_success()).then(|| how.to_string());
+    let exit = (!exit.is_success()).then(|| exit.to_string());
     **tries = AttemptHistory {
         attempt: attempt.attempt,
         failure_class,

@@ -158,12 +158,12 @@ pub(in crate::machine) fn on_lock_refused(
     finish::finish(run, task, TaskCompletion::failure(Standing::Unchecked, failure_class, reason));
 }
 
-pub(in crate::machine) fn on_cache_lookup(run: &mut Run, task_id: &TaskId, found: Option<CachedResult>) {
+pub(in crate::machine) fn on_cache_lookup(run: &mut Run, task_id: &TaskId, cached: Option<CachedResult>) {
     let looks = |task: &TaskIx| run.flight.request(*task) == Some(TaskRequest::Lookup);
     let Some(task) = run.task_ix(task_id).filter(looks) else {
         return;
     };
-    let Some(found) = found else {
+    let Some(found) = cached else {
         run.flight.set(task, None);
         return start(run, task);
     };

@@ -141,13 +141,13 @@ pub(in crate::machine) fn stop_work(run: &mut Run, task: TaskIx, activity: TaskA
     finish::finish(run, task, TaskCompletion::cancelled(run.halting_reason()));
 }
 
-/// Tells the work of a task to end. An agent that waits for child runs ends with these: nothing else answers its call.
+/// Tells the work of a task to end. An agent that waits for child runs ends with these: nothing else answers its call. A
+/// merge ends in its turn, with the files either written or not.
 pub(in crate::machine) fn kill_work(run: &mut Run, task: TaskIx, activity: TaskActivity) {
     let attempt = state::attempt(&run.plan, task, activity.attempt);
     if run.flight.collecting.contains(&task) {
         run.then(FollowUp::EndAgent { attempt, exit: WorkExit::Cancelled });
     } else if activity.doing != ActivityKind::Merging {
-        // A merge ends in its turn, with the files either written or not.
         let force = run.state.is_force_cancelled();
         run.push_effect(Effect::Kill { attempt: Some(attempt), force });
     }

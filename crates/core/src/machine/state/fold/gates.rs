@@ -143,15 +143,15 @@ fn apply_gates_passed(state: &mut MachineState, plan: &Plan, at: Moment, kind: &
 fn apply_gate_retry(
     state: &mut MachineState,
     plan: &Plan,
-    place: Option<&TaskId>,
+    task_id: Option<&TaskId>,
     gate: &GateId,
     message: &str,
 ) {
-    let Some(place) = place else {
+    let Some(task_id) = task_id else {
         state.gates.gate_tries += 1;
         return;
     };
-    if let Some(record) = state.named_record_mut(plan, place) {
+    if let Some(record) = state.named_record_mut(plan, task_id) {
         record.gate_tries += 1;
         record.record_gate_feedback(gate, message);
     }

@@ -1,6 +1,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde::Deserialize as _;
 use serde_json::Value;
 
 use crate::approve::{check_accepted, check_programs_accepted};
@@ -10,11 +11,12 @@ use crate::daemon_io::notify::{
 use crate::goals::FileLock;
 use crate::specs::load::{self, LoadedPlan};
 use crate::{Caller, CliExitCode, CommandError, Host};
-use wf_base::name::EnvName;
 use wf_base::redact::SecretMask;
 use wf_base::time::Moment;
 use wf_base::untrusted::{WARN, paint};
-use wf_core::goal::ReconciliationPart;
+use wf_core::goal::{
+    NotificationMessage, NotificationOrder, NotificationRecipient, RecipientUrl, ReconciliationPart,
+};
 use wf_exec::ProcessExecutor;
 use wf_exec::http::HttpClient;
 use wf_exec::secret::{PlanSecrets, SecretText};
@@ -48,14 +50,7 @@ pub fn send_notifications(caller: &dyn Caller) -> Result<(), CommandError> {
     let open = reader.notices()?;
     let store = Store::open(&workspace.state, StoreDurability::Full, caller.host().clock())?;
     for row in open {
-        let message = row.body.get("message").cloned().unwrap_or_default();
-        let loaded = load_reported_goal(caller, &reader, &message);
-        let told = match loaded
-            .and_then(|loaded| check_notification_allowed(caller, &loaded, &message).map(|()| loaded))
-        {
-            Ok(loaded) => send_notification(caller.host(), &loaded, &row),
-            Err(failure) => Err(failure.message),
-        };
+        let told = send_row(caller, &reader, &row);
         if let Err(reason) = &told {
             let (warning, goal) = (paint(WARN, "warning:"), &row.goal);
             caller.message_line(&format!("{warning} cannot send a notification about goal {goal}: {reason}"));
@@ -67,22 +62,33 @@ pub fn send_notifications(caller: &dyn Caller) -> Result<(), CommandError> {
     Ok(())
 }
 
+/// Sends one notification; fails with the reason.
+fn send_row(caller: &dyn Caller, reader: &StoreReader, row: &NotificationRow) -> Result<(), String> {
+    let order = read_order(&row.body)?;
+    let loaded = load_reported_goal(caller, reader, &order.message);
+    let allowed = loaded
+        .and_then(|loaded| check_notification_allowed(caller, &loaded, &order.message).map(|()| loaded));
+    let loaded = allowed.map_err(|failure| failure.message)?;
+    send_notification(caller.host(), &loaded, row)
+}
+
+/// Reads a recorded notification.
+fn read_order(body: &Value) -> Result<NotificationOrder, String> {
+    NotificationOrder::deserialize(body).map_err(|error| format!("its record cannot be read: {error}"))
+}
+
 /// The goal as it was when the reported reconciliation ran; without one, as it is.
 fn load_reported_goal(
     caller: &dyn Caller,
     reader: &StoreReader,
-    message: &Value,
+    message: &NotificationMessage,
 ) -> Result<LoadedPlan, CommandError> {
-    let run = message.get("runs").and_then(|runs| runs.get(0));
-    if let Some(run) = run.and_then(Value::as_str) {
-        let run = wf_base::name::RunId::from_stored(run);
-        return load::load_recorded_as(caller, reader, &run, Some(ReconciliationPart::Look));
+    if let Some(run) = message.runs.first() {
+        return load::load_recorded_as(caller, reader, run, Some(ReconciliationPart::Look));
     }
     let workspace = caller.host().workspace();
-    let path = message.get("path").and_then(Value::as_str);
     let files = DiskFiles::new(&workspace.root);
-    let path = path.unwrap_or_default();
-    Ok(load::load_goal(caller, &files, workspace.clone(), path, ReconciliationPart::Look)?.0)
+    Ok(load::load_goal(caller, &files, workspace.clone(), &message.path, ReconciliationPart::Look)?.0)
 }
 
 /// Refuses to execute the notification command of a goal that is not accepted as it is. The texts
@@ -90,9 +96,9 @@ fn load_reported_goal(
 fn check_notification_allowed(
     caller: &dyn Caller,
     loaded: &LoadedPlan,
-    message: &Value,
+    message: &NotificationMessage,
 ) -> Result<(), CommandError> {
-    let of_run = message.get("runs").and_then(|runs| runs.get(0)).is_some();
+    let of_run = !message.runs.is_empty();
     let seen =
         if of_run { check_programs_accepted(caller, loaded)? } else { check_accepted(caller, loaded)? };
     let Err(refusal) = seen else { return Ok(()) };
@@ -115,9 +121,10 @@ pub async fn send_goal_notification(
     body: &Value,
     at: Moment,
 ) -> Result<(), String> {
-    let channel = notification_channel(host, loaded, body.get("by").unwrap_or(&Value::Null)).await?;
+    let order = read_order(body)?;
+    let channel = notification_channel(host, loaded, &order.by).await?;
     let client = HttpClient::new(&host.vars());
-    let notice = notification(body.get("message").unwrap_or(&Value::Null), at);
+    let notice = notification(&order.message, at);
     let clock = host.clock();
     let told = notify::send_with_retries(&notice, &channel, &client, &*clock, send_pause).await;
     told.map(drop).map_err(|untold| untold.to_string())
@@ -129,24 +136,20 @@ fn send_pause(tries: u32, asked: Option<Duration>) -> Duration {
     own.max(asked.unwrap_or_default().min(MAX_ASKED_PAUSE))
 }
 
-fn notification(message: &Value, at: Moment) -> GoalNotification {
-    let text = |key: &str| message.get(key).and_then(Value::as_str).map(str::to_owned);
-    let moment = |key: &str| text(key).and_then(|text| Moment::parse(&text).ok());
-    let transition = text("news").unwrap_or_default();
-    let (goal, reason) = (text("goal").unwrap_or_default(), text("reason").unwrap_or_default());
-    let name = text("title").unwrap_or_else(|| goal.clone());
+fn notification(message: &NotificationMessage, at: Moment) -> GoalNotification {
+    let NotificationMessage { goal, title, news, reason, slot, runs, .. } = message;
+    let (goal, transition) = (goal.to_string(), news.clone());
+    let name = title.as_ref().unwrap_or(&goal);
     let colon = if reason.is_empty() { "" } else { ": " };
     let summary = format!("{name} · {transition}{colon}{reason}");
-    let runs = message.get("runs").and_then(Value::as_array);
-    let runs = runs.into_iter().flatten().filter_map(Value::as_str);
     GoalNotification {
         id: GoalNotification::id_of(&goal, &transition, at),
         goal,
         transition,
-        slot: moment("slot"),
+        slot: *slot,
         at,
         summary,
-        runs: runs.map(str::to_owned).collect(),
+        runs: runs.iter().map(ToString::to_string).collect(),
         url: None,
     }
 }
@@ -155,48 +158,38 @@ fn notification(message: &Value, at: Moment) -> GoalNotification {
 async fn notification_channel(
     host: &Host,
     loaded: &LoadedPlan,
-    by: &Value,
+    by: &NotificationRecipient,
 ) -> Result<NotificationChannel, String> {
     let declared = loaded.plan.parts().secrets.clone();
     let vars = Arc::new(host.vars());
     let root = loaded.workspace.root.clone();
     let (state, executor) = (&loaded.workspace.state, ProcessExecutor::InProcess);
     let secrets = PlanSecrets::new(declared, Arc::clone(&vars), &root, state, executor);
-    if let Some(argv) = by.get("exec").and_then(Value::as_array) {
-        let argv = argv.iter().filter_map(Value::as_str).map(str::to_owned);
-        let known = secrets.known().await;
-        let mut names: Vec<String> = PASSED_VARIABLES.map(str::to_owned).to_vec();
-        names.extend(loaded.config.env_pass.iter().cloned());
-        return Ok(NotificationChannel::Command(NotificationCommand {
-            argv: argv.collect(),
-            cwd: root,
-            env: notify::passed_variables(&vars, &names),
-            mask: Arc::new(SecretMask::new(known.iter().map(SecretText::expose))),
-        }));
-    }
-    let hook = by.get("webhook").unwrap_or(&Value::Null);
-    let secret = |name: &Value| {
-        let name = name.as_str().and_then(|name| EnvName::parse(name).ok());
-        let secrets = &secrets;
-        async move {
-            match name {
-                None => Ok(None),
-                Some(name) => match secrets.get(&name).await {
-                    Ok(value) => Ok(Some(value)),
-                    Err(bad) => Err(bad.to_string()),
-                },
-            }
+    let (url, key) = match by {
+        NotificationRecipient::Exec(argv) => {
+            let known = secrets.known().await;
+            let mut names: Vec<String> = PASSED_VARIABLES.map(str::to_owned).to_vec();
+            names.extend(loaded.config.env_pass.iter().cloned());
+            return Ok(NotificationChannel::Command(NotificationCommand {
+                argv: argv.clone(),
+                cwd: root,
+                env: notify::passed_variables(&vars, &names),
+                mask: Arc::new(SecretMask::new(known.iter().map(SecretText::expose))),
+            }));
+        }
+        NotificationRecipient::Webhook { url, secret } => (url, secret),
+    };
+    let url = match url {
+        RecipientUrl::Text(text) => text.clone(),
+        RecipientUrl::Secret(name) => {
+            let url = secrets.get(name).await.map_err(|bad| bad.to_string())?;
+            url.expose().to_owned()
         }
     };
-    let url = hook.get("url").unwrap_or(&Value::Null);
-    let url = match url.get("text").and_then(Value::as_str) {
-        Some(text) => text.to_owned(),
-        None => match secret(url.get("secret").unwrap_or(&Value::Null)).await? {
-            Some(value) => value.expose().to_owned(),
-            None => return Err("the address of the webhook is not known".into()),
-        },
+    let key = match key {
+        Some(name) => Some(secrets.get(name).await.map_err(|bad| bad.to_string())?),
+        None => None,
     };
-    let key = secret(hook.get("secret").unwrap_or(&Value::Null)).await?;
     let key = key.map(|key| WebhookSecret::parse(key.expose())).transpose();
     let secret = key.map_err(|bad| bad.to_string())?;
     Ok(NotificationChannel::Webhook(NotificationWebhook { url, secret }))

@@ -56,7 +56,10 @@ pub use decide::{SlotDecision, decide, paused_until, rescheduled};
 pub use driver::GoalDriver;
 pub use known::{ActiveReconciliation, GoalLedgerState, OpenSlot};
 pub use memory::InMemoryLedger;
-pub use notification::{FollowUps, NotifiedReconciliation, follow_ups, missed_notifications, notifications};
+pub use notification::{
+    FollowUps, NotificationMessage, NotificationOrder, NotificationRecipient, NotifiedReconciliation,
+    RecipientUrl, follow_ups, missed_notifications, notifications,
+};
 pub use opinion::{
     OpinionCounts, RepairOpinion, RepairSample, StandingApprovalLimits, count_samples, most_samples,
 };

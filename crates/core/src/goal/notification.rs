@@ -1,7 +1,8 @@
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::{GoalOutcome, ReconciliationHealth, consecutive_failures, health_notification};
-use wf_base::name::RunId;
+use wf_base::name::{EnvName, PlanId, RunId};
 use wf_base::time::Moment;
 use wf_model::{Goal, GoalEvent, NotificationDelivery, NotificationRule, WebhookUrl};
 
@@ -82,30 +83,116 @@ pub fn notifications(
             || is_failure && notify.on.contains(&GoalEvent::Failed)
     };
     let runs = reconciliation.into_iter().flat_map(|cycle| [Some(cycle.look), cycle.repair]);
-    let runs: Vec<String> = runs.flatten().map(ToString::to_string).collect();
-    let message = json!({
-        "goal": goal.id,
-        "title": goal.title,
-        "path": goal.path,
-        "news": event.as_str(),
-        "reason": reason,
-        "slot": reconciliation.and_then(|cycle| cycle.slot),
-        "at": at,
-        "runs": runs,
-    });
-    let one = |notify: &NotificationRule| json!({"by": recipient_json(&notify.by), "message": message});
-    goal.notify.iter().filter(wants).map(one).collect()
+    let message = NotificationMessage {
+        goal: goal.id.clone(),
+        title: goal.title.clone(),
+        path: goal.path.clone(),
+        news: event.as_str().to_owned(),
+        reason: reason.to_owned(),
+        slot: reconciliation.and_then(|cycle| cycle.slot),
+        at,
+        runs: runs.flatten().cloned().collect(),
+    };
+    let order = |notify: &NotificationRule| {
+        let order =
+            NotificationOrder { by: NotificationRecipient::from(&notify.by), message: message.clone() };
+        serde_json::to_value(order).unwrap_or_default()
+    };
+    goal.notify.iter().filter(wants).map(order).collect()
 }
 
-fn recipient_json(by: &NotificationDelivery) -> Value {
-    match by {
-        NotificationDelivery::Exec(argv) => json!({"exec": argv}),
-        NotificationDelivery::Webhook { url, secret } => {
-            let url = match url {
-                WebhookUrl::Text(text) => json!({"text": text}),
-                WebhookUrl::Secret(name) => json!({"secret": name}),
-            };
-            json!({"webhook": {"url": url, "secret": secret}})
+/// A notification that is owed to a recipient, as it is recorded until it is sent.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NotificationOrder {
+    pub by: NotificationRecipient,
+    pub message: NotificationMessage,
+}
+
+/// The news of a notification.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NotificationMessage {
+    pub goal: PlanId,
+    pub title: Option<String>,
+    /// The file of the goal.
+    pub path: String,
+    /// The word for the event.
+    pub news: String,
+    pub reason: String,
+    /// The scheduled time of the reconciliation that it comes from.
+    pub slot: Option<Moment>,
+    pub at: Moment,
+    /// The runs that it comes from, the check run first.
+    pub runs: Vec<RunId>,
+}
+
+/// The recipient of a notification.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum NotificationRecipient {
+    /// A program with its arguments.
+    Exec(Vec<String>),
+    /// An address, with the secret that the request is signed with.
+    Webhook { url: RecipientUrl, secret: Option<EnvName> },
+}
+
+/// The source of the address of a recipient.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RecipientUrl {
+    Text(String),
+    /// A secret of the plan.
+    Secret(EnvName),
+}
+
+impl From<&NotificationDelivery> for NotificationRecipient {
+    fn from(by: &NotificationDelivery) -> Self {
+        match by {
+            NotificationDelivery::Exec(argv) => Self::Exec(argv.clone()),
+            NotificationDelivery::Webhook { url, secret } => {
+                let url = match url {
+                    WebhookUrl::Text(text) => RecipientUrl::Text(text.clone()),
+                    WebhookUrl::Secret(name) => RecipientUrl::Secret(name.clone()),
+                };
+                Self::Webhook { url, secret: secret.clone() }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{NotificationMessage, NotificationOrder, NotificationRecipient, RecipientUrl};
+    use serde_json::json;
+    use wf_base::name::RunId;
+    use wf_base::time::Moment;
+
+    #[test]
+    fn an_order_is_recorded_as_it_always_was() {
+        let message = NotificationMessage {
+            goal: "mirror".parse().unwrap(),
+            title: None,
+            path: "goals/mirror.md".into(),
+            news: "failed".into(),
+            reason: "a check fails".into(),
+            slot: None,
+            at: Moment::from_millis(0),
+            runs: vec![RunId::from_stored("1a2b")],
+        };
+        let url = RecipientUrl::Secret("HOOK".parse().unwrap());
+        for (by, recorded) in [
+            (NotificationRecipient::Exec(vec!["say".into()]), json!({"exec": ["say"]})),
+            (
+                NotificationRecipient::Webhook { url, secret: None },
+                json!({"webhook": {"url": {"secret": "HOOK"}, "secret": null}}),
+            ),
+        ] {
+            let order = NotificationOrder { by, message: message.clone() };
+            let text = json!({"by": recorded, "message": {
+                "goal": "mirror", "title": null, "path": "goals/mirror.md", "news": "failed",
+                "reason": "a check fails", "slot": null, "at": "1970-01-01T00:00:00.000Z", "runs": ["1a2b"],
+            }});
+            assert_eq!(serde_json::to_value(&order).unwrap().to_string(), text.to_string());
+            assert_eq!(serde_json::from_value::<NotificationOrder>(text).unwrap(), order);
         }
     }
 }

@@ -3,6 +3,7 @@
 
 use std::sync::{Arc, atomic::Ordering};
 
+use serde::Deserialize as _;
 use wf_app::{
     RunOptions, Workspace,
     goals::send_goal_notification,
@@ -10,7 +11,7 @@ use wf_app::{
     session::open_session_for,
     watch::AuditedSession,
 };
-use wf_base::time::Moment;
+use wf_core::goal::NotificationOrder;
 use wf_engine::{EarlierConversations, RemoteWorkspace};
 use wf_report::follow::CombinedObserver;
 
@@ -82,7 +83,7 @@ impl Sites {
         let begun = RunOptions { is_continuation: true, ..RunOptions::recorded(&deployment.look.config) };
         let files = text_files(&deployment.sources);
         let loaded = load::load_plan(&caller, &files, workspace, deployment.path, begun)?;
-        let at = errand.notice.pointer("/message/at").and_then(|at| Moment::parse(at.as_str()?).ok());
+        let at = NotificationOrder::deserialize(&errand.notice).map(|order| order.message.at);
         let sent = send_goal_notification(&caller.0, &loaded, &errand.notice, at.unwrap_or_default()).await;
         sent.map_err(WorkerError::Run)
     }

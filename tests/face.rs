@@ -19,7 +19,7 @@ fn the_face_does_not_know_the_state() {
 }
 
 /// What names commands besides the command line: a crate or a file, how often, and why. A number may only fall.
-const NAMES_COMMANDS: [(&str, usize, &str); 19] = [
+const NAMES_COMMANDS: [(&str, usize, &str); 18] = [
     // Faces.
     ("crates/temporal/", 10, "a program of its own, whose messages name the commands that start it"),
     ("crates/web/", 6, "the pages for whoever has no login say how to get one, and what shows a broken file"),
@@ -33,14 +33,13 @@ const NAMES_COMMANDS: [(&str, usize, &str); 19] = [
     ("crates/app/src/connections/goal.rs", 1, "a plan that is generated"),
     ("crates/app/src/skills/put.rs", 1, "the command that another process executes"),
     ("crates/app/src/git/trouble.rs", 1, "the program itself, which runs git"),
-    ("crates/core/", 18, "refusals, and reasons in the ledger of a goal"),
+    ("crates/core/", 6, "reasons in events and in the ledger of a goal, and the remedies of connections"),
     ("crates/engine/", 4, "reasons in events"),
     ("crates/lang/", 4, "the help of diagnostics, which is about files and the command for them"),
     ("crates/model/src/expr/foreign.rs", 1, "the help of a diagnostic"),
     ("crates/skill/src/inspect/issue.rs", 1, "the advice of an inspection"),
     ("crates/exec/", 10, "refusals of keys and secrets, and reasons in events"),
-    ("crates/sign/", 15, "refusals of approvals"),
-    ("crates/store/", 17, "refusals of the state"),
+    ("crates/store/src/projections/cache.rs", 1, "a reason in an event"),
 ];
 
 /// A use case names what a person can do as a `UserAction`; `src/actions.rs` has the command for it.

@@ -1,7 +1,7 @@
 use crate::state::reader::ViewResources;
 use crate::{CommandError, Host};
 use wf_base::diag::CheckedFile;
-use wf_base::remedy::UserAction;
+use wf_base::remedy::{Remedy, UserAction};
 use wf_base::untrusted::styled_line;
 
 /// A wait for a line of a person.
@@ -47,6 +47,11 @@ pub trait Caller: Sync {
 
     /// Returns the words for an act of a person: those that make one do it here.
     fn action_words(&self, action: &UserAction) -> String;
+
+    /// Returns the text of a remedy, with these words.
+    fn remedy_text(&self, remedy: &Remedy) -> String {
+        remedy.render(&|action| self.action_words(action))
+    }
 
     /// Returns the text of a failure, with these words in its remedies.
     fn failure_text(&self, failure: &CommandError) -> String {

@@ -90,7 +90,7 @@ impl Drop for AuditedBus {
 pub fn record_quietly(caller: &dyn Caller, act: WorkspaceAction) {
     if let Err(error) = record_command_act(caller.host(), act) {
         let (warning, hint) = (paint(WARN, "warning:"), paint(NAME, "hint:"));
-        let remedy = error.remedy();
+        let remedy = caller.remedy_text(&error.remedy());
         caller.message(&format!("{warning} {error}\n{hint} {remedy}\n"));
     }
 }

@@ -42,6 +42,10 @@ pub enum UserAction {
         step: String,
     },
     ShowRun(RunId),
+    /// Shows some run.
+    ShowSomeRun,
+    /// Shows the run that this is about.
+    ShowThatRun,
     ShowCalls(RunId),
     ReplayRun(RunId),
     UndoRun(RunId),
@@ -54,6 +58,10 @@ pub enum UserAction {
         step: Option<String>,
         form: RequestAnswerForm,
     },
+    /// Approves what some run asks for.
+    ApproveSomeRequest,
+    /// Refuses what some run asks for.
+    DenySomeRequest,
     DenyRequest {
         run: RunId,
         with_reason: bool,
@@ -75,12 +83,16 @@ pub enum UserAction {
     /// Shows the history of a goal, by its id or its file.
     ShowGoalHistory(String),
     ShowSomeGoalHistory,
+    /// Shows the history of the goal that this is about.
+    ShowThatGoalHistory,
     /// Shows the autonomy of a goal, by its id or its file.
     ShowAutonomy(String),
     PauseGoal(PlanId),
     ResumeGoal(PlanId),
     SyncGoal(PlanId),
     RecallGoal(PlanId),
+    /// Takes the goal back that this is about.
+    RecallThatGoal,
     /// Deploys a goal, by its id or its file.
     DeployGoal(String),
     TightenGoal(PlanId),
@@ -90,6 +102,13 @@ pub enum UserAction {
     SearchSessionNotes(SessionName),
     SignMemory,
     ListSessions,
+    BeginSession,
+    SwitchSession,
+    /// Takes some session up again.
+    ResumeSomeSession,
+    ListSuggestions,
+    /// Lists the suggestions that were decided, too.
+    ListAllSuggestions,
     ResumeSession(SessionName),
     SuspendSession(SessionName),
     /// Sets a connection up; `None`: by some skill.
@@ -121,6 +140,9 @@ pub enum UserAction {
     Examine,
     ExamineEverything,
     RestoreBackup,
+    BackUp,
+    VerifyHistory,
+    RebuildTables,
     ServePages,
     ListQueue,
     /// Tries an entry of the queue again.
@@ -170,6 +192,17 @@ impl Remedy {
     pub fn text(mut self, text: impl Into<String>) -> Self {
         self.0.push(RemedyPart::Text(text.into()));
         self
+    }
+
+    /// Adds an act between backquotes.
+    #[must_use]
+    pub fn quoted(self, action: UserAction) -> Self {
+        self.text("`").action(action).text("`")
+    }
+
+    /// True if nothing is advised.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
     }
 
     /// Returns the whole text, with the words of a face for the acts.

@@ -6,6 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 use wf_base::name::RunId;
+use wf_base::remedy::{Remedy, UserAction};
 use wf_base::time::Moment;
 use wf_base::units::moment;
 use wf_model::JsonObject;
@@ -60,11 +61,13 @@ pub fn refuse_second(undone_by: &[UndoRun]) -> Result<(), UndoRefusal> {
 
 impl UndoRefusal {
     /// Returns what to do about it.
-    pub fn remedy(&self) -> &'static str {
+    pub fn remedy(&self) -> Remedy {
         match self {
-            Self::Undone(_) => "see what was undone with `wf show`; to do it again, run the plan again",
-            Self::UnderWay(_) => "see what it waits for with `wf show`",
-            Self::Late(_) => "write a plan that restores what the run changed, and run it",
+            Self::Undone(_) => Remedy::from("see what was undone with ")
+                .quoted(UserAction::ShowThatRun)
+                .text("; to do it again, run the plan again"),
+            Self::UnderWay(_) => Remedy::from("see what it waits for with ").quoted(UserAction::ShowThatRun),
+            Self::Late(_) => "write a plan that restores what the run changed, and run it".into(),
         }
     }
 }

@@ -7,6 +7,7 @@ use crate::lease::run_lease::RunLease;
 use crate::log::chain::BrokenChain;
 use wf_base::name::{PlanId, RunId};
 use wf_base::program;
+use wf_base::remedy::{Remedy, UserAction};
 use wf_base::time::Moment;
 use wf_base::units::size;
 use wf_core::session::SessionRefusal;
@@ -227,11 +228,66 @@ fn lease_loss_reason(by: Option<u32>) -> String {
 
 impl StoreError {
     /// Returns what to do about the error, in one sentence.
-    pub fn remedy(&self) -> &'static str {
+    pub fn remedy(&self) -> Remedy {
+        self.remedy_with_acts().unwrap_or_else(|| self.plain_remedy().into())
+    }
+
+    /// Returns the remedy for an error about which the program can do something.
+    fn remedy_with_acts(&self) -> Option<Remedy> {
+        let restore = || Remedy::from("restore a copy with ").quoted(UserAction::RestoreBackup);
+        let differences = || Remedy::from("list all differences with ").quoted(UserAction::VerifyHistory);
+        Some(match self {
+            Self::NotAFile(_) => Remedy::from("move it away; ")
+                .quoted(UserAction::RestoreBackup)
+                .text(" restores the previous file"),
+            Self::Corrupt { .. } => restore().text(", or move the state folder away to start over"),
+            Self::Lost { .. } => restore().text(
+                "; or remove state.mark beside it to continue with the remaining events: steps whose results are \
+                 lost run again",
+            ),
+            Self::Broken { .. } => restore().text("; the remaining data can still be read"),
+            Self::Tampered { .. } => {
+                differences().text("; restore a copy with ").quoted(UserAction::RestoreBackup)
+            }
+            Self::Differs { .. } => {
+                differences().text("; rebuild the tables from the log with ").quoted(UserAction::RebuildTables)
+            }
+            Self::Changed { .. } => Remedy::from("use that program, or save the state with ")
+                .quoted(UserAction::BackUp)
+                .text(" and move its folder away"),
+            Self::Newer { .. } => Remedy::from(
+                "use that program; to go back to this one, restore the copy from before the upgrade, in the folder \
+                 `upgrades` beside it, with `",
+            )
+            .action(UserAction::RestoreBackup)
+            .text(" --force`"),
+            Self::Fenced { .. } => {
+                Remedy::from("nothing more was written here; see the result with ").quoted(UserAction::ShowThatRun)
+            }
+            Self::UsedUp { .. } | Self::Withdrawn => {
+                Remedy::from("approve it again: ").action(UserAction::ApprovePlan("PLAN".into()))
+            }
+            Self::Session(refusal) => refusal.remedy(),
+            Self::Undo(_, refusal) => refusal.remedy(),
+            Self::Suggestion(refusal) => refusal.remedy(),
+            Self::NotDue { .. } => {
+                Remedy::from("see its result with ").quoted(UserAction::ShowThatGoalHistory)
+            }
+            Self::Deployed(_) => Remedy::from("take it back with ").quoted(UserAction::RecallThatGoal),
+            Self::NotOpen(_) => Remedy::from("nothing is lost; see its result with ")
+                .quoted(UserAction::ShowThatGoalHistory),
+            Self::Gap(_) => Remedy::from("resume with ")
+                .quoted(UserAction::TakeOver)
+                .text(": no acknowledged work is lost"),
+            _ => return None,
+        })
+    }
+
+    /// Returns the remedy for another error.
+    fn plain_remedy(&self) -> &'static str {
         match self {
             Self::NoState(_) => "run a plan first, or set the state folder with --state",
             Self::Io { .. } => "check that the folder exists and is writable",
-            Self::NotAFile(_) => "move it away; `wf restore` restores the previous file",
             Self::ReadOnly(_) => "make it writable, or choose another state folder with --state",
             Self::NoSpace(_) => "free some space; acknowledged work is safe",
             Self::NoRoom { .. } => {
@@ -244,47 +300,14 @@ impl StoreError {
             Self::NotADatabase(_) | Self::Foreign(_) => {
                 "move the file away, or choose another state folder with --state"
             }
-            Self::Corrupt { .. } => {
-                "restore a copy with `wf restore`, or move the state folder away to start over"
-            }
-            Self::Lost { .. } => {
-                "restore a copy with `wf restore`; or remove state.mark beside it to continue \
-                 with the remaining events: steps whose results are lost run again"
-            }
-            Self::Broken { .. } => "restore a copy with `wf restore`; the remaining data can still be read",
-            Self::Tampered { .. } => {
-                "list all differences with `wf audit verify`; restore a copy with `wf restore`"
-            }
-            Self::Differs { .. } => {
-                "list all differences with `wf audit verify`; rebuild the tables from the log with \
-                 `wf doctor --repair`"
-            }
             Self::NotABackup { .. } => "nothing was modified; use another backup",
             Self::Exists(_) => "nothing was modified; --force replaces it",
-            Self::Changed { .. } => {
-                "use that program, or save the state with `wf backup` and move its folder away"
-            }
-            Self::Newer { .. } => {
-                "use that program; to go back to this one, restore the copy from before the upgrade, \
-                 in the folder `upgrades` beside it, with `wf restore --force`"
-            }
             Self::Busy(_) => "wait for the other process, or stop it",
             Self::Owned { .. } => "wait for it, or cancel the run; if the process is stuck, kill it",
-            Self::Fenced { .. } => "nothing more was written here; see the result with `wf show`",
             Self::Conflict { .. } => "decisions are final; to stop the run, cancel it",
-            Self::UsedUp { .. } | Self::Withdrawn => "approve it again: wf approve PLAN",
-            Self::Session(refusal) => refusal.remedy(),
-            Self::Undo(_, refusal) => refusal.remedy(),
-            Self::Suggestion(refusal) => refusal.remedy(),
-            Self::NotDue { .. } => "see its result with `wf goal history`",
-            Self::Deployed(_) => "take it back with `wf goal recall`",
-            Self::NotOpen(_) => "nothing is lost; see its result with `wf goal history`",
             Self::Superseded { .. } => "only one daemon is active; this one stays idle",
             Self::Altered(_) => "remove the file; the step that created it must run again",
-            Self::Gap(_) => "resume with `wf resume`: no acknowledged work is lost",
-            Self::UnknownRun(_) | Self::KnownRun(_) | Self::Closed | Self::Sqlite { .. } => {
-                "try again; if it persists, report it as a bug"
-            }
+            _ => "try again; if it persists, report it as a bug",
         }
     }
 

@@ -26,7 +26,8 @@ impl Daemon<'_> {
             match self.record_missed(&goal, now).await {
                 Ok(wake) => wakes.extend(wake),
                 Err(error) => {
-                    let line = format!("{} {error}; {}", paint(BAD, "error:"), error.remedy());
+                    let remedy = self.caller.remedy_text(&error.remedy());
+                    let line = format!("{} {error}; {remedy}", paint(BAD, "error:"));
                     self.caller.message_line(&line);
                     wakes.push(now.after(backoff_pause(1)));
                 }

@@ -276,7 +276,7 @@ impl Daemon<'_> {
         if let Some(error) = &looked.error {
             self.ledger_failures += 1;
             wakes.push(now.after(backoff_pause(self.ledger_failures)));
-            let (bad, remedy) = (paint(BAD, "error:"), error.remedy());
+            let (bad, remedy) = (paint(BAD, "error:"), self.caller.remedy_text(&error.remedy()));
             self.caller.message_line(&format!("{bad} {error}; {remedy}"));
         } else {
             self.ledger_failures = 0;

@@ -269,6 +269,6 @@ pub fn prune(caller: &dyn Caller, session: &AuditedSession, loaded: &LoadedPlan)
 
 fn report_prune_failure(caller: &dyn Caller, error: &StoreError) {
     let (warning, hint) = (paint(WARN, "warning:"), paint(NAME, "hint:"));
-    let remedy = error.remedy();
+    let remedy = caller.remedy_text(&error.remedy());
     caller.message(&format!("{warning} cannot delete old runs: {error}\n{hint} {remedy}\n"));
 }

@@ -67,7 +67,7 @@ pub enum DoctorStatus {
 pub fn check_state(caller: &dyn Caller, is_full: bool) -> Vec<DoctorFinding> {
     let host = caller.host();
     let dir = host.workspace().state;
-    let mut findings = vec![check_integrity(host, &dir, is_full)];
+    let mut findings = vec![check_integrity(caller, &dir, is_full)];
     findings.extend(check_disk_space(&dir));
     findings.extend(history_finding(host, &dir));
     findings.extend(find_killed_restores(&dir));
@@ -107,7 +107,8 @@ fn find_killed_restores(dir: &Path) -> Option<DoctorFinding> {
 }
 
 /// Checks that the state is usable and unaltered.
-fn check_integrity(host: &Host, dir: &Path, is_full: bool) -> DoctorFinding {
+fn check_integrity(caller: &dyn Caller, dir: &Path, is_full: bool) -> DoctorFinding {
+    let host = caller.host();
     let shown = relative_path(dir, host.cwd());
     let bad = |found: String| DoctorFinding::new("state", DoctorStatus::Bad, found);
     if !writable(dir) {
@@ -120,7 +121,7 @@ fn check_integrity(host: &Host, dir: &Path, is_full: bool) -> DoctorFinding {
             let found = format!("{shown} · no runs yet");
             DoctorFinding::new("state", DoctorStatus::Good, found)
         }
-        Err(error) => bad(format!("{error} · {}", error.remedy())),
+        Err(error) => bad(format!("{error} · {}", caller.remedy_text(&error.remedy()))),
     }
 }
 

@@ -148,11 +148,7 @@ impl SkillTrust {
                 let by: Vec<&str> = held.signers.iter().map(|by| by.name.as_str()).collect();
                 (true, format!("approved by {}", by.join(", ")), String::new())
             }
-            Err(wrong) => (
-                false,
-                wrong.message(),
-                wrong.remedy(&one.name).render(&|action| caller.action_words(action)),
-            ),
+            Err(wrong) => (false, wrong.message(), caller.remedy_text(&wrong.remedy(&one.name))),
         }
     }
 }

@@ -1,5 +1,6 @@
 use super::{SessionRecord, SessionState};
 use wf_base::name::SessionName;
+use wf_base::remedy::{Remedy, UserAction};
 use wf_base::time::Moment;
 
 /// A decision of a person about a session.
@@ -47,14 +48,22 @@ pub enum SessionRefusal {
 
 impl SessionRefusal {
     /// Returns what to do about it, in one sentence.
-    pub fn remedy(&self) -> &'static str {
-        match self {
-            Self::Unknown(_) => "see the sessions with `wf session list`, or begin one: wf session new NAME",
-            Self::Known(_) => "choose another name, or use it: wf session switch NAME",
-            Self::Suspended(_) => "take it up again: wf session resume NAME",
-            Self::Active(_) => "there is nothing to resume; to make it current: wf session switch NAME",
-            Self::Over { .. } => "begin another one: wf session new NAME",
-        }
+    pub fn remedy(&self) -> Remedy {
+        let (text, action) = match self {
+            Self::Unknown(_) => {
+                return Remedy::from("see the sessions with ")
+                    .quoted(UserAction::ListSessions)
+                    .text(", or begin one: ")
+                    .action(UserAction::BeginSession);
+            }
+            Self::Known(_) => ("choose another name, or use it: ", UserAction::SwitchSession),
+            Self::Suspended(_) => ("take it up again: ", UserAction::ResumeSomeSession),
+            Self::Active(_) => {
+                ("there is nothing to resume; to make it current: ", UserAction::SwitchSession)
+            }
+            Self::Over { .. } => ("begin another one: ", UserAction::BeginSession),
+        };
+        Remedy::from(text).action(action)
     }
 }
 

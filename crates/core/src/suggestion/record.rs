@@ -1,6 +1,7 @@
 use serde::{Deserialize, Serialize};
 use wf_base::keywords;
 use wf_base::name::{PlanId, RunId};
+use wf_base::remedy::{Remedy, UserAction};
 use wf_base::time::Moment;
 use wf_model::{JsonObject, SuggestionLimits};
 
@@ -81,13 +82,14 @@ pub enum SuggestionRefusal {
 
 impl SuggestionRefusal {
     /// Returns what to do about it.
-    pub fn remedy(&self) -> &'static str {
+    pub fn remedy(&self) -> Remedy {
         match self {
-            Self::Unknown(_) => "see the suggestions with `wf suggestion list`",
-            Self::Accepted(_) => {
-                "see its run with `wf suggestion list --all`; to run the plan again: wf run PLAN"
-            }
-            Self::Dismissed(_) => "run its plan yourself: wf run PLAN",
+            Self::Unknown(_) => Remedy::from("see the suggestions with ").quoted(UserAction::ListSuggestions),
+            Self::Accepted(_) => Remedy::from("see its run with ")
+                .quoted(UserAction::ListAllSuggestions)
+                .text("; to run the plan again: ")
+                .action(UserAction::StartRun),
+            Self::Dismissed(_) => Remedy::from("run its plan yourself: ").action(UserAction::StartRun),
         }
     }
 }

@@ -2,6 +2,7 @@ use std::time::Duration;
 
 use super::{ANSWER_VERSION, ApprovalScope, ApprovedFileDifference, VERSION};
 use wf_base::name::RunId;
+use wf_base::remedy::{Remedy, UserAction};
 use wf_base::time::{Moment, format_duration};
 
 /// The reason why an approval allows nothing: one variant for each way to fail.
@@ -154,53 +155,67 @@ fn list_differences(files: &[ApprovedFileDifference]) -> String {
 }
 
 impl ApprovalRefusal {
-    pub fn remedy(&self) -> &'static str {
-        match self {
-            Self::Missing(_) | Self::Unsigned | Self::Denied(_) => {
-                "have an approver review it: wf approve PLAN"
-            }
+    /// Returns what to do about it, where any plan may be meant.
+    pub fn remedy(&self) -> Remedy {
+        self.remedy_with_act("PLAN", "GOAL").unwrap_or_else(|| self.plain_remedy().into())
+    }
+
+    /// Does the same for the plan or the goal in a file.
+    pub fn remedy_for(&self, file: &str) -> Remedy {
+        self.remedy_with_act(file, file).unwrap_or_else(|| self.plain_remedy().into())
+    }
+
+    /// Returns the remedy for a refusal about which the program can do something.
+    fn remedy_with_act(&self, plan: &str, goal: &str) -> Option<Remedy> {
+        let approve = |text: &str| Remedy::from(text).action(UserAction::ApprovePlan(plan.to_owned()));
+        Some(match self {
+            Self::Missing(_) | Self::Unsigned | Self::Denied(_) => approve("have an approver review it: "),
             Self::NoToken(_) | Self::OtherPayload(_) | Self::NotCanonical => {
-                "copy the file unchanged from where it was approved, or approve again: wf \
-                 approve PLAN"
+                approve("copy the file unchanged from where it was approved, or approve again: ")
             }
-            Self::Version(_) => "approve again with this wf: wf approve PLAN",
+            Self::Version(_) => approve("approve again with this wf: "),
+            Self::Unlisted(_) => approve("an approver listed in approvers.yaml must sign: "),
+            Self::Revoked { .. } => approve("approve again with a valid key: "),
+            Self::Withdrawn(_) => Remedy::from("sign a new one with lower limits: ")
+                .action(UserAction::ApproveRuns(goal.to_owned())),
+            Self::Expired(_) | Self::Spent { .. } => approve("approve again: "),
+            Self::TooLong { .. } => {
+                approve("approve again with a shorter validity: ").text(" --expires TIME")
+            }
+            Self::OtherScope { .. } | Self::OtherPlan { .. } | Self::OtherRun(_) => {
+                approve("use the approval of this plan, or create one: ")
+            }
+            Self::Changed(_) => approve("review and approve the changes: ").text("; or undo them"),
+            Self::Param(_) => {
+                approve("use the approved parameters, or approve these: ").text(" -p NAME=VALUE, --any NAME")
+            }
+            Self::OtherAsk => Remedy::from("see the pending requests with ")
+                .quoted(UserAction::ShowSomeRun)
+                .text(", and answer: ")
+                .action(UserAction::ApproveSomeRequest),
+            Self::BadAnswer(_) => Remedy::from("see what may be answered: ").action(UserAction::ShowSomeRun),
+            Self::OtherAnswer { .. } => {
+                Remedy::from("all approvers must give the same answer: give that one, or refuse: ")
+                    .action(UserAction::DenySomeRequest)
+            }
+            Self::NotAsked(_) => {
+                Remedy::from("one of the requested approvers must answer: ").action(UserAction::ShowSomeRun)
+            }
+            Self::SelfApproval(_) | Self::TooFew { .. } => approve("another approver must sign it, too: "),
+            _ => return None,
+        })
+    }
+
+    /// Returns the remedy for another refusal.
+    fn plain_remedy(&self) -> &'static str {
+        match self {
             Self::Contradiction(_) | Self::BadSignature(_) => {
                 "the file was modified; find out why before you run the plan"
             }
-            Self::Unlisted(_) => "an approver listed in approvers.yaml must sign: wf approve PLAN",
-            Self::Revoked { .. } => "approve again with a valid key: wf approve PLAN",
             Self::NotYet(_) => "wait, or correct the clock of this machine",
-            Self::Withdrawn(_) => {
-                "sign a new one with lower limits: wf approve GOAL --executions N --expires TIME"
-            }
-            Self::Expired(_) | Self::Spent { .. } => "approve again: wf approve PLAN",
-            Self::TooLong { .. } => {
-                "approve again with a shorter validity: wf approve PLAN \
-                --expires TIME"
-            }
-            Self::OtherScope { .. } | Self::OtherPlan { .. } | Self::OtherRun(_) => {
-                "use the approval of this plan, or create one: wf approve PLAN"
-            }
-            Self::Changed(_) => "review and approve the changes: wf approve PLAN; or undo them",
-            Self::Param(_) => {
-                "use the approved parameters, or approve these: wf approve PLAN -p NAME=VALUE, \
-                 --any NAME"
-            }
-            Self::OtherAsk => {
-                "see the pending requests with `wf show RUN`, and answer: wf \
-                approve RUN"
-            }
-            Self::BadAnswer(_) => "see what may be answered: wf show RUN",
-            Self::OtherAnswer { .. } => {
-                "all approvers must give the same answer: give that one, or refuse: wf deny RUN --reason WHY"
-            }
             Self::NothingSpawned | Self::OtherSpawn => "approve the goal again, with the runs it may start",
             Self::Late(_) => "resume the run: it shows the next request and its approvers",
-            Self::NotAsked(_) => "one of the requested approvers must answer: wf show RUN",
-            Self::SelfApproval(_) | Self::TooFew { .. } => {
-                "another approver must sign it, too: wf approve PLAN"
-            }
-            Self::Unused => "start a new run",
+            _ => "start a new run",
         }
     }
 }

@@ -16,15 +16,9 @@ pub fn refuse_run(
         caller.message(&differences_text(caller.host(), workspace, files));
     }
     let message = format!("{path} is not approved: {refusal}");
-    let remedy = remedy_for(caller.host(), workspace, path, refusal);
-    CommandError::new(CliExitCode::Approval, message).hint(remedy)
-}
-
-/// Returns the remedy with the file that is meant, as the current folder sees it.
-fn remedy_for(host: &Host, workspace: &Workspace, path: &str, refusal: &ApprovalRefusal) -> String {
-    let file = shell_word(&relative_path(&workspace.root.join(path), host.cwd()));
-    let named = refusal.remedy().replace("approve PLAN", &format!("approve {file}"));
-    named.replace("approve GOAL", &format!("approve {file}"))
+    // The file as the current folder sees it.
+    let file = shell_word(&relative_path(&workspace.root.join(path), caller.host().cwd()));
+    CommandError::new(CliExitCode::Approval, message).hint(refusal.remedy_for(&file))
 }
 
 const MAX_SHOWN_FILES: usize = 20;

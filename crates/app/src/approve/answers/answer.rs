@@ -80,7 +80,7 @@ impl AnswerReview {
         if expires <= host.now() {
             let refusal = ApprovalRefusal::Late(expires);
             let failure = CommandError::new(CliExitCode::Approval, refusal.to_string());
-            let remedy = Remedy::from(format!("{}: ", refusal.remedy()));
+            let remedy = refusal.remedy().text(": ");
             return Err(failure.hint(remedy.action(UserAction::ResumeRun(answer.run.clone()))));
         }
         // The files of a run on a backend are not here; the worker that counts the answers compares them.

@@ -52,7 +52,7 @@ pub use find::{
 };
 pub(crate) use ledger::{StoreLedger, ledger_of, with_recorded_schedule};
 pub use left::resumable_reconciliations;
-pub use notify::{send_goal_notification, send_notifications};
+pub use notify::{GoalNotificationError, send_goal_notification, send_notifications};
 pub use operate::{GoalPauseOutcome, GoalResumeOutcome, pause_goal, request_reconciliation, resume_goal};
 pub use outcome::{check_result, own_checks, repair_result};
 pub use params::reconciliation_params;

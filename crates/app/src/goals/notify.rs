@@ -6,7 +6,8 @@ use serde_json::Value;
 
 use crate::approve::{check_accepted, check_programs_accepted};
 use crate::daemon_io::notify::{
-    self, GoalNotification, NotificationChannel, NotificationCommand, NotificationWebhook, WebhookSecret,
+    self, GoalNotification, NotificationChannel, NotificationCommand, NotificationError, NotificationWebhook,
+    WebhookSecret, WebhookSecretError,
 };
 use crate::goals::FileLock;
 use crate::specs::load::{self, LoadedPlan};
@@ -19,7 +20,7 @@ use wf_core::goal::{
 };
 use wf_exec::ProcessExecutor;
 use wf_exec::http::HttpClient;
-use wf_exec::secret::{PlanSecrets, SecretText};
+use wf_exec::secret::{PlanSecrets, SecretError, SecretText};
 use wf_lang::DiskFiles;
 use wf_store::{NotificationRow, Store, StoreDurability, StoreReader, allow_no_state};
 
@@ -50,7 +51,7 @@ pub fn send_notifications(caller: &dyn Caller) -> Result<(), CommandError> {
     let open = reader.notices()?;
     let store = Store::open(&workspace.state, StoreDurability::Full, caller.host().clock())?;
     for row in open {
-        let told = send_row(caller, &reader, &row);
+        let told = send_row(caller, &reader, &row).map_err(|error| error.to_string());
         if let Err(reason) = &told {
             let (warning, goal) = (paint(WARN, "warning:"), &row.goal);
             caller.message_line(&format!("{warning} cannot send a notification about goal {goal}: {reason}"));
@@ -62,19 +63,36 @@ pub fn send_notifications(caller: &dyn Caller) -> Result<(), CommandError> {
     Ok(())
 }
 
-/// Sends one notification; fails with the reason.
-fn send_row(caller: &dyn Caller, reader: &StoreReader, row: &NotificationRow) -> Result<(), String> {
-    let order = read_order(&row.body)?;
+/// The reason why a notification about a goal was not sent.
+#[derive(Debug, thiserror::Error)]
+pub enum GoalNotificationError {
+    #[error("its record cannot be read: {0}")]
+    Record(#[from] serde_json::Error),
+    /// The goal cannot be loaded, or may not send notifications.
+    #[error("{0}")]
+    Goal(String),
+    #[error(transparent)]
+    Secret(#[from] SecretError),
+    #[error(transparent)]
+    SigningKey(#[from] WebhookSecretError),
+    #[error(transparent)]
+    System(#[from] std::io::Error),
+    #[error(transparent)]
+    Undelivered(#[from] NotificationError),
+}
+
+/// Sends one notification.
+fn send_row(
+    caller: &dyn Caller,
+    reader: &StoreReader,
+    row: &NotificationRow,
+) -> Result<(), GoalNotificationError> {
+    let order = NotificationOrder::deserialize(&row.body)?;
     let loaded = load_reported_goal(caller, reader, &order.message);
     let allowed = loaded
         .and_then(|loaded| check_notification_allowed(caller, &loaded, &order.message).map(|()| loaded));
-    let loaded = allowed.map_err(|failure| failure.message)?;
+    let loaded = allowed.map_err(|failure| GoalNotificationError::Goal(failure.message))?;
     send_notification(caller.host(), &loaded, row)
-}
-
-/// Reads a recorded notification.
-fn read_order(body: &Value) -> Result<NotificationOrder, String> {
-    NotificationOrder::deserialize(body).map_err(|error| format!("its record cannot be read: {error}"))
 }
 
 /// The goal as it was when the reported reconciliation ran; without one, as it is.
@@ -106,11 +124,12 @@ fn check_notification_allowed(
     Err(CommandError::new(CliExitCode::Approval, message))
 }
 
-fn send_notification(host: &Host, loaded: &LoadedPlan, row: &NotificationRow) -> Result<(), String> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| error.to_string())?;
+fn send_notification(
+    host: &Host,
+    loaded: &LoadedPlan,
+    row: &NotificationRow,
+) -> Result<(), GoalNotificationError> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(send_goal_notification(host, loaded, &row.body, row.at))
 }
 
@@ -120,14 +139,14 @@ pub async fn send_goal_notification(
     loaded: &LoadedPlan,
     body: &Value,
     at: Moment,
-) -> Result<(), String> {
-    let order = read_order(body)?;
+) -> Result<(), GoalNotificationError> {
+    let order = NotificationOrder::deserialize(body)?;
     let channel = notification_channel(host, loaded, &order.by).await?;
     let client = HttpClient::new(&host.vars());
     let notice = notification(&order.message, at);
     let clock = host.clock();
-    let told = notify::send_with_retries(&notice, &channel, &client, &*clock, send_pause).await;
-    told.map(drop).map_err(|untold| untold.to_string())
+    notify::send_with_retries(&notice, &channel, &client, &*clock, send_pause).await?;
+    Ok(())
 }
 
 /// Returns the pause after a failed attempt: its own, or the one that the receiver asked for if that is longer.
@@ -159,7 +178,7 @@ async fn notification_channel(
     host: &Host,
     loaded: &LoadedPlan,
     by: &NotificationRecipient,
-) -> Result<NotificationChannel, String> {
+) -> Result<NotificationChannel, GoalNotificationError> {
     let declared = loaded.plan.parts().secrets.clone();
     let vars = Arc::new(host.vars());
     let root = loaded.workspace.root.clone();
@@ -181,17 +200,13 @@ async fn notification_channel(
     };
     let url = match url {
         RecipientUrl::Text(text) => text.clone(),
-        RecipientUrl::Secret(name) => {
-            let url = secrets.get(name).await.map_err(|bad| bad.to_string())?;
-            url.expose().to_owned()
-        }
+        RecipientUrl::Secret(name) => secrets.get(name).await?.expose().to_owned(),
     };
     let key = match key {
-        Some(name) => Some(secrets.get(name).await.map_err(|bad| bad.to_string())?),
+        Some(name) => Some(secrets.get(name).await?),
         None => None,
     };
-    let key = key.map(|key| WebhookSecret::parse(key.expose())).transpose();
-    let secret = key.map_err(|bad| bad.to_string())?;
+    let secret = key.map(|key| WebhookSecret::parse(key.expose())).transpose()?;
     Ok(NotificationChannel::Webhook(NotificationWebhook { url, secret }))
 }
 

@@ -85,6 +85,6 @@ impl Sites {
         let loaded = load::load_plan(&caller, &files, workspace, deployment.path, begun)?;
         let at = NotificationOrder::deserialize(&errand.notice).map(|order| order.message.at);
         let sent = send_goal_notification(&caller.0, &loaded, &errand.notice, at.unwrap_or_default()).await;
-        sent.map_err(WorkerError::Run)
+        sent.map_err(|error| WorkerError::Run(error.to_string()))
     }
 }

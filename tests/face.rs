@@ -61,3 +61,16 @@ fn only_the_face_names_commands() {
     let known = NAMES_COMMANDS.iter().map(|(start, count, _)| ((*start).to_owned(), *count)).collect();
     assert_eq!(found, known, "found, and listed: a number may only fall");
 }
+
+#[test]
+fn each_act_has_a_command() {
+    let remedies = fs::read_to_string("crates/base/src/remedy.rs").expect("there are remedies");
+    let (_, acts) = remedies.split_once("pub enum UserAction {").expect("there are acts");
+    let acts = acts.split("\n}\n").next().unwrap_or_default();
+    let variant = regex::Regex::new(r"(?m)^    ([A-Z]\w+)").unwrap();
+    let commands = fs::read_to_string("src/actions.rs").expect("acts have commands");
+    for act in variant.captures_iter(acts) {
+        let has_command = regex::Regex::new(&format!(r"\bAct::{}\b", &act[1])).unwrap().is_match(&commands);
+        assert!(has_command, "{} has no command in src/actions.rs", &act[1]);
+    }
+}

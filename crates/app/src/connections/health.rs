@@ -138,9 +138,7 @@ fn check_connection(
     let change = end.map(|end| ledger.note(target.clone(), end).wait()).transpose()?.flatten();
     let breaker = change.map(|change| BreakerNote { target, change });
     if let Some(trouble) = &trouble {
-        let failure = trouble.record().0;
-        let connection = look.row.name.clone();
-        watch::record_quietly(caller, WorkspaceAction::ConnectionFailed { connection, failure });
+        record_failure(caller, &look.row, trouble);
     }
     Ok(ConnectionCheckResult {
         record: look.row.into(),
@@ -149,6 +147,11 @@ fn check_connection(
         plan: refreshed,
         breaker,
     })
+}
+
+fn record_failure(caller: &dyn Caller, row: &ConnectionRow, trouble: &AdapterFailure) {
+    let (connection, failure) = (row.name.clone(), trouble.record().0);
+    watch::record_quietly(caller, WorkspaceAction::ConnectionFailed { connection, failure });
 }
 
 /// Notes that a person connected a service: it works, whatever its last calls said.

@@ -135,7 +135,7 @@ impl SkillTrust {
     /// Returns if plans may use a skill, and by whom or why not, and the remedy.
     fn standing(&self, caller: &dyn Caller, one: &DiscoveredSkill) -> (bool, String, String) {
         if one.search_folder.is_users {
-            let install = caller.action_words(&UserAction::InstallSkillFrom(one.shown().to_string()));
+            let install = caller.action_words(&UserAction::InstallSkillFrom(one.shown()));
             let remedy = format!("install it into the workspace: {install}");
             return (false, "it is yours, not the workspace's: plans do not use it".into(), remedy);
         }

@@ -454,7 +454,7 @@ const WRITERS: &[&str] = &[
     "crates/exec/src/agent_tool/stage.rs",
     // It is another program, started by the engine or by an operator.
     "crates/temporal/src/follower/follow.rs",
-    "crates/temporal/src/terminal.rs",
+    "crates/temporal/src/worker.rs",
     // Whom the supervisor speaks to is the engine.
     "crates/exec/src/supervisor/serve.rs",
 ];

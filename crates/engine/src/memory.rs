@@ -80,7 +80,7 @@ pub(crate) fn advice(run: &RunContext) -> Result<Vec<ToolAdvice>, StoreError> {
     Ok(known.chain(avoided).collect())
 }
 
-/// Records a run is told some rules.
+/// Records that a run is told some rules.
 fn recall(session: &EngineSession, megrams: Vec<Sha256Digest>, at: Moment) {
     if !megrams.is_empty() {
         session.note_addition(|| StateAddition::Recall { megrams: megrams.clone(), at });
@@ -398,7 +398,7 @@ pub(crate) struct OpenRequests(BTreeMap<u32, ApprovalRequest>);
 impl OpenRequests {
     /// Notes a durable event. Decisions of people go to memory, if the workspace wants them there: a resumed run tells
     /// it again, and it counts once.
-    pub(crate) fn note(&mut self, run: &RunContext, event: &Event) {
+    pub(crate) fn note_event(&mut self, run: &RunContext, event: &Event) {
         if !run.session.learns_preferences {
             return;
         }

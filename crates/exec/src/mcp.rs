@@ -178,7 +178,7 @@ impl McpLink {
             if next.len() > MAX_LINE {
                 return Err(McpFailure::TooLong(MAX_LINE));
             }
-            match read(&next, self.last)? {
+            match read_message(&next, self.last)? {
                 ServerMessage::Result(result) => return Ok(Ok(result)),
                 ServerMessage::Error(reason) => return Ok(Err(reason)),
                 ServerMessage::Request(answer) => reply = Some(line(&answer)),
@@ -305,7 +305,7 @@ fn client() -> Value {
 }
 
 /// Reads a line of a server while the reply to a request is waited for.
-pub(super) fn read(line: &[u8], id: u64) -> Result<ServerMessage, McpFailure> {
+pub(super) fn read_message(line: &[u8], id: u64) -> Result<ServerMessage, McpFailure> {
     if line.trim_ascii().is_empty() {
         return Ok(ServerMessage::Other);
     }
@@ -342,7 +342,7 @@ pub(super) fn read(line: &[u8], id: u64) -> Result<ServerMessage, McpFailure> {
 
 #[cfg(test)]
 mod tests {
-    use super::{ServerMessage, notification, read, request};
+    use super::{ServerMessage, notification, read_message, request};
     use crate::mcp::McpFailure;
     use serde_json::{Map, Value, json};
 
@@ -357,7 +357,7 @@ mod tests {
 
     #[test]
     fn each_message_of_a_server_is_known_by_its_parts() {
-        let read = |message: Value| read(message.to_string().as_bytes(), 3);
+        let read = |message: Value| read_message(message.to_string().as_bytes(), 3);
         assert_eq!(read(json!({"id": 3, "result": {"a": 1}})), Ok(ServerMessage::Result(json!({"a": 1}))));
         assert_eq!(read(json!({"id": 3, "error": {"message": "no"}})), Ok(ServerMessage::Error("no".into())));
         assert_eq!(read(json!({"id": 2, "result": {}})), Ok(ServerMessage::Other));
@@ -375,13 +375,13 @@ mod tests {
     #[test]
     fn what_is_no_message_is_quoted_in_part() {
         let text = format!("Listening\u{1b} on {}", "x".repeat(999));
-        match read(text.as_bytes(), 1) {
+        match read_message(text.as_bytes(), 1) {
             Err(McpFailure::NotAMessage(quoted)) => {
                 assert_eq!(quoted.chars().count(), 80);
                 assert!(quoted.starts_with("Listening  on x"), "{quoted}");
             }
             other => panic!("{other:?}"),
         }
-        assert_eq!(read(b" \r", 1), Ok(ServerMessage::Other));
+        assert_eq!(read_message(b" \r", 1), Ok(ServerMessage::Other));
     }
 }

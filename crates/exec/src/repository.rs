@@ -1,8 +1,8 @@
 //! Git repositories below a workspace, as git finds them: by the names in a folder.
 //!
-//! Git starts programs the settings and the hooks of a repository name as soon as it is called in that folder, which
-//! the prompt of a shell does by itself. So whoever can create a repository can have a program started, outside of any
-//! sandbox, by a person who looks at it.
+//! Git starts the programs named by the settings and the hooks of a repository as soon as it is called in that folder,
+//! which the prompt of a shell does by itself. So whoever can create a repository can have a program started, outside
+//! of any sandbox, by a person who looks at it.
 //!
 //! ```text
 //! before an attempt   RepositoryGuard::record ──▶ walk     those that are there: shown read-only
@@ -208,7 +208,7 @@ impl RepositoryWalk<'_> {
         let (mut names, mut inside) = (FolderNames::default(), Vec::new());
         for entry in entries.flatten() {
             let name = entry.file_name().to_bytes();
-            names.note(name);
+            names.note_name(name);
             let is_folder = match entry.file_type() {
                 FileType::Directory => true,
                 FileType::Unknown => identity(root, &folder.join(OsStr::from_bytes(name)))
@@ -247,7 +247,7 @@ fn open_folder(root: &OwnedFd, folder: &Path) -> Result<OwnedFd, Errno> {
     rustix::fs::openat(root, path, flags, Mode::empty())
 }
 
-/// The file or folder by which git knows the folder around it has a repository.
+/// The file or folder by which git knows that the folder around it has a repository.
 pub(super) const GIT: &str = ".git";
 
 /// The file by which git knows a folder that is a repository itself, beside two folders or a link to them.
@@ -287,7 +287,7 @@ impl FoundRepository {
 }
 
 impl FolderNames {
-    pub(super) fn note(&mut self, name: &[u8]) {
+    pub(super) fn note_name(&mut self, name: &[u8]) {
         if let Some(at) = NAMES.iter().position(|known| known.as_bytes() == name) {
             self.0 |= 1 << at;
         }
@@ -307,7 +307,7 @@ impl FolderNames {
         let mut names = Self::default();
         for name in NAMES {
             if rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW).is_ok() {
-                names.note(name.as_bytes());
+                names.note_name(name.as_bytes());
             }
         }
         names
@@ -321,7 +321,7 @@ pub(crate) fn made_by<'a>(file: &'a Path, open: &dyn Fn(&Path) -> Option<OwnedFd
         let mut names = open(folder).map(|found| FolderNames::of(&found)).unwrap_or_default();
         // The workspace itself may look like one.
         let was_bare = names.is_bare() && folder.as_os_str().is_empty();
-        names.note(name.map(OsStr::as_encoded_bytes).unwrap_or_default());
+        names.note_name(name.map(OsStr::as_encoded_bytes).unwrap_or_default());
         if names.is_bare() && !was_bare {
             return Some(folder);
         }

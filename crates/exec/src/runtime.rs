@@ -59,7 +59,7 @@ pub fn check_address_space() -> io::Result<()> {
 }
 
 /// Locks a mutex whose value is valid even if a holder panicked.
-pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(crate) fn lock_mutex<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

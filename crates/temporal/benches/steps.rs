@@ -12,8 +12,6 @@
 
 #[path = "steps/bare.rs"]
 mod bare;
-#[path = "steps/cpu.rs"]
-mod cpu;
 #[path = "../tests/farm.rs"]
 #[expect(dead_code, reason = "the tests need more of it")]
 mod farm;
@@ -24,9 +22,9 @@ mod programs;
 #[expect(dead_code, reason = "the tests need more of it")]
 mod server;
 
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use cpu::Spent;
 use farm::Farm;
 
 /// The number of steps a worker does at once, at most.
@@ -112,4 +110,44 @@ fn wide(steps: usize) -> String {
         "policy: {{max_parallel: {AT_ONCE}}}\nsteps:\n  - {{id: step, for_each: [{}], run: \"true\"}}",
         items.join(", ")
     )
+}
+
+/// The length of a tick of `/proc`, which Linux gives in hundredths of a second on every machine.
+const TICK: Duration = Duration::from_millis(10);
+
+/// The processor time of processes, and of their children they waited for.
+#[derive(Clone, Copy, Default)]
+pub struct Spent {
+    pub own: Duration,
+    pub children: Duration,
+}
+
+impl Spent {
+    /// Returns the time of all processes that work in a folder or below it, or have it in their arguments.
+    pub fn in_folder(folder: &Path) -> Self {
+        let processes = std::fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.path());
+        let word = format!("{}/", folder.display());
+        let belongs = |process: &PathBuf| {
+            std::fs::read_link(process.join("cwd")).is_ok_and(|cwd| cwd.starts_with(folder))
+                || std::fs::read_to_string(process.join("cmdline")).is_ok_and(|words| words.contains(&word))
+        };
+        processes.filter(belongs).fold(Self::default(), |sum, process| {
+            let of = Self::of(&process);
+            Self { own: sum.own + of.own, children: sum.children + of.children }
+        })
+    }
+
+    /// Returns the time of this process.
+    pub fn here() -> Self {
+        Self::of(Path::new("/proc/self"))
+    }
+
+    fn of(process: &Path) -> Self {
+        // It may have ended meanwhile.
+        let stat = std::fs::read_to_string(process.join("stat")).unwrap_or_default();
+        // Behind the name of the program, of which nobody knows what it contains.
+        let words: Vec<&str> = stat.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
+        let ticks = |field: usize| words.get(field).map_or(0, |word| word.parse::<u32>().unwrap());
+        Self { own: TICK * (ticks(11) + ticks(12)), children: TICK * (ticks(13) + ticks(14)) }
+    }
 }

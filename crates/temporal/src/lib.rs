@@ -33,7 +33,6 @@ mod host;
 mod locks;
 mod messages;
 mod run;
-mod terminal;
 mod worker;
 mod workflows;
 
@@ -47,6 +46,6 @@ pub use messages::{command, goal_order, order};
 pub use run::driver;
 pub use run::plan::RunPlans;
 pub use run::progress::DriverError;
-pub use terminal::note;
+pub use worker::log_line;
 pub use worker::{WorkerFailure, WorkerPlace, work};
 pub use workflows::workflow;

@@ -9,7 +9,9 @@ use clap::{Parser, Subcommand};
 use wf_app::{CliExitCode, CommandError, Host, config::Backend, goals::GoalAnswer, keep};
 use wf_engine::FromBackend;
 use wf_exec::{agent_tool, sandbox};
-use wf_temporal::{WorkerPlace, answer_goal_request, configured_backend, connect, follow, note, say, work};
+use wf_temporal::{
+    WorkerPlace, answer_goal_request, configured_backend, connect, follow, log_line, say, work,
+};
 
 /// Runs of wf on Temporal.
 #[derive(Parser, Debug)]
@@ -74,7 +76,7 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
         Err(reason) => {
-            note(&format!("error: {reason}"));
+            log_line(&format!("error: {reason}"));
             ExitCode::FAILURE
         }
     }

@@ -1,5 +1,6 @@
 //! A worker: it does the work of runs, and drives their workflows.
 
+use std::io::Write as _;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,7 +17,6 @@ use crate::{
     goals::{activities::GoalActivities, workflow::GoalWorkflow},
     host::{site::Sites, worker_life::WorkerLife},
     run::{driver::DEFAULT_QUEUE, plan::RunPlans},
-    terminal::note,
     workflows::{
         activities::{WorkActivities, WorkflowLedgers},
         lock_workflow::{LockActivities, LockWorkflow},
@@ -97,7 +97,7 @@ pub async fn work(backend: &Backend, client: Client, place: WorkerPlace) -> Resu
         }
         workers.push(Worker::new(&runtime, client.clone(), options.build()).map_err(failed)?);
     }
-    note(&format!("{identity} works for {}", task_queues.join(", ")));
+    log_line(&format!("{identity} works for {}", task_queues.join(", ")));
     run_until_told(workers, &life).await
 }
 
@@ -121,7 +121,7 @@ async fn run_until_told(mut workers: Vec<Worker>, life: &WorkerLife) -> Result<(
         }
         is_leaving = true;
         life.end();
-        note("takes no more work, and ends with what is under way; a second signal ends it at once");
+        log_line("takes no more work, and ends with what is under way; a second signal ends it at once");
         for leave in &leave {
             leave();
         }
@@ -130,4 +130,9 @@ async fn run_until_told(mut workers: Vec<Worker>, life: &WorkerLife) -> Result<(
 
 fn failed(error: impl std::fmt::Display) -> WorkerFailure {
     WorkerFailure::Worker(error.to_string())
+}
+
+/// Writes a line to standard error. If nobody reads it, nothing is lost: it is in the history, too.
+pub fn log_line(line: &str) {
+    let _ = writeln!(std::io::stderr().lock(), "{line}");
 }

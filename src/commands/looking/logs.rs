@@ -142,7 +142,7 @@ impl LogView<'_> {
             }
             Ok::<(), CommandError>(())
         };
-        for chunk in entry.logs.read(&entry.attempt).map_err(unreadable)? {
+        for chunk in entry.logs.read_chunks(&entry.attempt).map_err(unreadable)? {
             print(lines.push(&chunk.map_err(unreadable)?), false)?;
         }
         print(lines.close(), true)?;

@@ -16,7 +16,7 @@ pub fn owner_signer(
     options: &SigningOptions,
 ) -> Result<Signer, CommandError> {
     let name = options.key.as_deref();
-    let keys = match KeyFolder::of(&caller.host().vars()) {
+    let keys = match KeyFolder::from_env(&caller.host().vars()) {
         Ok(keys) => keys,
         Err(KeyFolderError::NoFolder) if name.is_none() => {
             return create_ephemeral_key(caller, rules, "no key directory is set");

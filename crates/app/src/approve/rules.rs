@@ -18,7 +18,7 @@ impl SigningRules {
     /// Reads the rules of a workspace: those of its `approvers.yaml`. Without one, and under
     /// `owner`, the user's own keys count too.
     pub fn of(caller: &dyn Caller, workspace: &Workspace) -> Result<Self, CommandError> {
-        let own = match KeyFolder::of(&caller.host().vars()) {
+        let own = match KeyFolder::from_env(&caller.host().vars()) {
             Ok(found) => keys::own_keys(&found)?,
             Err(KeyFolderError::NoFolder) => Vec::new(),
             Err(bad) => return Err(keys::key_error(&bad)),

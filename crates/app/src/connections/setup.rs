@@ -261,7 +261,7 @@ impl SetupRelay<'_, '_> {
             return Vec::new();
         };
         let name = open.ref_id().clone();
-        match open.take() {
+        match open.take_secret() {
             Ok(Some(secret)) => {
                 self.prompt_end = None;
                 self.give_secret(name, secret)

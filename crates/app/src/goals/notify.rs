@@ -200,10 +200,10 @@ async fn notification_channel(
     };
     let url = match url {
         RecipientUrl::Text(text) => text.clone(),
-        RecipientUrl::Secret(name) => secrets.get(name).await?.expose().to_owned(),
+        RecipientUrl::Secret(name) => secrets.get_secret(name).await?.expose().to_owned(),
     };
     let key = match key {
-        Some(name) => Some(secrets.get(name).await?),
+        Some(name) => Some(secrets.get_secret(name).await?),
         None => None,
     };
     let secret = key.map(|key| WebhookSecret::parse(key.expose())).transpose()?;

@@ -32,7 +32,7 @@ pub fn key_error(fault: &KeyFolderError) -> CommandError {
 }
 
 pub fn key_folder(host: &Host) -> Result<KeyFolder, CommandError> {
-    KeyFolder::of(&host.vars()).map_err(|bad| key_error(&bad))
+    KeyFolder::from_env(&host.vars()).map_err(|bad| key_error(&bad))
 }
 
 /// Every existing key.

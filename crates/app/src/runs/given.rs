@@ -43,7 +43,7 @@ fn collect_from_run(
             given.declared.push(secret);
         }
     }
-    let recorded = record::read(&reader.folder().run(run)).map_err(|error| {
+    let recorded = record::read_fingerprints(&reader.folder().run(run)).map_err(|error| {
         let failure = format!("cannot read which secrets run {} was given: {error}", run.short());
         CommandError::new(CliExitCode::State, failure)
     })?;

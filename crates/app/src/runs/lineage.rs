@@ -39,7 +39,7 @@ pub fn repeated_run(
         current_plan: Arc::clone(now),
         choice: RepeatChoice::recorded(config),
     };
-    Ok(RepeatedRun::of(reader, ask, params)?)
+    Ok(RepeatedRun::from_request(reader, ask, params)?)
 }
 
 /// Returns the results a run reuses, as decided when it started: files may have changed since.

@@ -22,7 +22,7 @@ pub fn warn_of_changed_results(
         current_plan: Arc::clone(&loaded.plan),
         choice: RepeatChoice::default(),
     };
-    let so_far = RepeatedRun::of(reader, ask, &reader.run(run)?.params)?;
+    let so_far = RepeatedRun::from_request(reader, ask, &reader.run(run)?.params)?;
     let outdated = wf_engine::outdated(&loaded.workspace.root, reader, &so_far)?;
     for one in &outdated {
         let item = one.item.as_ref().map(|key| format!("[{key}]"));

@@ -100,7 +100,7 @@ impl AttemptTask {
         let PreparedAgent { model, command, servers, dialogue, client, recollection, continued, mode } =
             prepared;
         let AgentRecollection { conversation, calibration } = recollection;
-        let bodies = CallBodies::of(&run);
+        let bodies = CallBodies::from_run(&run);
         let briefing = AgentBriefing {
             attempt: self.attempt.clone(),
             model: model.name.clone(),
@@ -110,7 +110,7 @@ impl AttemptTask {
             calibration,
             interaction: mode.resolved,
             compactor: compactor(&run.session.models, work.engine),
-            request: bodies.put(&dialogue.request).await?,
+            request: bodies.store_body(&dialogue.request).await?,
             limits: self.limits(&model, &dialogue.request),
         };
         let mistake = dialogue.mistake(&step.outputs);
@@ -178,10 +178,10 @@ impl AttemptTask {
             tools: mode.tools.iter().map(|tool| definition(*tool, work)).collect(),
             max_output: model.max_output,
         };
-        let continued = ContinuedConversation::of(work, parts.turn_question());
+        let continued = ContinuedConversation::from_work(work, parts.turn_question());
         let mut recollection = AgentRecollection::default();
         let dialogue = if let Some(record) = record {
-            AgentDialogue::restore(&CallBodies::of(&self.run), record, log)?
+            AgentDialogue::restore(&CallBodies::from_run(&self.run), record, log)?
         } else {
             recollection = self.recollect(work).await?;
             parts.conversation = recollection.conversation.as_ref();
@@ -191,7 +191,7 @@ impl AttemptTask {
             request.tools.extend(servers.masked_definitions(&self.run.mask().await));
             AgentDialogue::begin(request, log)
         };
-        let client = ClientSession::of(work, record, &dialogue.request, &CallBodies::of(&self.run))?;
+        let client = ClientSession::new(work, record, &dialogue.request, &CallBodies::from_run(&self.run))?;
         let parts =
             PreparedAgent { model, command, servers, dialogue, client, recollection, continued, mode };
         Ok(Some(parts))
@@ -345,11 +345,11 @@ impl AgentDialogue {
 
     /// Builds the conversation anew from the recorded facts.
     fn restore(bodies: &CallBodies, record: &AgentRecord, log: AgentLog) -> Result<Self, WorkError> {
-        let mut dialogue = Self::begin(bodies.get(&record.request)?, log);
+        let mut dialogue = Self::begin(bodies.load_body(&record.request)?, log);
         let mut refusals = BTreeMap::new();
         for turn in &record.turns {
             match &turn.client {
-                Some(client) => dialogue.begin_request(bodies.get(&client.request)?),
+                Some(client) => dialogue.begin_request(bodies.load_body(&client.request)?),
                 None => dialogue.take_turn(&refusals, turn.repairs.as_deref()),
             }
             let Some(ModelCallOutcome::Replied { reply, .. }) = &turn.outcome else {
@@ -357,12 +357,12 @@ impl AgentDialogue {
             };
             dialogue.log_context(&turn.context);
             refusals = turn.refusals();
-            let reply: ModelReply = bodies.get(reply)?;
+            let reply: ModelReply = bodies.load_body(reply)?;
             dialogue.log_reply(&reply);
             for (position, tool) in (0_u32..).zip(&turn.tools) {
                 match tool {
                     ToolRecord::Ended { result, .. } => {
-                        let result: ToolResult = bodies.get(result)?;
+                        let result: ToolResult = bodies.load_body(result)?;
                         if let Some(call) = reply.tool_calls.get(position as usize) {
                             dialogue.log_tool(call, &result);
                         }

@@ -43,7 +43,7 @@ pub(crate) async fn call_model(
     model_call: ModelCall,
     stop: watch::Receiver<StopLevel>,
 ) -> UnitResult {
-    let session = run.agents.get(&model_call.attempt)?;
+    let session = run.agents.find_agent(&model_call.attempt)?;
     let mut dialogue = session.dialogue.lock().await;
     dialogue.begin_call(&model_call);
     let ModelCall { attempt, call, context, supplement, .. } = model_call;
@@ -74,7 +74,7 @@ pub(crate) async fn call_model(
         dialogue.fail_call(unpaid.into(), &mut end);
         return Ok(Some(session.replied(&dialogue, end)));
     }
-    let paid = PaidTries::of(&mut set_aside, AttemptUsage::default(), reserve);
+    let paid = PaidTries::new(&mut set_aside, AttemptUsage::default(), reserve);
     let began = run.session.clock.now();
     let answered = tokio::select! {
         answered = run.call_model(&session.model, &request, paid) => Some(answered),
@@ -153,7 +153,7 @@ impl AgentSession {
             Ok(reply) => {
                 let outcome = ModelCallOutcome::Replied {
                     model: result.model,
-                    reply: self.bodies.put(&reply).await?,
+                    reply: self.bodies.store_body(&reply).await?,
                     stop: reply.stop,
                     reply_tokens: reply.estimated_tokens(),
                     tool_calls: self.screen(&reply),

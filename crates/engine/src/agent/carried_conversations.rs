@@ -22,7 +22,7 @@ use crate::session::remote_workspace::EarlierConversations;
 
 impl EarlierConversations {
     /// Reads the conversations of the session of a run that its plan, or one this uses, names.
-    pub(crate) fn of(run: &RunContext) -> Result<Self, StoreError> {
+    pub(crate) fn from_run(run: &RunContext) -> Result<Self, StoreError> {
         let plans = family(&run.plan);
         let steps = plans.iter().flat_map(|plan| plan.steps());
         let mut conversations = BTreeMap::new();

@@ -45,7 +45,7 @@ pub(crate) async fn compact(
     stop: watch::Receiver<StopLevel>,
 ) -> UnitResult {
     let CompactionRequest { start, groups } = *request;
-    let session = run.agents.get(&start.attempt)?;
+    let session = run.agents.find_agent(&start.attempt)?;
     let mut dialogue = session.dialogue.lock().await;
     let question = compactor_question(&dialogue.request, &groups);
     let mut reply =

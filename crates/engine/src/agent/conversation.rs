@@ -77,7 +77,7 @@ pub(super) struct ContinuedConversation {
 
 impl ContinuedConversation {
     /// Returns the conversation of an agent asked something; `None`: it continues none.
-    pub(super) fn of(work: &AgentWork, question: String) -> Option<Self> {
+    pub(super) fn from_work(work: &AgentWork, question: String) -> Option<Self> {
         let persona = work.persona.as_ref();
         Some(Self {
             name: work.conversation.as_ref()?.name.clone(),

@@ -28,7 +28,7 @@ pub(crate) async fn put_exchange(
     context: &mut GateContext,
 ) -> Result<(), WorkError> {
     let unknown = |error: EngineError| WorkError::environmental(error.to_string());
-    let session = run.agents.get(&question.part.attempt).map_err(unknown)?;
+    let session = run.agents.find_agent(&question.part.attempt).map_err(unknown)?;
     let mask = run.mask().await;
     let mut put = |name: &str, mut value: Value| {
         mask.value(&mut value);
@@ -43,12 +43,12 @@ pub(crate) async fn put_exchange(
             put("call", json!(call));
         }
         (Some(body), None) => {
-            let reply: ModelReply = session.bodies.get(body)?;
+            let reply: ModelReply = session.bodies.load_body(body)?;
             put("response", json!(reply.text));
             put("call", json!(question.part.call));
         }
         (Some(body), Some(tool)) => {
-            let result: ToolResult = session.bodies.get(body)?;
+            let result: ToolResult = session.bodies.load_body(body)?;
             put("response", json!(result.text));
             put("tool_name", json!(tool));
             put("call", json!(question.part.call));
@@ -63,18 +63,18 @@ pub(crate) async fn answer_exchange(
     question: ExchangeQuestion,
     gated: &GateOutcome,
 ) -> Result<GatedExchange, EngineError> {
-    let session = run.agents.get(&question.part.attempt)?;
+    let session = run.agents.find_agent(&question.part.attempt)?;
     let mask = run.mask().await;
     let mut dialogue = session.dialogue.lock().await;
     let ExchangeQuestion { part, body, tool, .. } = &question;
     let mut revised = None;
     let text = gated.rewritten.get("response").and_then(Value::as_str);
     if let (Some(text), Some(position), Some(body), Some(_)) = (text, part.position, body, tool)
-        && let Ok(old) = session.bodies.get::<ToolResult>(body)
+        && let Ok(old) = session.bodies.load_body::<ToolResult>(body)
     {
         let result = ToolResult { text: cut_result(text), ..old };
         let tokens = estimate_tokens(&result.text);
-        revised = Some(RevisedResult { result: session.bodies.put(&result).await?, tokens });
+        revised = Some(RevisedResult { result: session.bodies.store_body(&result).await?, tokens });
         if session.client.is_none() {
             dialogue.results.insert(position, result);
         }
@@ -139,7 +139,7 @@ fn exchange_content(
             dialogue.request_digest(question)
         }
         (Some(body), None) => {
-            let reply: ModelReply = session.bodies.get(body)?;
+            let reply: ModelReply = session.bodies.load_body(body)?;
             let calls = reply.tool_calls.iter();
             let calls: Vec<Value> =
                 calls.map(|call| json!({"tool": call.tool, "arguments": call.arguments})).collect();
@@ -151,7 +151,7 @@ fn exchange_content(
         }
         (Some(body), Some(tool)) => {
             let body = revised.unwrap_or(body);
-            let result: ToolResult = session.bodies.get(body)?;
+            let result: ToolResult = session.bodies.load_body(body)?;
             show("tool", json!(tool));
             show("result", json!(result.text));
             *body

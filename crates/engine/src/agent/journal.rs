@@ -31,7 +31,7 @@ impl AgentLog {
     }
 
     /// Writes a note of the engine.
-    pub(super) fn note(&mut self, text: &str) {
+    pub(super) fn write_note(&mut self, text: &str) {
         self.line(LogStream::Err, text);
     }
 

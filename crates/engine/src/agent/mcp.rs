@@ -62,8 +62,8 @@ pub(super) struct AgentServers {
 }
 
 impl AgentServers {
-    /// Starts servers where the scripts of a step are started, and checks they list what was reviewed. A different list
-    /// is written to the log, for review.
+    /// Starts servers where the scripts of a step are started, and checks that they list what was reviewed. A different
+    /// list is written to the log, for review.
     pub(super) async fn start(
         servers: Vec<McpServer>,
         place: ServerPlace<'_>,
@@ -99,9 +99,9 @@ impl AgentServers {
             ProcessCommand { argv: server.command.clone(), input: None, pins: None, ..place.command.clone() };
         let opened = open(&command, place.limits, self.stop.subscribe()).await;
         if let Some(end) = call_end(&opened, CallEnd::Contact, &place.mask)
-            && let Some(note) = place.health.note(target, end).await
+            && let Some(note) = place.health.note_call(target, end).await
         {
-            log.note(&format!("[breaker] {note}"));
+            log.write_note(&format!("[breaker] {note}"));
             place.breakers.extend([note]);
         }
         let (link, listed) = opened.map_err(|failure| {
@@ -196,7 +196,7 @@ impl AgentServers {
             called => call_end(called, CallEnd::Success, mask),
         };
         let breaker = match end {
-            Some(end) => self.health.note(target, end).await,
+            Some(end) => self.health.note_call(target, end).await,
             None => None,
         };
         let (text, is_error) = match called {
@@ -238,5 +238,5 @@ pub(super) fn server_limits(time_left: Option<Duration>, grace: Duration) -> Mcp
 /// Writes a definition in full: it is to be reviewed.
 fn note_definition(tool: &ToolDefinition, log: &mut AgentLog) {
     let ToolDefinition { name, description, arguments_schema } = tool;
-    log.note(&format!("[mcp] {name}: {description}\n[mcp] {name}: {arguments_schema}"));
+    log.write_note(&format!("[mcp] {name}: {description}\n[mcp] {name}: {arguments_schema}"));
 }

@@ -76,7 +76,7 @@ impl LiveAgents {
     }
 
     /// Returns an agent at work. The machine names only briefed ones.
-    pub(super) fn get(&self, attempt: &Attempt) -> Result<Arc<AgentSession>, EngineError> {
+    pub(super) fn find_agent(&self, attempt: &Attempt) -> Result<Arc<AgentSession>, EngineError> {
         let agents = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         agents.get(attempt).cloned().ok_or(EngineError::Stuck)
     }
@@ -118,7 +118,7 @@ impl AgentDialogue {
     /// Writes a note of the engine to the log.
     pub(super) fn log_note(&mut self, text: &str) {
         if let Some(log) = &mut self.log {
-            log.note(text);
+            log.write_note(text);
         }
     }
 
@@ -202,7 +202,7 @@ pub(crate) async fn end(run: Arc<RunContext>, ending: AgentEnding) -> UnitResult
     if ended.exit.is_success() {
         let answer = match (&session.client, answer) {
             (None, _) => dialogue.reply.as_ref().map(|reply| reply.text.clone()),
-            (Some(_), Some(answer)) => match session.bodies.get(&answer) {
+            (Some(_), Some(answer)) => match session.bodies.load_body(&answer) {
                 Ok(answer) => Some(answer),
                 Err(unable) => {
                     ended.exit = unable.into();

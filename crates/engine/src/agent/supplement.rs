@@ -36,7 +36,7 @@ pub(super) async fn store_supplement(
         let text = blocks.collect::<Vec<_>>().join("\n\n");
         supplement.context = Some(AddedContext {
             tokens: estimate_tokens(&text),
-            text: session.bodies.put(&text).await?,
+            text: session.bodies.store_body(&text).await?,
             untrusted: is_untrusted.then(|| source(&last.gate)),
         });
     }
@@ -47,7 +47,7 @@ pub(super) async fn store_supplement(
             stop: StopReason::EndTurn,
             usage: TokenUsage::default(),
         };
-        let reply = session.bodies.put(&reply).await?;
+        let reply = session.bodies.store_body(&reply).await?;
         supplement.reply = Some(GateReply { gate: given.gate.clone(), reply });
     }
     Ok(supplement)
@@ -62,7 +62,7 @@ impl AgentSession {
         end: &mut ModelCallEnd,
     ) {
         (end.effort.requests, end.answered_by) = (0, Some(gate_reply.gate.clone()));
-        let reply: ModelReply = match self.bodies.get(&gate_reply.reply) {
+        let reply: ModelReply = match self.bodies.load_body(&gate_reply.reply) {
             Ok(reply) => reply,
             Err(unable) => return dialogue.fail_call(unable, end),
         };
@@ -80,7 +80,7 @@ impl AgentSession {
 
     /// Returns the context that gates add to a model call.
     pub(super) fn added_context(&self, supplement: &CallSupplement) -> Result<Option<String>, WorkError> {
-        supplement.context.as_ref().map(|added| self.bodies.get(&added.text)).transpose()
+        supplement.context.as_ref().map(|added| self.bodies.load_body(&added.text)).transpose()
     }
 }
 

@@ -31,7 +31,7 @@ const INTERRUPTED: &str = "the engine was interrupted while this call was execut
 
 /// Returns a tool call a model asked for.
 pub(crate) async fn tool_call(run: &RunContext, id: &ToolCallId) -> Option<ToolCall> {
-    let session = run.agents.get(&id.attempt).ok()?;
+    let session = run.agents.find_agent(&id.attempt).ok()?;
     let dialogue = session.dialogue.lock().await;
     dialogue.reply.as_ref()?.tool_calls.get(id.position as usize).cloned()
 }
@@ -39,7 +39,7 @@ pub(crate) async fn tool_call(run: &RunContext, id: &ToolCallId) -> Option<ToolC
 /// A tool call to be executed.
 pub(crate) struct ToolOrder {
     pub(crate) id: ToolCallId,
-    /// The time no limit of the attempt counts.
+    /// The time not counted by a limit of the attempt.
     pub(crate) waited: Duration,
     /// The result, of a call of `dispatch` or `collect`.
     pub(crate) children: Option<Box<ChildrenReport>>,
@@ -56,7 +56,7 @@ pub(crate) async fn call_tool(
     stop: watch::Receiver<StopLevel>,
 ) -> UnitResult {
     let ToolOrder { id, waited, children, answer, untrusted } = order;
-    let session = run.agents.get(&id.attempt)?;
+    let session = run.agents.find_agent(&id.attempt)?;
     let mut dialogue = session.dialogue.lock().await;
     let calls = dialogue.reply.as_ref().map(|reply| &reply.tool_calls);
     let Some(call) = calls.and_then(|calls| calls.get(id.position as usize)).cloned() else {
@@ -84,7 +84,7 @@ pub(crate) async fn call_tool(
     }
     session.task.breakers.extend(outcome.breaker);
     let end = ToolCallEnd {
-        result: session.bodies.put(&result).await?,
+        result: session.bodies.store_body(&result).await?,
         tokens: estimate_tokens(&result.text),
         is_error: result.is_error,
         untrusted,

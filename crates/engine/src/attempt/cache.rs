@@ -135,7 +135,7 @@ impl KeyedTask {
     }
 }
 
-/// Notes the key the result of a task was looked for on another host.
+/// Notes the key of a task's result, looked up on another host.
 pub(crate) fn remember_key(run: &RunContext, lookup: CacheLookup) {
     let (globs, earlier) = (globs_of(&lookup.parts), EarlierFiles::default());
     run.remember_key(KnownKey { lookup, globs, earlier });

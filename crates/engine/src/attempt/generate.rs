@@ -17,7 +17,7 @@ use crate::run::{AttemptTask, attempt_task::step_of};
 use crate::session::{EngineError, UnitResult};
 
 /// Reads and stores the plan of an attempt, and reports if it may run. An open step has nothing to do.
-pub(crate) async fn read(task: AttemptTask) -> UnitResult {
+pub(crate) async fn read_generated_plan(task: AttemptTask) -> UnitResult {
     if step_of(&task.run, &task.attempt.place).is_open() {
         return task.collect(task.end_without_outputs(WorkExit::Completed), None).await;
     }

@@ -44,7 +44,7 @@ impl AttemptTask {
         };
         let client = &self.run.session.shared.client;
         let http::HttpOutcome { mut exit, outputs, retry_after } =
-            client.run(job, stop, self.on_output()).await;
+            client.run_job(job, stop, self.on_output()).await;
         self.mask_reason(&mut exit).await;
         self.breakers.extend(service.end(&exit).await);
         Ok(AttemptEnd { outputs, retry_after, ..self.end_without_outputs(exit) })
@@ -85,7 +85,7 @@ impl ServiceCall {
             return notes;
         };
         for target in self.connections {
-            notes.extend(self.health.note(target, end.clone()).await);
+            notes.extend(self.health.note_call(target, end.clone()).await);
         }
         notes
     }

@@ -36,7 +36,7 @@ impl AttemptTask {
                 self.check_workspace(WorkspaceView::admit_unconfined).await?;
             }
             let name = EnvName::parse(name).map_err(|error| WorkError::logical(error.to_string()))?;
-            let secret = self.run.secrets.get(&name).await;
+            let secret = self.run.secrets.get_secret(&name).await;
             let secret =
                 secret.map_err(|error| WorkError::engine(EngineFailure::Setup, error.to_string()))?;
             secrets.insert(name.to_string(), secret.expose().to_owned());

@@ -43,7 +43,7 @@ impl AttemptTask {
         let step = &*step;
         let reliance = ReliedEvidence::check_before(&self).await;
         let ended = match &step.work {
-            StepWork::Uses(_) | StepWork::Generated(_) => running::run(&self, step, stop).await?,
+            StepWork::Uses(_) | StepWork::Generated(_) => running::run_nested(&self, step, stop).await?,
             StepWork::Wait(WaitCondition::File(path)) => {
                 let exit = match self.with_template_values(&BTreeMap::new(), |known| path.render(known)) {
                     Ok(path) => {
@@ -76,7 +76,8 @@ impl AttemptTask {
         self.release_changed().await;
         self.end_worktree(&mut end).await;
         if end.exit.is_success() && !step.artifacts.is_empty() {
-            let globs = self.with_template_values(&BTreeMap::new(), |known| copies::globs(step, known));
+            let globs =
+                self.with_template_values(&BTreeMap::new(), |known| copies::artifact_globs(step, known));
             let artifacts = match globs {
                 Ok(globs) => copies::store_artifacts(run, &self.attempt, globs).await,
                 Err(unable) => Err(unable),
@@ -91,7 +92,7 @@ impl AttemptTask {
         }
         self.mask_reason(&mut end.exit).await;
         end.log = self.log_digest().await;
-        end.breakers = self.breakers.take();
+        end.breakers = self.breakers.take_notes();
         self.show_end(step, &end);
         Ok(Some(InputKind::Ended(end)))
     }

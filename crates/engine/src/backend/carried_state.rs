@@ -38,10 +38,10 @@ pub struct CarriedState {
 
 impl CarriedState {
     /// Reads the state a run may need.
-    pub(crate) fn of(run: &RunContext) -> Result<Self, StoreError> {
+    pub(crate) fn from_run(run: &RunContext) -> Result<Self, StoreError> {
         let (session, reader) = (&run.session, run.session.store.reader()?);
         let past = match &run.repeated_run {
-            Some(past) => PastRuns::of(&session.store.log_reader()?, past)?,
+            Some(past) => PastRuns::from_repeated(&session.store.log_reader()?, past)?,
             None => PastRuns::default(),
         };
         let mut carried = Self::of_plan(&run.plan, &reader, session.reuses)?;

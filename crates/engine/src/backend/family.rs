@@ -72,7 +72,7 @@ impl RunFamily {
         Ok(())
     }
 
-    /// Adds the next events of a run. They are durable afterwards, and then shown. A nested ended run with them is
+    /// Adds the next events of a run. They are durable afterwards, and then shown. An ended nested run with them is
     /// closed.
     pub async fn extend(&mut self, run: &RunId, events: Vec<Event>) -> Result<(), EngineError> {
         let ended: Vec<RunId> = events.iter().filter_map(|event| ended_run(run, &event.fact)).collect();

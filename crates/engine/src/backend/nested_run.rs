@@ -107,7 +107,7 @@ impl RunReplica {
                 };
                 return Ok((Vec::new(), Some(nested)));
             }
-            let task = AttemptTask::of(Arc::clone(&run), effect).ok_or(EngineError::Stuck)?;
+            let task = AttemptTask::from_effect(Arc::clone(&run), effect).ok_or(EngineError::Stuck)?;
             // What has changed is noted at once. Such a step is not confined, so nothing of it is left to be compared later.
             let reliance = ReliedEvidence::check_before(&task).await;
             match nested_run_of(&task)? {
@@ -133,7 +133,7 @@ impl RunReplica {
         let (plan, sources) = if child.is_some() {
             (children::plan_at(&step, path)?, Vec::new())
         } else {
-            let work = NestedWork::of(run, &step, *generated).map_err(|error| unable(error.reason))?;
+            let work = NestedWork::new(run, &step, *generated).map_err(|error| unable(error.reason))?;
             (work.plan, work.sources)
         };
         let id = nested.child_id();
@@ -171,7 +171,7 @@ impl RunReplica {
                 let end = children::child_end(id, &context, finished, timed_out);
                 return Ok(vec![InputKind::ChildEnded(Box::new(end))]);
             }
-            let task = AttemptTask::of(Arc::clone(&run), effect).ok_or(EngineError::Stuck)?;
+            let task = AttemptTask::from_effect(Arc::clone(&run), effect).ok_or(EngineError::Stuck)?;
             let ended = plan_run::attempt_end(&task, &context, finished, timed_out);
             let ended = task.collect(ended, None).await?;
             Ok(with_stale(&run, ended))
@@ -181,7 +181,7 @@ impl RunReplica {
 
 fn nested_run_of(task: &AttemptTask) -> Result<Result<NestedRun, WorkError>, EngineError> {
     let step = step_of(&task.run, &task.attempt.place);
-    let work = NestedWork::of(&task.run, &step, task.generated);
+    let work = NestedWork::new(&task.run, &step, task.generated);
     let (work, params) = match work.and_then(|work| Ok((work.params(task)?, work))) {
         Ok((params, work)) => (work, params),
         Err(unable) => return Ok(Err(unable)),

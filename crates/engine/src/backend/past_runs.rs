@@ -45,10 +45,13 @@ struct PastRun {
 
 impl PastRuns {
     /// Reads the record, if a nested run may reuse something of it.
-    pub(crate) fn of(reader: &StoreReader, repeated_run: &RepeatedRun) -> Result<Self, StoreError> {
+    pub(crate) fn from_repeated(
+        reader: &StoreReader,
+        repeated_run: &RepeatedRun,
+    ) -> Result<Self, StoreError> {
         let reuses = |fate: &StepFate| matches!(fate, StepFate::Rerun(StepRerun { reuses_nested: true, .. }));
         let Some(repeated) =
-            repeated_run.run().filter(|_| repeated_run.fates().any(|(_, fate)| reuses(fate)))
+            repeated_run.run_id().filter(|_| repeated_run.fates().any(|(_, fate)| reuses(fate)))
         else {
             return Ok(Self::default());
         };

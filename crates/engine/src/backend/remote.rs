@@ -197,9 +197,9 @@ impl BackendRun {
         if message.is_started() || message.is_begun {
             return Ok(message);
         }
-        let carried = CarriedState::of(&family.outermost().run)?;
+        let carried = CarriedState::from_run(&family.outermost().run)?;
         let retried = repeated_run
-            .map(|past| RetriedResults::of(&session.store.log_reader()?, &past, &message.params))
+            .map(|past| RetriedResults::from_repeated(&session.store.log_reader()?, &past, &message.params))
             .transpose()?;
         let mut retried = retried.unwrap_or_default();
         retried.artifacts.extend(carried.past_files());
@@ -311,7 +311,7 @@ async fn follow(
     }
 }
 
-/// Returns the remark a task of a run has a lock which another one waits for.
+/// Returns the remark about a task with a lock another one waits for.
 fn lock_held(lock: String, run: RunId, holder: &TaskId) -> TaskRemark {
     TaskRemark::LockHeld(LockHolder {
         key: LockKey::Name(lock),

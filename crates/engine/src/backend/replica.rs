@@ -66,14 +66,14 @@ impl RunReplica {
         };
         if !is_recorded {
             let (token, owned) = session.store.own_new_run(&request.run, &keeper);
-            let BegunRun { run, machine, new } = BegunRun::of(session, token, request)?;
+            let BegunRun { run, machine, new } = BegunRun::new(session, token, request)?;
             let approved = run.approved.as_ref().map(|approved| Box::new((**approved).clone()));
             let opening = machine.opening(new.created, approved);
             return Ok(Self { opening, ..Self::new(run, machine, Some(new), Some(owned)) });
         }
         let fence = session.store.own_run(&request.run, &keeper).await?;
         let ReplayedRun { run, machine, events } =
-            ReplayedRun::of(session, fence.token(), request.plan, request.repeated_run)?;
+            ReplayedRun::new(session, fence.token(), request.plan, request.repeated_run)?;
         let opening = events.iter().map(|(_, event)| event).take_while(|event| is_of_opening(&event.fact));
         let opening = opening.cloned().collect();
         let replica = Self { fence: Some(fence), opening, ..Self::new(run, machine, None, None) };
@@ -154,7 +154,7 @@ impl RunReplica {
 
     /// Returns the conversations its agents may continue, as they are now.
     pub(super) fn earlier_conversations(&self) -> Result<EarlierConversations, StoreError> {
-        EarlierConversations::of(&self.run)
+        EarlierConversations::from_run(&self.run)
     }
 
     /// True if the work of an attempt is an agent continuing a conversation.
@@ -202,7 +202,7 @@ impl RunReplica {
             self.note(event);
             session.observe(|observer| observer.event(&self.run.run_ref, event));
         }
-        commit_queue::durable(&self.run, &appended, events);
+        commit_queue::publish_durable(&self.run, &appended, events);
         Ok(())
     }
 
@@ -234,7 +234,7 @@ impl RunReplica {
             EventKind::EvidenceTaken { attempt, files } => self.run.note_evidence(&attempt.place, files),
             _ => {}
         }
-        self.requests.note(&self.run, event);
+        self.requests.note_event(&self.run, event);
         let ended = || finished_run_of(&self.run.run_ref.id, event, &self.machine);
         self.finished_run = self.finished_run.take().or_else(ended);
     }
@@ -251,7 +251,7 @@ impl RunReplica {
         stop: watch::Receiver<StopLevel>,
     ) -> Option<impl Future<Output = Result<WorkInputs, EngineError>> + Send + 'static> {
         let run = Arc::clone(&self.run);
-        let work = (EffectUnit::of(Arc::clone(&run), effect)?.begin)(stop);
+        let work = (EffectUnit::from_effect(Arc::clone(&run), effect)?.begin)(stop);
         Some(async move {
             let input = work.await?;
             Ok(with_stale(&run, input))

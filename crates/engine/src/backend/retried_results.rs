@@ -23,7 +23,7 @@ pub struct RetriedResults {
 
 impl RetriedResults {
     /// Returns what a run takes from the run it repeats.
-    pub(crate) fn of(
+    pub(crate) fn from_repeated(
         reader: &StoreReader,
         repeated_run: &RepeatedRun,
         params: &JsonObject,

@@ -28,7 +28,7 @@ pub fn run(session: &Arc<EngineSession>, request: RunRequest) -> Result<Finished
     run_and_conclude(session, async {
         let supervisor_id = session.executor.supervisor_id().unwrap_or_default();
         let (token, owned) = session.store.own_new_run(&request.run, supervisor_id);
-        let BegunRun { run: ongoing, machine, new } = BegunRun::of(session, token, request)?;
+        let BegunRun { run: ongoing, machine, new } = BegunRun::new(session, token, request)?;
         let (stop, heard) = watch::channel(StopLevel::No);
         let dispatcher = RunDispatcher::new(Arc::clone(&ongoing), machine, Some(new), None);
         let works = Box::pin(waiting::heeding(stop, spawn_task(dispatcher.work(heard))));
@@ -74,7 +74,7 @@ fn resume_run(
             session.store.log_reader()?.session(name)?.require_active().map_err(StoreError::Session)?;
         }
         let ReplayedRun { run: ongoing, machine, events } =
-            ReplayedRun::of(session, fence.token(), plan, repeated_run)?;
+            ReplayedRun::new(session, fence.token(), plan, repeated_run)?;
         copies::release_recorded(&ongoing, &events);
         let end = recorded_end(run, &events, &machine);
         let (stop, heard) = watch::channel(stop_level);

@@ -96,7 +96,7 @@ impl CommitQueue {
 }
 
 /// Publishes to all listeners the durable news: the run itself, if it was recorded now, and its events.
-pub(crate) fn durable(run: &RunContext, appended: &AppendResult, events: Vec<Event>) {
+pub(crate) fn publish_durable(run: &RunContext, appended: &AppendResult, events: Vec<Event>) {
     let tell = |at, what| {
         run.session.bus.publish(BusMessage {
             at,

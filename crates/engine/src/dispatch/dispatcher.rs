@@ -120,7 +120,7 @@ impl RunDispatcher {
             self.run.note_event(event);
             // The engine may have died before it was written.
             memory::remember(&self.run, event);
-            self.requests.note(&self.run, event);
+            self.requests.note_event(&self.run, event);
             let run = &self.run;
             let session = &run.session;
             session.observe(|observer| observer.replayed(&run.run_ref, event));
@@ -236,7 +236,7 @@ impl RunDispatcher {
                 .map(|(ask, _)| SuspendedRequest { run: self.run.run_ref.clone(), request: (**ask).clone() });
             asks.collect()
         };
-        session.shared.suspended_runs.note(&self.run.run_ref, idle.then(questions));
+        session.shared.suspended_runs.note_requests(&self.run.run_ref, idle.then(questions));
         let outermost = self.run.run_ref.path.is_empty();
         match session.shared.suspended_runs.questions() {
             Some(_) if outermost && drains => Err(session_watch::drained(&self.run)),
@@ -282,7 +282,7 @@ impl RunDispatcher {
             orders.extend(valid);
             events.extend(turn.events);
         }
-        commit_queue::durable(&self.run, appended, events);
+        commit_queue::publish_durable(&self.run, appended, events);
         for effect in orders {
             self.execute_effect(effect);
         }
@@ -295,7 +295,7 @@ impl RunDispatcher {
             self.run.note_plan(self.machine.plan());
             memory::remember(&self.run, event);
         }
-        self.requests.note(&self.run, event);
+        self.requests.note_event(&self.run, event);
         if let EventKind::RoundCompleted(round) = &event.fact {
             self.run.forget_keys(&round.reopened);
         }

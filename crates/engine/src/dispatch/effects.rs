@@ -44,7 +44,7 @@ impl RunDispatcher {
             Effect::StartChild { id, plan, params } => {
                 let run = Arc::clone(&self.run);
                 let stop = self.children.insert(id.clone());
-                self.spawn_unit(children::run(run, children::ChildRun { id, plan, params }, stop));
+                self.spawn_unit(children::run_child(run, children::ChildRun { id, plan, params }, stop));
             }
             other => self.spawn_effect(other),
         }
@@ -53,7 +53,7 @@ impl RunDispatcher {
     /// Starts the unit carrying out an effect.
     fn spawn_effect(&mut self, effect: Effect) {
         let confirms = matches!(effect, Effect::Confirm { .. });
-        let Some(unit) = EffectUnit::of(Arc::clone(&self.run), effect) else {
+        let Some(unit) = EffectUnit::from_effect(Arc::clone(&self.run), effect) else {
             return;
         };
         self.nested.extend(unit.nested_attempt);

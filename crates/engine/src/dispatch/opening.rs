@@ -34,7 +34,7 @@ pub(crate) struct BegunRun {
 
 impl BegunRun {
     /// Prepares a new run.
-    pub(crate) fn of(
+    pub(crate) fn new(
         session: &Arc<EngineSession>,
         token: FencingToken,
         request: RunRequest,
@@ -59,7 +59,7 @@ impl BegunRun {
             path,
             params: params.clone(),
             parent: None,
-            retry_of: past.as_ref().and_then(|past| past.run().cloned()),
+            retry_of: past.as_ref().and_then(|past| past.run_id().cloned()),
             session: name.clone(),
             sources,
             created: begun.unwrap_or_else(|| session.clock.now()),
@@ -69,7 +69,7 @@ impl BegunRun {
         let machine = Machine::new(plan.clone(), run, params.clone());
         let past = session.without_changed(past)?;
         let kept_files = view::keep_files(session, &token.run, &plan, &params, tracked.unwrap_or_default());
-        let earlier = EarlierBaseline::of(session, past.as_ref())?;
+        let earlier = EarlierBaseline::from_repeated(session, past.as_ref())?;
         let viewed = ViewedRun { run: &token.run, plan: &plan, params: &params };
         let view = view::view(session, viewed, approved.as_ref(), &kept_files, earlier.as_ref());
         let pins = view::pins(session, &plan, approved.as_ref());
@@ -99,7 +99,7 @@ pub(crate) struct ReplayedRun {
 
 impl ReplayedRun {
     /// Reads a run this process owns.
-    pub(crate) fn of(
+    pub(crate) fn new(
         session: &Arc<EngineSession>,
         token: FencingToken,
         plan: Arc<Plan>,
@@ -129,7 +129,7 @@ impl ReplayedRun {
             view,
             pinned_files: pins,
             approved,
-            evidence: EvidenceRecord::of(events.iter().map(|(_, event)| event)),
+            evidence: EvidenceRecord::from_events(events.iter().map(|(_, event)| event)),
             outer_account: None,
             learns: false,
         };

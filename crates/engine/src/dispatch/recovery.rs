@@ -59,7 +59,7 @@ pub fn recover(
             let secrets = PlanSecrets::new(vec![secret], host, &session.root, state, executor)
                 .with(session.shared.redactions.clone())
                 .pinned(pins.clone());
-            secrets.get(&name).await?;
+            secrets.get_secret(&name).await?;
             // This makes all known secrets known to the session.
             secrets.known().await;
         }

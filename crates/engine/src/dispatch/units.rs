@@ -77,12 +77,12 @@ impl EffectUnit {
     }
 
     /// Returns the unit carrying out an effect; `None`: it is not work, but concerns waits and the loop of the run.
-    pub(crate) fn of(run: Arc<RunContext>, mut effect: Effect) -> Option<Self> {
+    pub(crate) fn from_effect(run: Arc<RunContext>, mut effect: Effect) -> Option<Self> {
         Some(match effect {
-            Effect::Start { .. } => Self::of_attempt(AttemptTask::of(run, effect)?, None),
+            Effect::Start { .. } => Self::of_attempt(AttemptTask::from_effect(run, effect)?, None),
             Effect::Watch { ref mut agent, .. } => {
                 let record = agent.take();
-                Self::of_attempt(AttemptTask::of(run, effect)?, record)
+                Self::of_attempt(AttemptTask::from_effect(run, effect)?, record)
             }
             Effect::Check { attempt, phase, item_value: item, reads } => {
                 let subject = attempt.clone();
@@ -156,7 +156,7 @@ impl EffectUnit {
         let unit = match step.work {
             StepWork::Agent(_) => Self::stoppable(Some(attempt), |stop| task.brief(record, stop)),
             StepWork::Generated(_) if task.generated.is_none() => {
-                Self::stoppable(Some(attempt), |_| generate::read(task))
+                Self::stoppable(Some(attempt), |_| generate::read_generated_plan(task))
             }
             // They wait: for runs, whose steps ask for themselves, for time, or for people.
             StepWork::Uses(_) | StepWork::Generated(_) | StepWork::Wait(_) | StepWork::Approve(_) => {

@@ -99,7 +99,7 @@ fn copy_path(run: &RunContext, place: &TaskId, path: &str) -> PathBuf {
     folder(run, place).join(path)
 }
 
-/// Takes over the copies of a nested ended run, for the task it was.
+/// Takes over the copies of an ended nested run, for the task it was.
 pub(crate) fn adopt(run: &RunContext, place: &TaskId, nested_run: &RunContext) {
     for (task, files) in nested_run.all_evidence() {
         for file in files.into_iter().filter(|file| !file.is_product()) {
@@ -328,7 +328,7 @@ pub(crate) fn release(run: &RunContext, writer: &TaskId) {
     }
 }
 
-/// Does the same for all ended steps under earlier engines after the files were checked.
+/// Does the same for all steps that ended under earlier engines after the files were checked.
 pub(crate) fn release_recorded(run: &RunContext, events: &[(u64, Event)]) {
     let mut is_any_checked = false;
     for (_, event) in events {
@@ -353,7 +353,7 @@ pub(crate) async fn blocking<T: Send + 'static>(
 }
 
 /// Returns the globs of the files a step leaves, rendered for a task.
-pub(crate) fn globs(step: &Step, values: &TemplateValues<'_>) -> Result<Vec<String>, WorkError> {
+pub(crate) fn artifact_globs(step: &Step, values: &TemplateValues<'_>) -> Result<Vec<String>, WorkError> {
     let globs = step.artifacts.iter().map(|glob| files::glob(glob, values));
     let globs: Result<Vec<String>, EvalError> = globs.collect();
     globs.map_err(|error| WorkError::logical(error.to_string()))

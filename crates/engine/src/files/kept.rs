@@ -1,5 +1,5 @@
 //! The comparison of the results a retry would reuse with what their runs left: their inputs, their artifacts, the
-//! files the cache restores, the services that they started. A result differing is made again.
+//! files the cache restores, the services that they started. A differing result is made again.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -167,7 +167,7 @@ impl ReuseContext<'_> {
     ) -> Result<Option<RepeatedRun>, StoreError> {
         let plan = repeated_run.plan();
         let step = plan.find(result.step.as_str()).map(|ix| plan.step(ix));
-        let (Some(StepWork::Uses(uses)), Some(run)) = (step.map(|step| &step.work), repeated_run.run())
+        let (Some(StepWork::Uses(uses)), Some(run)) = (step.map(|step| &step.work), repeated_run.run_id())
         else {
             return Ok(None);
         };
@@ -182,7 +182,7 @@ impl ReuseContext<'_> {
             current_plan: Arc::clone(&uses.plan),
             choice: RepeatChoice::default(),
         };
-        RepeatedRun::of(self.reader, ask, &params).map(Some)
+        RepeatedRun::from_request(self.reader, ask, &params).map(Some)
     }
 
     /// Returns the difference in the files a task left, or was made of, if there is one.

@@ -53,7 +53,7 @@ impl<'a> RecordedResults<'a> {
         result: &ReusedResult,
     ) -> Result<RecordedResult, StoreError> {
         let mut recorded = self.of_result(&result.from, &result.step, result.item.as_deref())?;
-        if let Some(run) = repeated_run.run().filter(|run| **run != result.from) {
+        if let Some(run) = repeated_run.run_id().filter(|run| **run != result.from) {
             let (step, key) = (&result.step, result.item.as_deref());
             self.run(run)?.retain_evidence(step, key, &mut recorded.evidence);
         }
@@ -263,7 +263,7 @@ pub const EVIDENCE_EVENTS: [&str; 7] = [
 
 /// Returns the files that some steps were checked with, as recorded.
 pub fn recorded_evidence(events: &[Event], steps: &[Name]) -> Vec<Artifact> {
-    let record = EvidenceRecord::of(events);
+    let record = EvidenceRecord::from_events(events);
     let of_them = record.tasks().iter().filter(|(place, _)| steps.contains(&place.step));
     of_them.flat_map(|(_, files)| files.clone()).collect()
 }
@@ -295,7 +295,7 @@ pub(crate) fn reused_results(
     add_item_digests(reader, repeated_run, &mut results)?;
     RecordedResults::new(reader).add_evidence(repeated_run, &mut results)?;
     if results.iter().flat_map(|kept| &kept.evidence).any(Artifact::is_product) {
-        let declarations = Declarations::of(repeated_run.plan(), params);
+        let declarations = Declarations::from_plan(repeated_run.plan(), params);
         for kept in &mut results {
             declarations.name_releasing(&kept.step, &mut kept.evidence);
         }

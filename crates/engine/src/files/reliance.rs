@@ -68,7 +68,7 @@ impl ReliedEvidence {
             let paths = uncopied.iter().map(KeptFile::path);
             Self {
                 uncopied_evidence: (!uncopied.is_empty())
-                    .then(|| EvidenceTrace::of(&run.session.root, paths)),
+                    .then(|| EvidenceTrace::from_paths(&run.session.root, paths)),
                 swapped_file: copies::changed_file(&run, uncopied.iter().filter(|_| is_adopted)),
                 results: places
                     .into_iter()
@@ -107,7 +107,7 @@ fn relied_files(
         let mut evidence = run.evidence_of(&place)?;
         // Files that it writes itself may be in any state.
         evidence.retain(|file| !allow.writes(&file.path));
-        Some(EvidenceTrace::of(&run.session.root, evidence.iter().map(|file| file.path.as_str())))
+        Some(EvidenceTrace::from_paths(&run.session.root, evidence.iter().map(|file| file.path.as_str())))
     });
     match stale_file(run, place.clone(), true) {
         None => Some((place, traces?)),

@@ -60,7 +60,7 @@ pub(crate) fn view(
     view.map(Arc::new)
 }
 
-/// The workspace as it was when the run began a new one repeats.
+/// The workspace at the beginning of a run, for a new one repeating it.
 pub(crate) struct EarlierBaseline {
     record: Vec<u8>,
     ended: Moment,
@@ -68,11 +68,11 @@ pub(crate) struct EarlierBaseline {
 
 impl EarlierBaseline {
     /// Reads the view of the repeated run; `None`: it has no credible one.
-    pub(crate) fn of(
+    pub(crate) fn from_repeated(
         session: &EngineSession,
         repeated_run: Option<&RepeatedRun>,
     ) -> Result<Option<Self>, StoreError> {
-        let Some(run) = repeated_run.and_then(RepeatedRun::run) else { return Ok(None) };
+        let Some(run) = repeated_run.and_then(RepeatedRun::run_id) else { return Ok(None) };
         let reader = session.store.log_reader()?;
         let Some(ended) = reader.run(run)?.ended else { return Ok(None) };
         if is_elsewhere(session, run)? {

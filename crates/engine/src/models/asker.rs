@@ -29,7 +29,7 @@ pub(crate) struct ModelAsker<'a> {
 
 impl<'a> ModelAsker<'a> {
     pub(crate) fn new(run: &'a RunContext, model: &'a ModelDefinition) -> Self {
-        let (bodies, set_aside) = (CallBodies::of(run), run.account.nothing_set_aside());
+        let (bodies, set_aside) = (CallBodies::from_run(run), run.account.nothing_set_aside());
         Self { run, model, bodies, set_aside, asked_models: Vec::new() }
     }
 
@@ -75,7 +75,7 @@ impl<'a> ModelAsker<'a> {
         });
         let began = self.run.session.clock.now();
         let (used, reserve) = (self.usage_before(), self.run.call_reserve(self.model, request));
-        let paid = PaidTries::of(&mut self.set_aside, used, reserve);
+        let paid = PaidTries::new(&mut self.set_aside, used, reserve);
         let result = self.run.call_model(self.model, request, paid).await;
         let took = self.run.session.clock.now().since(began);
         let replied = self.note(result, took).await;
@@ -91,7 +91,7 @@ impl<'a> ModelAsker<'a> {
     ) -> Result<ModelReply, ModelCallFailure> {
         let passed_over = passed_over(&result);
         let stored = match &result.outcome {
-            Ok(reply) => self.bodies.put(reply).await.map(Some),
+            Ok(reply) => self.bodies.store_body(reply).await.map(Some),
             Err(_) => Ok(None),
         };
         let outcome = match (result.outcome, stored) {

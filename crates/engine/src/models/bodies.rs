@@ -15,13 +15,13 @@ pub(crate) struct CallBodies(CallBodyStore);
 
 impl CallBodies {
     /// Returns those of a run.
-    pub(crate) fn of(run: &RunContext) -> Self {
+    pub(crate) fn from_run(run: &RunContext) -> Self {
         let store = &run.session.store;
         Self(CallBodyStore::of(store.blobs(), store.folder().calls(&run.run_ref.id)))
     }
 
     /// Stores a body; returns its digest.
-    pub(crate) async fn put<T: Serialize>(&self, body: &T) -> Result<Sha256Digest, StoreError> {
+    pub(crate) async fn store_body<T: Serialize>(&self, body: &T) -> Result<Sha256Digest, StoreError> {
         let bytes = serde_json::to_vec(body).unwrap_or_default();
         self.stored(move |store| store.put_bytes(&bytes)).await
     }
@@ -42,7 +42,7 @@ impl CallBodies {
     }
 
     /// Reads a stored body.
-    pub(crate) fn get<T: DeserializeOwned>(&self, digest: &Sha256Digest) -> Result<T, WorkError> {
+    pub(crate) fn load_body<T: DeserializeOwned>(&self, digest: &Sha256Digest) -> Result<T, WorkError> {
         let lost = |reason: String| WorkError::environmental(format!("the agent cannot go on: {reason}"));
         let bytes = self.0.read(digest).map_err(|error| lost(error.to_string()))?;
         let damaged = |error: serde_json::Error| lost(format!("{}: {error}", self.0.path(digest).display()));

@@ -27,7 +27,7 @@ impl From<&ModelCallError> for ModelCallFailure {
     }
 }
 
-/// Returns the models failed before the last one of a call.
+/// Returns the models that failed before the last one of a call.
 pub(crate) fn passed_over(result: &ModelCallResult) -> Vec<PassedOverModel> {
     let failed = result.failed_calls.iter();
     failed.map(|failed| PassedOverModel { model: failed.model.clone(), reason: failed.reason() }).collect()
@@ -89,7 +89,7 @@ pub(crate) struct PaidTries<'a> {
 }
 
 impl<'a> PaidTries<'a> {
-    pub(crate) fn of(
+    pub(crate) fn new(
         set_aside: &'a mut SetAside,
         earlier_usage: AttemptUsage,
         reserve: AttemptUsage,

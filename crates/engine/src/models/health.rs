@@ -27,7 +27,7 @@ impl StoredHealth {
     }
 
     /// Notes the end of a call, whose error has no secrets. Returns its effect on the breaker.
-    pub(crate) async fn note(&self, target: CallTarget, end: CallEnd) -> Option<BreakerNote> {
+    pub(crate) async fn note_call(&self, target: CallTarget, end: CallEnd) -> Option<BreakerNote> {
         let change = self.0.note(target.clone(), end).await.ok().flatten();
         change.map(|change| BreakerNote { target, change })
     }
@@ -69,7 +69,7 @@ impl CallHealth for ModelHealth {
     fn note(&self, target: CallTarget, end: CallEnd) -> CallHealthFuture<'_, Option<BreakerChange>> {
         Box::pin(async move {
             let end = self.without_keys(end).await;
-            self.stored.note(target, end).await.map(|note| note.change)
+            self.stored.note_call(target, end).await.map(|note| note.change)
         })
     }
 }

@@ -75,7 +75,7 @@ impl ModelKeyResolver for ModelKeys {
         Box::pin(async move {
             let unknown = || ModelKeyError("its source is not in wf.yaml".into());
             let declared = self.declared.iter().find(|one| one.source == *source).ok_or_else(unknown)?;
-            let secret = self.secrets.get(&declared.name).await;
+            let secret = self.secrets.get_secret(&declared.name).await;
             let secret = secret.map_err(|error| ModelKeyError(error.reason))?;
             // From now on it is masked everywhere.
             drop(self.secrets.known().await);

@@ -30,7 +30,7 @@ impl LiveChildren {
         heard
     }
 
-    /// Forgets a child ended run.
+    /// Forgets an ended child run.
     pub(crate) fn remove(&mut self, id: &ChildId) {
         self.0.remove(id);
     }
@@ -55,7 +55,7 @@ pub(crate) struct ChildRun {
 }
 
 /// Works on a child run to its end. The same id always has the same nested run, so an interrupted one is resumed.
-pub(crate) async fn run(
+pub(crate) async fn run_child(
     run: Arc<RunContext>,
     child: ChildRun,
     stop: watch::Receiver<StopLevel>,

@@ -44,7 +44,7 @@ pub(crate) struct NestedWork<'a> {
 
 impl<'a> NestedWork<'a> {
     /// Returns the plan of a step, which the step names, or which the run made as the text with a digest.
-    pub(crate) fn of(
+    pub(crate) fn new(
         run: &RunContext,
         step: &'a Step,
         generated: Option<Sha256Digest>,
@@ -213,7 +213,7 @@ pub(crate) fn open(
         path: file.to_owned(),
         params: params.clone(),
         parent: Some((outer.run_ref.id.clone(), place.attempt)),
-        retry_of: past.as_ref().and_then(|past| past.run().cloned()),
+        retry_of: past.as_ref().and_then(|past| past.run_id().cloned()),
         session: outer.session_name.clone(),
         sources,
         created: session.clock.now(),
@@ -234,7 +234,7 @@ pub(crate) fn open(
         view,
         pinned_files: outer.pinned_files.clone(),
         approved: outer.approved.clone(),
-        evidence: EvidenceRecord::of(events.iter().map(|(_, event)| event)),
+        evidence: EvidenceRecord::from_events(events.iter().map(|(_, event)| event)),
         outer_account: Some(outer.account.clone()),
         learns: outer.learns,
     };

@@ -20,13 +20,13 @@ use crate::run::AttemptTask;
 use crate::session::{EngineError, FinishedRun, end::recorded_end};
 
 /// Runs the plan of a step. The same attempt always has the same nested run, so an interrupted one is resumed.
-pub(crate) fn run<'a>(
+pub(crate) fn run_nested<'a>(
     task: &'a AttemptTask,
     step: &'a Step,
     stop: watch::Receiver<StopLevel>,
 ) -> Pin<Box<dyn Future<Output = Result<AttemptEnd, EngineError>> + Send + 'a>> {
     Box::pin(async move {
-        let work = NestedWork::of(&task.run, step, task.generated);
+        let work = NestedWork::new(&task.run, step, task.generated);
         let work = work.and_then(|work| Ok((work.params(task)?, work)));
         let (params, work) = match work {
             Ok(work) => work,

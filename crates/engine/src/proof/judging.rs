@@ -346,7 +346,7 @@ impl CheckSubject {
         match &self.attempt {
             Some(attempt) => {
                 let step = written_step(&self.run, &attempt.place);
-                self.with_values(|known| copies::globs(step, known))
+                self.with_values(|known| copies::artifact_globs(step, known))
             }
             None => Ok(Vec::new()),
         }
@@ -363,7 +363,7 @@ impl CheckSubject {
             inputs.map(|glob| files::glob(glob, known)).collect::<Result<Vec<String>, EvalError>>()
         });
         let mut globs = inputs.map_err(|error| WorkError::logical(error.to_string()))?;
-        globs.extend(self.with_values(|known| copies::globs(step, known))?);
+        globs.extend(self.with_values(|known| copies::artifact_globs(step, known))?);
         Ok(EvidenceFiles {
             globs,
             products: self.with_values(|known| declarations::literal_products(step, known)),

@@ -55,7 +55,11 @@ enum NestedParams<'a> {
 
 impl RepeatedRun {
     /// Examines a run repeated with these parameters.
-    pub fn of(reader: &StoreReader, request: RepeatRequest, params: &JsonObject) -> Result<Self, StoreError> {
+    pub fn from_request(
+        reader: &StoreReader,
+        request: RepeatRequest,
+        params: &JsonObject,
+    ) -> Result<Self, StoreError> {
         let earlier = match &request.run {
             Some(run) => recorded_choice(reader, run)?,
             None => RepeatChoice::default(),
@@ -63,8 +67,8 @@ impl RepeatedRun {
         Self::examine(reader, request, earlier, &NestedParams::Values(params))
     }
 
-    /// Examines the run nested in a step, or in an item of it, and that is repeated with these parameters; without
-    /// them, as far as it can be decided in advance. `None` if the step uses no plan.
+    /// Examines the run nested in a step, or in an item of it, and repeated with these parameters; without them, as far
+    /// as it can be decided in advance. `None` if the step uses no plan.
     pub fn nested(
         &self,
         reader: &StoreReader,
@@ -106,7 +110,7 @@ impl RepeatedRun {
         let row = run.as_ref().map(|run| known(reader, run)).transpose()?;
         let row = row.flatten();
         let rows = match &row {
-            Some(row) => RecordedSteps::read(reader, &row.id)?,
+            Some(row) => RecordedSteps::read_steps(reader, &row.id)?,
             None => RecordedSteps::default(),
         };
         let changed = match (nested_params, &row) {
@@ -212,7 +216,7 @@ impl RepeatedRun {
     }
 
     /// Returns the run; `None` if no such run was nested there.
-    pub fn run(&self) -> Option<&RunId> {
+    pub fn run_id(&self) -> Option<&RunId> {
         self.run.as_ref()
     }
 

@@ -32,8 +32,8 @@ impl RecordedSteps {
         sorted
     }
 
-    /// Reads the steps of a run. The items of a repeated step reused are those of the run that did the work.
-    pub(super) fn read(reader: &StoreReader, run: &RunId) -> Result<Self, StoreError> {
+    /// Reads the steps of a run. The items of a reused repeated step are those of the run that did the work.
+    pub(super) fn read_steps(reader: &StoreReader, run: &RunId) -> Result<Self, StoreError> {
         let mut rows = Self::new(reader.steps(run)?);
         let mut workers: BTreeMap<RunId, Vec<Name>> = BTreeMap::new();
         for row in rows.steps.values() {
@@ -120,7 +120,7 @@ pub(super) fn reused_result(row: &StepRow, run: &RunId) -> ReusedResult {
 
 /// Returns the items of a step of a run, even if it reused them.
 pub fn items(reader: &StoreReader, run: &RunId, step: &Name) -> Result<Vec<StepRow>, StoreError> {
-    let mut rows = RecordedSteps::read(reader, run)?;
+    let mut rows = RecordedSteps::read_steps(reader, run)?;
     Ok(rows.items.remove(step).unwrap_or_default())
 }
 
@@ -131,7 +131,7 @@ pub fn nested_run(
     step: &Name,
     key: Option<&str>,
 ) -> Result<Option<RunId>, StoreError> {
-    let rows = RecordedSteps::read(reader, run)?;
+    let rows = RecordedSteps::read_steps(reader, run)?;
     let row = match key {
         Some(key) => rows.item(step, key),
         None => rows.step(step),
@@ -175,7 +175,7 @@ pub(crate) fn add_item_digests(
     let mut runs: BTreeMap<RunId, ItemDigests> = BTreeMap::new();
     for result in reused_results.iter_mut().filter(|kept| is_named(kept)) {
         let item = (result.step.clone(), result.item.clone().unwrap_or_default());
-        for run in repeated_run.run().into_iter().chain([&result.from]) {
+        for run in repeated_run.run_id().into_iter().chain([&result.from]) {
             if !runs.contains_key(run) {
                 runs.insert(run.clone(), item_digests(reader, run)?);
             }

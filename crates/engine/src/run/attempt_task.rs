@@ -51,7 +51,7 @@ impl AttemptTask {
     }
 
     /// Returns the work of an attempt an effect begins, or goes on with; `None`: it is for none, or another work.
-    pub(crate) fn of(run: Arc<RunContext>, effect: Effect) -> Option<Self> {
+    pub(crate) fn from_effect(run: Arc<RunContext>, effect: Effect) -> Option<Self> {
         match effect {
             Effect::Start { attempt, item_value, reads, correction, tool_args } => {
                 let task = Self::new(run, attempt, item_value, reads);
@@ -79,7 +79,7 @@ impl BreakerNotes {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).extend(notes);
     }
 
-    pub(crate) fn take(&self) -> Vec<BreakerNote> {
+    pub(crate) fn take_notes(&self) -> Vec<BreakerNote> {
         std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }

@@ -31,7 +31,7 @@ pub(crate) struct Declarations {
 
 impl Declarations {
     /// Collects those of a plan.
-    pub(crate) fn of(plan: &Arc<Plan>, params: &JsonObject) -> Self {
+    pub(crate) fn from_plan(plan: &Arc<Plan>, params: &JsonObject) -> Self {
         let test = |step_way: &Step| -> PathTest { Box::new(view::declared_by(step_way, params)) };
         let steps = plan.steps().iter();
         let steps = steps.map(|step| (step.id.clone(), step.ways().map(test).collect())).collect();
@@ -72,7 +72,7 @@ impl RunContext {
         let mut files = self.files();
         let declarations_of_plan = files.declarations.take().filter(|known| known.is_of(&plan));
         let declarations_of_plan =
-            declarations_of_plan.unwrap_or_else(|| Arc::new(Declarations::of(&plan, self.params())));
+            declarations_of_plan.unwrap_or_else(|| Arc::new(Declarations::from_plan(&plan, self.params())));
         files.declarations = Some(Arc::clone(&declarations_of_plan));
         declarations_of_plan
     }

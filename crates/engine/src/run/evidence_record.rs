@@ -23,7 +23,7 @@ pub(crate) struct EvidenceRecord {
 
 impl EvidenceRecord {
     /// Returns the record of a run.
-    pub(crate) fn of<'a>(events: impl IntoIterator<Item = &'a Event>) -> Self {
+    pub(crate) fn from_events<'a>(events: impl IntoIterator<Item = &'a Event>) -> Self {
         let mut record = Self::default();
         events.into_iter().for_each(|event| record.apply(&event.fact));
         record
@@ -34,7 +34,7 @@ impl EvidenceRecord {
             EventKind::AttemptStarted(attempt) => self.begin(&attempt.place),
             EventKind::CacheHit { place, .. } => self.begin(place),
             EventKind::StepEnded { place, .. } => self.turns.end(place),
-            EventKind::EvidenceTaken { attempt, files } => self.take(&attempt.place, files),
+            EventKind::EvidenceTaken { attempt, files } => self.record_artifacts(&attempt.place, files),
             EventKind::StepReused { step, evidence, .. } if !evidence.is_empty() => {
                 self.set(&TaskId::of_step(step), evidence.clone());
             }
@@ -60,7 +60,7 @@ impl EvidenceRecord {
         }
     }
 
-    /// Applies an attempt of a task begins: it may change the files its step declares, and its own earlier result
+    /// Applies that an attempt of a task begins: it may change the files its step declares, and its own earlier result
     /// counts no more.
     fn begin(&mut self, by: &TaskId) {
         self.turns.begin(by);
@@ -82,7 +82,7 @@ impl EvidenceRecord {
     }
 
     /// Sets the files a task was checked with, except those another task may have changed meanwhile.
-    pub(crate) fn take(&mut self, place: &TaskId, artifacts: &[Artifact]) {
+    pub(crate) fn record_artifacts(&mut self, place: &TaskId, artifacts: &[Artifact]) {
         let is_alone = |artifact: &&Artifact| {
             let mut declaring = artifact.released_by.iter().flatten();
             !declaring.any(|other| self.turns.has_met(place, other))

@@ -102,7 +102,7 @@ impl RunContext {
         let mut files = self.files();
         let copies = folder(self, place);
         files.released.retain(|copy| !copy.starts_with(&copies));
-        files.evidence.take(place, artifacts);
+        files.evidence.record_artifacts(place, artifacts);
     }
 
     /// Returns the files that all its tasks were checked with, and that are there: those that

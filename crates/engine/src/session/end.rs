@@ -105,7 +105,7 @@ impl SuspendedRuns {
     }
 
     /// Notes the approvals a run waits for; `None`: it has something to do.
-    pub(crate) fn note(&self, run: &RunRef, requests: Option<Vec<SuspendedRequest>>) {
+    pub(crate) fn note_requests(&self, run: &RunRef, requests: Option<Vec<SuspendedRequest>>) {
         let idle = requests.is_some();
         let before = self.runs().insert(run.id.to_string(), requests);
         if idle && before.flatten().is_none() {

@@ -1,3 +1,5 @@
+//! The requests about files and their answers, with names as a model gives them back.
+
 use std::ffi::OsStr;
 use std::path::Path;
 
@@ -10,7 +12,7 @@ use super::{
     edit::{TextReplacement, edit},
     error::FileToolError,
     list::list,
-    read::read,
+    read::read_file,
     search::{SearchQuery, search},
     workspace::ToolWorkspace,
     write::write,
@@ -61,7 +63,7 @@ impl FileToolOrder {
     fn try_in(&self, workspace: &ToolWorkspace) -> Result<String, FileToolError> {
         let writable = self.writable.as_deref();
         match &self.request {
-            ToolRequest::Read { path, offset, limit } => read(workspace, path, *offset, *limit),
+            ToolRequest::Read { path, offset, limit } => read_file(workspace, path, *offset, *limit),
             ToolRequest::List { path } => list(workspace, path.as_deref().unwrap_or(".")),
             ToolRequest::Search { pattern, path, glob } => {
                 let (path, glob) = (path.as_deref(), glob.as_deref());

@@ -1,3 +1,5 @@
+//! The execution of one tool call: its place, its process, and the outcome for the model.
+
 use std::path::PathBuf;
 use std::time::Duration;
 

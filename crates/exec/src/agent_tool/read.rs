@@ -1,3 +1,5 @@
+//! The tool to read a file: a part of its lines, within a size.
+
 use std::fs::File;
 use std::io::{self, BufRead as _, BufReader, Read as _};
 
@@ -15,7 +17,7 @@ const PAGE_CHARS: usize = 15_000;
 const MAX_SCANNED_BYTES: u64 = 64 << 20;
 
 /// Reads lines of a text file, from one on.
-pub(super) fn read(
+pub(super) fn read_file(
     workspace: &ToolWorkspace,
     path: &str,
     offset: Option<u64>,

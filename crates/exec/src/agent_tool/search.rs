@@ -1,3 +1,5 @@
+//! The tool to search files: by a pattern, within limits of entries, bytes and answers.
+
 use std::io::Read as _;
 use std::path::Path;
 use std::time::Duration;

@@ -1,3 +1,5 @@
+//! The workspace of an agent: its files, opened below its root, with a note of each one read.
+
 use std::cell::Cell;
 use std::fs::File;
 use std::os::fd::OwnedFd;

@@ -1,3 +1,5 @@
+//! The tools to write a file: its place is checked, and its content replaced at once.
+
 use std::ffi::{OsStr, OsString};
 use std::fmt::Write as _;
 use std::fs::File;

@@ -47,7 +47,7 @@ impl DigestMemo {
     fn digest(&self, file: &Path) -> io::Result<(Sha256Digest, FileVersion)> {
         let stamp = version(rustix::fs::stat(file)?);
         let large = stamp.1.size > SMALL_FILE_BYTES;
-        let mut digests = crate::runtime::lock(&self.0);
+        let mut digests = crate::runtime::lock_mutex(&self.0);
         if large && let Some(digest) = digests.get(&stamp) {
             return Ok((*digest, stamp));
         }
@@ -66,7 +66,7 @@ impl DigestMemo {
     }
 }
 
-/// True if the last change is old enough another one would show.
+/// True if the last change is old enough for another one to show.
 fn is_old(stamp: &FileStamp) -> bool {
     SystemClock.now().millis() - stamp.changed / 1_000_000 > TICK
 }
@@ -149,7 +149,7 @@ pub struct EvidenceTrace(Vec<(String, Option<FileVersion>)>);
 
 impl EvidenceTrace {
     /// Records the stamps of files of a workspace, by their paths.
-    pub fn of<'a>(root: &Path, paths: impl IntoIterator<Item = &'a str>) -> Self {
+    pub fn from_paths<'a>(root: &Path, paths: impl IntoIterator<Item = &'a str>) -> Self {
         Self(paths.into_iter().map(|path| (path.to_owned(), stamp(root, path))).collect())
     }
 

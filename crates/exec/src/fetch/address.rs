@@ -1,3 +1,5 @@
+//! The addresses a page may come from: no private one, unless the plan names it literally.
+
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use wf_model::FetchHost;

@@ -1,3 +1,5 @@
+//! The fetch of a page: each address is checked before the connection, and its text is cut to a size.
+
 use std::error::Error;
 use std::time::Duration;
 
@@ -61,7 +63,7 @@ async fn fetch(target: &FetchTarget) -> Result<String, String> {
         let Some(next) = redirect(&target, &answer) else {
             return read(answer).await;
         };
-        target = FetchTarget::of(next.clone(), std::slice::from_ref(&target.host)).map_err(|_| {
+        target = FetchTarget::from_url(next.clone(), std::slice::from_ref(&target.host)).map_err(|_| {
             format!("it redirects to `{next}`, which is not on the same host: call the tool with that address to go there")
         })?;
     }

@@ -1,3 +1,5 @@
+//! The target of a fetch: an address of a host in the plan's list.
+
 use reqwest::Url;
 
 use wf_model::FetchHost;
@@ -20,10 +22,10 @@ impl FetchTarget {
         let url = Url::parse(text).map_err(|error| {
             format!("the address is not valid ({error}): it must be like https://HOST/PATH")
         })?;
-        Self::of(url, hosts)
+        Self::from_url(url, hosts)
     }
 
-    pub(super) fn of(mut url: Url, hosts: &[FetchHost]) -> Result<Self, String> {
+    pub(super) fn from_url(mut url: Url, hosts: &[FetchHost]) -> Result<Self, String> {
         if !url.username().is_empty() || url.password().is_some() {
             return Err("the address has a user or a password, which is not allowed".into());
         }

@@ -39,7 +39,7 @@ pub async fn ask(
         return Ok(answer);
     }
     match &gate.provider {
-        GateProvider::Script(script) => script::run(gate, script, context, environment, stop).await,
+        GateProvider::Script(script) => script::run_script(gate, script, context, environment, stop).await,
         other => Err(no_provider(other)),
     }
 }

@@ -1,3 +1,5 @@
+//! The output of a gate's program, read into an answer. Anything unclear is an error, and no answer.
+
 use serde_json::Value;
 
 use wf_base::exact_json;

@@ -1,3 +1,5 @@
+//! The run of a gate's program: with a view of the workspace, again if somebody disturbs it.
+
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -26,7 +28,7 @@ use crate::{
 const MAX_LOOKS: usize = 3;
 
 /// Runs the program of a gate and parses its output, or returns the reason why there is no answer.
-pub(super) async fn run(
+pub(super) async fn run_script(
     gate: &Gate,
     script: &GateScript,
     context: &GateContext,

@@ -1,3 +1,5 @@
+//! The client of requests: its proxies, its limits, and the meaning of a status.
+
 use std::sync::OnceLock;
 use std::time::Duration;
 
@@ -54,7 +56,7 @@ impl HttpClient {
     }
 
     /// Sends a request, waits for the response and logs its body like the output of a process.
-    pub async fn run(
+    pub async fn run_job(
         &self,
         job: HttpJob,
         mut stop: watch::Receiver<StopLevel>,

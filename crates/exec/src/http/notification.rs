@@ -1,3 +1,5 @@
+//! The sending of a notification: the server has to accept it, and no more.
+
 use std::borrow::Cow;
 use std::time::Duration;
 

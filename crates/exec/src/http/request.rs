@@ -1,3 +1,5 @@
+//! The parts of a request, rendered and checked before anything is sent.
+
 use reqwest::{
     Method, Url,
     header::{HeaderMap, HeaderName, HeaderValue},

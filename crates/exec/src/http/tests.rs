@@ -64,7 +64,7 @@ fn job(dir: &Path, url: &str) -> HttpJob {
 }
 
 async fn send(job: HttpJob) -> HttpOutcome {
-    HttpClient::new(&HostEnv::new()).run(job, watch::channel(StopLevel::No).1, None).await
+    HttpClient::new(&HostEnv::new()).run_job(job, watch::channel(StopLevel::No).1, None).await
 }
 
 /// The class and the reason of a request that must fail.
@@ -207,7 +207,7 @@ async fn time_and_cancellation_end_a_request() {
     assert_eq!(send(short).await.exit, WorkExit::TimedOut);
     let (tell, stop) = watch::channel(StopLevel::No);
     let client = HttpClient::new(&HostEnv::new());
-    let (finished, ()) = tokio::join!(client.run(job(dir.path(), &url), stop, None), async {
+    let (finished, ()) = tokio::join!(client.run_job(job(dir.path(), &url), stop, None), async {
         tokio::time::sleep(Duration::from_millis(50)).await;
         tell.send_replace(StopLevel::Gently);
     });
@@ -254,9 +254,9 @@ async fn proxies_are_those_that_steps_may_see() {
     let client = HttpClient::new(&passed);
     let dir = tempfile::tempdir().unwrap();
     let stop = watch::channel(StopLevel::No).1;
-    let by_proxy = client.run(job(dir.path(), "http://far.invalid/"), stop.clone(), None).await;
+    let by_proxy = client.run_job(job(dir.path(), "http://far.invalid/"), stop.clone(), None).await;
     assert_eq!(by_proxy.exit, WorkExit::Completed);
     assert!(asked.lock().unwrap()[0].starts_with("GET http://far.invalid/ "));
-    let direct = client.run(job(dir.path(), "http://direct.invalid/"), stop, None).await;
+    let direct = client.run_job(job(dir.path(), "http://direct.invalid/"), stop, None).await;
     assert!(!direct.exit.is_success());
 }

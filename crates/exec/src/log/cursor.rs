@@ -1,3 +1,5 @@
+//! A cursor in a log: it reads the bytes and their index side by side.
+
 use std::io;
 use std::path::Path;
 

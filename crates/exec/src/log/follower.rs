@@ -1,3 +1,5 @@
+//! A follower of a growing log: it goes on in its later files, and ends in the archive.
+
 use std::collections::VecDeque;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -136,7 +138,7 @@ impl LogFollower {
         }
     }
 
-    /// Continues in the end of the log; if its older half exists, notes the middle is left out.
+    /// Continues in the end of the log; if its older half exists, notes that the middle is left out.
     fn enter(&mut self, older: Option<LogCursor>, newer: LogCursor) -> io::Result<Option<LogChunk>> {
         let older = older.filter(|older| !older.is_same(&newer));
         let skipped = older.is_some();

@@ -1,3 +1,5 @@
+//! The lines of two streams in one log: none is torn apart, and none held back for long.
+
 /// The maximum number of bytes held back until a line ends.
 const MAX_HELD_BYTES: usize = 16 * 1024;
 

@@ -8,7 +8,7 @@ use super::{RunLogs, cursor::LogCursor, target, writer};
 use crate::processes::tails::LogStream;
 
 /// Returns the parts of a log in order.
-pub(super) fn read(logs: &RunLogs, path: &Path) -> io::Result<LogChunks> {
+pub(super) fn read_chunks(logs: &RunLogs, path: &Path) -> io::Result<LogChunks> {
     let [older, newer] = target::end_paths(path);
     let older = logs.cursor(&older)?;
     let skips = older.is_some();
@@ -64,7 +64,7 @@ pub struct LogChunk {
 }
 
 impl LogChunk {
-    /// Returns the note the middle of a log is left out.
+    /// Returns the note about the omitted middle of a log.
     pub(super) fn omission(at: Moment) -> Self {
         let bytes = writer::omission_note("the middle").into_bytes();
         Self { stream: LogStream::Note, at, bytes }

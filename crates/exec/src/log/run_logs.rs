@@ -1,3 +1,5 @@
+//! The logs of one run: each in files of its own while the run goes on, all in one archive when it has ended.
+
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -21,8 +23,8 @@ impl RunLogs {
 
     /// Returns the parts of a log in order; none if there is no log. Memory is bounded. A log in progress, or
     /// with a dead writer, is read as far as it goes.
-    pub fn read(&self, attempt: &Attempt) -> io::Result<LogChunks> {
-        reader::read(self, &self.path(attempt))
+    pub fn read_chunks(&self, attempt: &Attempt) -> io::Result<LogChunks> {
+        reader::read_chunks(self, &self.path(attempt))
     }
 
     /// Returns the last lines of a log, from its last 64 KiB, as text safe to print, without a final newline.
@@ -39,7 +41,7 @@ impl RunLogs {
     /// Digests a log; `None` if there is none.
     pub fn digest(&self, attempt: &Attempt) -> io::Result<Option<LogDigest>> {
         let mut size = 0;
-        let chunks = self.read(attempt)?.map(|chunk| {
+        let chunks = self.read_chunks(attempt)?.map(|chunk| {
             let bytes = chunk?.bytes;
             size += bytes.len() as u64;
             Ok(bytes)

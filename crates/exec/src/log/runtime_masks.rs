@@ -1,3 +1,5 @@
+//! The masks added while an attempt runs: values from its output file, and their chain with the masks before.
+
 use std::borrow::Cow;
 use std::path::PathBuf;
 use std::time::SystemTime;

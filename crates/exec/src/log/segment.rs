@@ -1,3 +1,5 @@
+//! A segment of a log, the first or the last half: its bytes, and its index.
+
 use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::os::unix::fs::FileExt;

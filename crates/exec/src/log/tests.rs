@@ -39,7 +39,7 @@ fn logs(path: &Path) -> Arc<RunLogs> {
 }
 
 fn all(path: &Path) -> Vec<LogChunk> {
-    logs(path).read(&attempt()).unwrap().map(Result::unwrap).collect()
+    logs(path).read_chunks(&attempt()).unwrap().map(Result::unwrap).collect()
 }
 
 fn tail(path: &Path, lines: usize) -> String {

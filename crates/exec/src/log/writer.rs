@@ -1,3 +1,5 @@
+//! The writing of a log: masked, bounded, and passed on to an observer.
+
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -134,7 +136,7 @@ struct LogDestinations<'w> {
 impl LogDestinations<'_> {
     fn write_masked(&mut self, stream: LogStream, bytes: &[u8]) {
         self.files.write(stream, bytes);
-        self.tail.take(stream, bytes);
+        self.tail.add_bytes(stream, bytes);
         if let Some(show) = self.on_output {
             show(stream, bytes);
         }

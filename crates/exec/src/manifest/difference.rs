@@ -1,3 +1,5 @@
+//! The difference between two manifests, and the files moved between them.
+
 use std::cmp::Ordering;
 use std::ffi::OsString;
 use std::iter::Peekable;

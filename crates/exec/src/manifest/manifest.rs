@@ -1,3 +1,5 @@
+//! The manifest of a workspace: its folders and files at one instant, with a stamp of each.
+
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 

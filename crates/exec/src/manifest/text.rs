@@ -1,3 +1,5 @@
+//! The text of a manifest, for the record of a run.
+
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 

@@ -1,3 +1,5 @@
+//! The walk of a workspace, folder by folder.
+
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::{

@@ -1,3 +1,5 @@
+//! The parts of a repository by their use in git, and the stamp of its moving files.
+
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fs;
@@ -51,7 +53,7 @@ const WORKING_FILES: [&str; 3] = ["COMMIT_EDITMSG", "gc.log", "gc.pid"];
 
 impl GitPart {
     /// Returns the part a path of a workspace is; `None`: it is in no repository.
-    pub fn of(path: &Path) -> Option<Self> {
+    pub fn from_path(path: &Path) -> Option<Self> {
         let mut parts = path.iter().skip_while(|part| *part != ".git").skip(1).peekable();
         parts.peek()?;
         let part_of = |part: &OsStr| FOLDERS.iter().find(|(name, _)| part == *name).map(|(_, part)| *part);
@@ -69,17 +71,17 @@ impl GitPart {
 
     /// True for the state of a repository.
     pub fn is_state(path: &Path) -> bool {
-        Self::of(path) == Some(Self::State)
+        Self::from_path(path) == Some(Self::State)
     }
 
     /// True for records of earlier commands.
     pub fn is_trace(path: &Path) -> bool {
-        Self::of(path) == Some(Self::Trace)
+        Self::from_path(path) == Some(Self::Trace)
     }
 
     /// True for what commands of git write all the time, and what is named by its content.
     pub fn is_working(path: &Path) -> bool {
-        Self::of(path) == Some(Self::Working)
+        Self::from_path(path) == Some(Self::Working)
     }
 }
 
@@ -104,7 +106,7 @@ pub(super) struct GitStamp(BTreeMap<PathBuf, ChangeStamp>);
 
 impl GitStamp {
     /// Reads those of the folders of a repository.
-    pub(super) fn read(folders: &[PathBuf; 2]) -> Self {
+    pub(super) fn read_stamp(folders: &[PathBuf; 2]) -> Self {
         let mut stamps = BTreeMap::new();
         for folder in folders {
             let objects = fs::read_dir(folder.join("objects")).into_iter().flatten().flatten();
@@ -156,7 +158,7 @@ mod tests {
             (".git/config", Some(GitPart::Setting)),
             (".git/description", Some(GitPart::Setting)),
         ] {
-            assert_eq!(GitPart::of(Path::new(path)), expected, "{path}");
+            assert_eq!(GitPart::from_path(Path::new(path)), expected, "{path}");
         }
     }
 }

@@ -44,7 +44,7 @@ const HEADER: &[u8] = b"# pack-refs with: sorted \n";
 
 /// Reads a folder of git but for the index; `is_common`: it has the shared branches of all work trees. Empty: it is no
 /// such folder, or cannot be read.
-pub(super) fn read(folder: &Path, is_common: bool) -> BTreeMap<PathBuf, Vec<u8>> {
+pub(super) fn read_outside(folder: &Path, is_common: bool) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut reader = GitFolderReader::new(folder);
     for _ in 0..MAX_READS {
         reader = GitFolderReader::new(folder);
@@ -88,7 +88,7 @@ impl<'a> GitFolderReader<'a> {
         listing.sort_by_key(|(is_file, path)| (*is_file, Reverse(path.clone())));
         for (is_file, path) in listing {
             let is_left_out = LEFT_OUT.iter().any(|name| path.file_name() == Some(OsStr::new(name)));
-            match GitPart::of(&Path::new(".git").join(&path)) {
+            match GitPart::from_path(&Path::new(".git").join(&path)) {
                 // A branch may have any name.
                 Some(GitPart::State) if !is_file => self.add_folder(&path),
                 Some(GitPart::Trace) if !is_file && !is_left_out => self.add_folder(&path),
@@ -174,7 +174,7 @@ mod tests {
     use std::fs;
     use std::path::Path;
 
-    use super::read;
+    use super::read_outside;
 
     const ONE: &str = "1111111111111111111111111111111111111111";
     const TWO: &str = "2222222222222222222222222222222222222222";
@@ -190,7 +190,7 @@ mod tests {
     }
 
     fn listed(dir: &Path, is_common: bool) -> Vec<String> {
-        let files = read(dir, is_common).into_iter();
+        let files = read_outside(dir, is_common).into_iter();
         let line = |(path, bytes): (std::path::PathBuf, Vec<u8>)| {
             format!("{}: {}", path.display(), String::from_utf8_lossy(&bytes))
         };

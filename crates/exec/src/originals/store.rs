@@ -1,3 +1,5 @@
+//! The originals of a run: taken when it begins, and compared, read and copied for its checks.
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
 use std::fs;
@@ -81,14 +83,14 @@ pub struct Originals {
 impl Originals {
     /// Reads the data git cannot show again later; `None`: a repository changed since the workspace was listed.
     /// `is_left_out` is true for files and folders no check relies on: ignored files, products of steps.
-    pub fn take(
+    pub fn collect(
         root: &Path,
         start_manifest: &WorkspaceManifest,
         repository: Option<Arc<dyn WorkspaceRepository>>,
         is_left_out: &dyn Fn(&Path, bool) -> bool,
     ) -> Option<Self> {
         let mut is_torn = false;
-        let is_other = |path: &Path, is_folder: bool| match GitPart::of(path) {
+        let is_other = |path: &Path, is_folder: bool| match GitPart::from_path(path) {
             Some(GitPart::State) => false,
             Some(GitPart::Working | GitPart::Trace) => true,
             Some(GitPart::Setting) | None => !is_folder,
@@ -100,7 +102,8 @@ impl Originals {
                 None => is_torn = true,
             }
         }
-        let stamp = repository.as_ref().map(|repository| Arc::new(GitStamp::read(&repository.folders())));
+        let stamp =
+            repository.as_ref().map(|repository| Arc::new(GitStamp::read_stamp(&repository.folders())));
         let mut originals = Self { root: root.to_path_buf(), repository, stamp, ..Self::default() };
         // The branches first, as git writes the index before them: else a commit of just now would look as if it was undone.
         for (name, folder) in originals.git_folders() {
@@ -123,7 +126,7 @@ impl Originals {
 
     /// Restores the record.
     pub fn recorded(bytes: &[u8]) -> Self {
-        Self { state: Arc::new(unpack(bytes).unwrap_or_default()), ..Self::default() }
+        Self { state: Arc::new(unpack_archive(bytes).unwrap_or_default()), ..Self::default() }
     }
 
     /// Returns the same for a workspace, and the repository it is in.
@@ -142,7 +145,7 @@ impl Originals {
 
     /// Returns the record; empty: nothing.
     pub fn to_bytes(&self) -> Vec<u8> {
-        if self.state.is_empty() { Vec::new() } else { pack(&self.state).unwrap_or_default() }
+        if self.state.is_empty() { Vec::new() } else { pack_archive(&self.state).unwrap_or_default() }
     }
 
     /// Returns the path of the index of the repository in the workspace, or its name in an archive.
@@ -169,7 +172,7 @@ impl Originals {
     /// Reads such a folder but for the index, by the names in an archive.
     fn read_folder(&self, name: &str, folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
         let common = self.repository.as_ref().map(|repository| repository.folders()[1].clone());
-        let files = outside::read(folder, common.as_deref() == Some(folder)).into_iter();
+        let files = outside::read_outside(folder, common.as_deref() == Some(folder)).into_iter();
         files.map(|(path, bytes)| (Path::new(name).join(path), bytes)).collect()
     }
 
@@ -215,7 +218,7 @@ impl Originals {
             return false;
         };
         let folders = repository.folders();
-        let is_same = || self.stamp.as_deref() == Some(&GitStamp::read(&folders));
+        let is_same = || self.stamp.as_deref() == Some(&GitStamp::read_stamp(&folders));
         self.had_commit(&folders) && !is_same()
     }
 
@@ -254,7 +257,7 @@ impl Originals {
             return copies;
         }
         let objects = self.objects(start_manifest);
-        let is_known = |path: &Path, is_folder: bool| match GitPart::of(path) {
+        let is_known = |path: &Path, is_folder: bool| match GitPart::from_path(path) {
             // Branches and remotes are among the settings.
             Some(GitPart::Working | GitPart::Trace) => true,
             Some(_) => !is_folder && !path.ends_with("config"),
@@ -331,7 +334,7 @@ impl Originals {
     }
 
     /// Returns the files that can be shown as they were; none if they are too many.
-    pub(crate) fn all(&self, start_manifest: &WorkspaceManifest) -> BTreeSet<PathBuf> {
+    pub(crate) fn all_paths(&self, start_manifest: &WorkspaceManifest) -> BTreeSet<PathBuf> {
         let files: BTreeSet<PathBuf> =
             self.objects(start_manifest).keys().chain(self.copies.keys()).cloned().collect();
         let bytes: u64 =
@@ -391,7 +394,7 @@ fn modified(file: &Path) -> Option<i64> {
 }
 
 /// Packs files, by their paths, into an archive that `tar` reads.
-pub(super) fn pack(files: &BTreeMap<PathBuf, Vec<u8>>) -> io::Result<Vec<u8>> {
+pub(super) fn pack_archive(files: &BTreeMap<PathBuf, Vec<u8>>) -> io::Result<Vec<u8>> {
     let mut builder = tar::Builder::new(Vec::new());
     for (path, bytes) in files {
         let mut header = tar::Header::new_gnu();
@@ -404,7 +407,7 @@ pub(super) fn pack(files: &BTreeMap<PathBuf, Vec<u8>>) -> io::Result<Vec<u8>> {
 }
 
 /// Reads the files of an archive.
-pub(super) fn unpack(bytes: &[u8]) -> io::Result<BTreeMap<PathBuf, Vec<u8>>> {
+pub(super) fn unpack_archive(bytes: &[u8]) -> io::Result<BTreeMap<PathBuf, Vec<u8>>> {
     let mut files = BTreeMap::new();
     for entry in tar::Archive::new(bytes).entries()? {
         let mut entry = entry?;

@@ -128,7 +128,7 @@ fn what_was_there_is_known_from_git_or_from_a_copy_and_nothing_else_is() {
     let start = WorkspaceManifest::of_workspace(dir.path(), &ExcludedFiles::default()).unwrap();
     let repository: Arc<dyn WorkspaceRepository> = Arc::new(OneBlob(dir.path().to_path_buf()));
     let ignored = |path: &Path, _: bool| path == Path::new("ignored");
-    let taken = Originals::take(dir.path(), &start, Some(Arc::clone(&repository)), &ignored).unwrap();
+    let taken = Originals::collect(dir.path(), &start, Some(Arc::clone(&repository)), &ignored).unwrap();
     let all: BTreeSet<PathBuf> =
         ["clean", "edited", "ignored", "index", "new", ".git/HEAD", ".git/config"].map(PathBuf::from).into();
     for path in &all {
@@ -166,5 +166,5 @@ fn a_repository_that_changes_meanwhile_is_read_again() {
     let dir = workspace();
     let start = WorkspaceManifest::of_workspace(dir.path(), &ExcludedFiles::default()).unwrap();
     fs::write(dir.path().join(".git/HEAD"), "another").unwrap();
-    assert!(Originals::take(dir.path(), &start, None, &|_, _| false).is_none());
+    assert!(Originals::collect(dir.path(), &start, None, &|_, _| false).is_none());
 }

@@ -1,3 +1,5 @@
+//! The lists of pinned files: those named by texts, and those of skills.
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, ErrorKind};
 use std::path::Path;

@@ -1,3 +1,5 @@
+//! The check of pinned files: when a process starts, and after it for a touch meanwhile.
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

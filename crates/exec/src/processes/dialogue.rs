@@ -154,7 +154,7 @@ impl LineSplitter {
 
 impl OutputSink for LineSplitter {
     fn on_bytes(&mut self, stream: LogStream, bytes: &[u8]) {
-        self.tail.take(stream, bytes);
+        self.tail.add_bytes(stream, bytes);
         if stream != LogStream::Out {
             return;
         }

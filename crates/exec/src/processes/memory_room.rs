@@ -12,7 +12,7 @@ use rustix::process::Pid;
 use tokio::{sync::watch, time::Instant};
 
 use super::control_group::membership;
-use crate::{runtime::lock, work_error::StopLevel};
+use crate::{runtime::lock_mutex, work_error::StopLevel};
 
 /// The largest limit with a wait for memory. In more, steps run out of memory by their work, not by their number, and a wait
 /// would only delay each of them.
@@ -21,7 +21,7 @@ const NARROW_BYTES: u64 = 2 << 30;
 /// The free memory needed for a start.
 const START_BYTES: u64 = 48 << 20;
 
-/// The memory a process is expected to take which was just started, and is not measured yet.
+/// The expected memory of a process just started, and not measured yet.
 const EXPECTED_BYTES: u64 = 16 << 20;
 
 /// The time until the memory of a process is measured.
@@ -56,7 +56,7 @@ pub(crate) struct MemoryRoom {
 impl Drop for MemoryRoom {
     fn drop(&mut self) {
         if self.is_counted {
-            lock(&ROOMS).running -= 1;
+            lock_mutex(&ROOMS).running -= 1;
         }
     }
 }
@@ -67,7 +67,7 @@ pub(crate) async fn wait_for_room(stop: &watch::Receiver<StopLevel>) -> MemoryRo
         return MemoryRoom { waited: Duration::ZERO, is_counted: false };
     }
     let began = Instant::now();
-    while !lock(&ROOMS).enter(began.elapsed() >= MAX_WAIT || *stop.borrow() != StopLevel::No) {
+    while !lock_mutex(&ROOMS).enter(began.elapsed() >= MAX_WAIT || *stop.borrow() != StopLevel::No) {
         tokio::time::sleep(LOOK_INTERVAL).await;
     }
     MemoryRoom { waited: began.elapsed(), is_counted: true }

@@ -212,7 +212,7 @@ fn signals_to_reset(status: &str) -> SigSet {
 
 /// Runs a function in a folder.
 fn inside<T>(folder: &Path, work: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
-    let mut own = crate::runtime::lock(&FOLDER);
+    let mut own = crate::runtime::lock_mutex(&FOLDER);
     let own = match &mut *own {
         Some(own) => own,
         none => {

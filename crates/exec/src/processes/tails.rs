@@ -1,3 +1,5 @@
+//! The ends of output kept in memory: the head of a stream, and its tail.
+
 use serde::{Deserialize, Serialize};
 
 use wf_core::verify::END;
@@ -52,7 +54,7 @@ impl TailCollector {
         Self { out: Vec::new(), err: Vec::new(), limit }
     }
 
-    pub(crate) fn take(&mut self, stream: LogStream, bytes: &[u8]) {
+    pub(crate) fn add_bytes(&mut self, stream: LogStream, bytes: &[u8]) {
         let tail = match stream {
             LogStream::Out => &mut self.out,
             LogStream::Err => &mut self.err,
@@ -102,7 +104,7 @@ impl OutputHead {
 
 impl OutputSink for OutputHead {
     fn on_bytes(&mut self, stream: LogStream, bytes: &[u8]) {
-        self.tail.take(stream, bytes);
+        self.tail.add_bytes(stream, bytes);
         let head = match stream {
             LogStream::Out => &mut self.out,
             LogStream::Err => &mut self.err,
@@ -129,8 +131,8 @@ mod tests {
             let mut all = String::new();
             for (at, size) in sizes.into_iter().enumerate() {
                 let part: String = ('a'..='z').cycle().skip(at).take(size).collect();
-                last.take(LogStream::Err, part.as_bytes());
-                last.take(LogStream::Note, b"left out");
+                last.add_bytes(LogStream::Err, part.as_bytes());
+                last.add_bytes(LogStream::Note, b"left out");
                 prop_assert!(last.err.len() <= 2 * END);
                 all.push_str(&part);
             }

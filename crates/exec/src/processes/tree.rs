@@ -289,7 +289,7 @@ fn reap(processes: &[LivingProcess], me: i32, others: &BTreeMap<i32, ProcessRoot
 }
 
 fn roots<T>(with: impl FnOnce(&mut BTreeMap<i32, ProcessRoot>) -> T) -> T {
-    with(&mut crate::runtime::lock(&PROCESS_ROOTS))
+    with(&mut crate::runtime::lock_mutex(&PROCESS_ROOTS))
 }
 
 /// Returns the number of processes this one started, and not yet exited.

@@ -63,7 +63,8 @@ impl ControlFiles {
         Self { root, absent, folders, repositories: None }
     }
 
-    /// Records those of a sandbox that may write these paths, and shows repositories read-only it does not have yet.
+    /// Records those of a sandbox that may write these paths, and shows read-only the repositories it does not have
+    /// yet.
     pub(super) fn protect(
         sandbox: &mut SandboxSpec,
         write: &[String],

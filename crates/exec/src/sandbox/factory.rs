@@ -1,3 +1,5 @@
+//! The making of requests for sandboxes: of steps, checks, gates and tools of a session.
+
 use std::path::{Path, PathBuf};
 
 use wf_model::{Check, ResourceLimits, Step};

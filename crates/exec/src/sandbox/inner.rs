@@ -31,7 +31,7 @@ use crate::{
 
 /// Builds the sandbox, starts the command in it and waits for its exit. Processes it leaves running die with this
 /// process.
-pub(super) fn run() -> io::Result<()> {
+pub(super) fn run_inner_stage() -> io::Result<()> {
     let mut talk = SupervisorSocket::open()?;
     rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?;
     rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
@@ -72,7 +72,7 @@ fn confine(order: &SandboxOrder) -> Result<Vec<IsolationKind>, String> {
     let entered = mounts::enter(order)?;
     isolation.extend(entered.isolation);
     if !sandbox.network {
-        up().map_err(|error| format!("cannot use the loopback interface: {error}"))?;
+        bring_up_loopback().map_err(|error| format!("cannot use the loopback interface: {error}"))?;
         isolation.push(IsolationKind::Network);
     }
     isolation.extend(restrictions::limit(sandbox, &order.outside)?);
@@ -124,7 +124,7 @@ const IFF_UP: u32 = 1;
 const LOOPBACK: i32 = 1;
 
 /// Lets programs inside a separate network namespace talk to each other.
-pub(super) fn up() -> io::Result<()> {
+pub(super) fn bring_up_loopback() -> io::Result<()> {
     let socket =
         rustix::net::socket_with(AddressFamily::NETLINK, SocketType::RAW, SocketFlags::CLOEXEC, None)?;
     let sent = rustix::net::send(&socket, &request(), SendFlags::empty())?;

@@ -43,7 +43,7 @@ pub fn stage(args: &[OsString]) -> Option<ExitCode> {
     }
     let done = match args.get(2) {
         None => outer(),
-        Some(word) if word == INNER_STAGE_ARG => inner::run(),
+        Some(word) if word == INNER_STAGE_ARG => inner::run_inner_stage(),
         Some(_) => return Some(ExitCode::FAILURE),
     };
     Some(if done.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE })

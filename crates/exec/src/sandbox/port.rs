@@ -68,7 +68,7 @@ impl GatewayPort {
 
 /// Listens in the network namespace of this process, and sends the socket to the engine.
 pub(super) fn send_listener(path: &Path) -> io::Result<()> {
-    inner::up()?;
+    inner::bring_up_loopback()?;
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, GatewayPort::NUMBER))?;
     let stream = UnixStream::connect(path)?;
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];

@@ -1,3 +1,5 @@
+//! The request for a sandbox: the view of a process, and its rights.
+
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};

@@ -317,7 +317,7 @@ fn remove_all(path: &Path) -> Result<(), ConnectionSecretError> {
     unless_missing(fs::remove_dir_all(path)).map_err(unable("remove", path))
 }
 
-/// Accepts a file to be removed does not exist.
+/// Accepts that a file to be removed does not exist.
 fn unless_missing(removed: io::Result<()>) -> io::Result<()> {
     match removed {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),

@@ -20,7 +20,7 @@ pub enum KeyringError {
 }
 
 /// Returns the value of an entry.
-pub async fn read(service: &str, account: &str) -> Result<Vec<u8>, String> {
+pub async fn read_secret(service: &str, account: &str) -> Result<Vec<u8>, String> {
     let (of, on) = (service.to_owned(), account.to_owned());
     let answer = tokio::task::spawn_blocking(move || recall(&of, &on)).await;
     let secret = answer.unwrap_or_else(|_| Err(KeyringError::Other("cannot read it".into())));

@@ -123,7 +123,7 @@ pub fn folders(host: &HostEnv) -> Vec<PathBuf> {
 impl KeyFolder {
     /// Returns the folder an environment names: `$WF_KEYS`, else `$XDG_CONFIG_HOME/wf/keys`, else
     /// `$HOME/.config/wf/keys`.
-    pub fn of(host: &HostEnv) -> Result<Self, KeyFolderError> {
+    pub fn from_env(host: &HostEnv) -> Result<Self, KeyFolderError> {
         if let Some(named) = host.get("WF_KEYS").map(Path::new)
             && named.is_relative()
             && !named.as_os_str().is_empty()

@@ -73,7 +73,7 @@ impl Redactions {
 impl SharedRedactions {
     /// Adds traces of a value a secret had earlier, unless the value is known.
     pub fn remember(&self, fingerprint: SecretFingerprint) {
-        let mut redactions = crate::runtime::lock(&self.0);
+        let mut redactions = crate::runtime::lock_mutex(&self.0);
         if !redactions.secrets.iter().any(|secret| fingerprint.is_of(secret.expose())) {
             redactions.fingerprints.insert(fingerprint);
         }
@@ -196,7 +196,7 @@ impl PlanSecrets {
     }
 
     /// Returns a secret's value, which is read once.
-    pub async fn get(&self, name: &EnvName) -> Result<SecretText, SecretError> {
+    pub async fn get_secret(&self, name: &EnvName) -> Result<SecretText, SecretError> {
         let mut secrets = self.known.lock().await;
         if let Some(value) = secrets.values.get(name) {
             return Ok(value.clone());
@@ -222,7 +222,7 @@ impl PlanSecrets {
         let early = secrets.early_secrets.get_or_insert_with(|| self.early()).clone();
         let masked = self.declared.iter().filter(|secret| secret.masked);
         let read = masked.filter_map(|secret| secrets.values.get(&secret.name).cloned());
-        let mut redactions = crate::runtime::lock(&self.shared_redactions.0);
+        let mut redactions = crate::runtime::lock_mutex(&self.shared_redactions.0);
         redactions.secrets.extend(early.into_iter().chain(read));
         redactions.secrets.iter().cloned().collect()
     }
@@ -231,7 +231,7 @@ impl PlanSecrets {
     pub async fn redactions(&self) -> Redactions {
         let secrets = self.known().await;
         let fingerprints =
-            crate::runtime::lock(&self.shared_redactions.0).fingerprints.iter().cloned().collect();
+            crate::runtime::lock_mutex(&self.shared_redactions.0).fingerprints.iter().cloned().collect();
         Redactions { secrets, fingerprints }
     }
 
@@ -254,7 +254,9 @@ impl PlanSecrets {
             SecretSource::Env(variable) => of_variable(&self.host, variable)?,
             SecretSource::File(path) => of_file(&self.root.join(path))?,
             SecretSource::Command(argv) => self.of_command(argv).await?,
-            SecretSource::Keyring { service, account } => super::keychain::read(service, account).await?,
+            SecretSource::Keyring { service, account } => {
+                super::keychain::read_secret(service, account).await?
+            }
             SecretSource::Connection { name, secret } => self.of_connection(name, secret)?,
         };
         let value = value(bytes)?;

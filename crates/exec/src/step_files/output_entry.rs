@@ -39,7 +39,7 @@ pub(super) fn entries(text: &str) -> Vec<(usize, OutputEntry<'_>)> {
     entries
 }
 
-/// The key of values masked in the log, and are no outputs.
+/// The key of values masked in the log, and not taken as outputs.
 const MASK: &str = "mask";
 
 pub(crate) fn masks(text: &str) -> Vec<String> {

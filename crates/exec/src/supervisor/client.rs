@@ -1,3 +1,5 @@
+//! The client of a supervisor: it starts one, and passes work to it.
+
 use std::fs::{DirBuilder, File};
 use std::io::{self, Read as _, Write as _};
 use std::net::Shutdown;
@@ -28,7 +30,7 @@ use super::{
 };
 use crate::{
     processes::probe::{ProbeJob, ProbeOutcome},
-    runtime::lock,
+    runtime::lock_mutex,
     work::attempt::{ProcessJob, ProcessOutcome},
     work_error::StopLevel,
 };
@@ -53,7 +55,7 @@ pub struct SupervisorClient {
     id: String,
     socket: PathBuf,
     presence: StdStream,
-    /// The lock showing other processes this engine lives.
+    /// The lock showing other processes that this engine lives.
     _claim: File,
     /// The connection for attempts, once opened.
     attempts: Mutex<Option<Arc<MuxConnection>>>,
@@ -134,7 +136,7 @@ impl SupervisorClient {
     /// Declares all outcomes recorded: the supervisor may forget them and ends everything that steps left running.
     /// Dropping it waits for the end.
     pub fn confirm_recorded(&self) {
-        lock(&self.idle).clear();
+        lock_mutex(&self.idle).clear();
         self.hang_up();
         let _ = (&self.presence).write_all(&[SETTLED_MESSAGE]);
         self.is_ending.store(true, Ordering::Relaxed);
@@ -142,7 +144,7 @@ impl SupervisorClient {
 
     /// Kills everything it supervises. Dropping it waits for the end.
     pub fn kill(&self) {
-        lock(&self.idle).clear();
+        lock_mutex(&self.idle).clear();
         let _ = (&self.presence).write_all(&[KILL_MESSAGE]);
         self.is_ending.store(true, Ordering::Relaxed);
     }
@@ -153,7 +155,7 @@ impl SupervisorClient {
     }
 
     /// Runs the work of an attempt. The work continues if this future is dropped.
-    pub(crate) async fn run(
+    pub(crate) async fn run_job(
         &self,
         attempt: RunAttempt,
         job: ProcessJob,
@@ -191,21 +193,21 @@ impl SupervisorClient {
 
     /// Sends a request on an idle connection or a new one.
     async fn request_idle(&self, request: &SupervisorRequest, hooks: JobHooks) -> io::Result<CallResult> {
-        let free = lock(&self.idle).pop();
+        let free = lock_mutex(&self.idle).pop();
         let mut line = match free {
             Some(line) => line,
             None => SerialConnection::open(&self.socket)?,
         };
         let called = converse(&mut line, request, hooks).await?;
         if line.is_clean {
-            lock(&self.idle).push(line);
+            lock_mutex(&self.idle).push(line);
         }
         Ok(called)
     }
 
     /// Returns the connection for attempts.
     fn mux(&self) -> io::Result<Arc<MuxConnection>> {
-        let mut attempts = lock(&self.attempts);
+        let mut attempts = lock_mutex(&self.attempts);
         if let Some(mux) = &*attempts {
             return Ok(Arc::clone(mux));
         }
@@ -215,7 +217,7 @@ impl SupervisorClient {
 
     /// Ends all waiting for attempts.
     fn hang_up(&self) {
-        if let Some(mux) = &*lock(&self.attempts) {
+        if let Some(mux) = &*lock_mutex(&self.attempts) {
             mux.close();
         }
     }

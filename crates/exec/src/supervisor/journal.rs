@@ -1,3 +1,5 @@
+//! The journal of a supervisor: requests and outcomes, for the engines after its own.
+
 use std::collections::BTreeSet;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Write as _};
@@ -66,7 +68,7 @@ impl SupervisorJournal {
     }
 
     /// Appends a line.
-    pub fn note(&mut self, note: &JournalLine) -> io::Result<()> {
+    pub fn write_line(&mut self, note: &JournalLine) -> io::Result<()> {
         let mut line = serde_json::to_vec(note)?;
         line.push(b'\n');
         failpoint::point("journal.before");
@@ -76,8 +78,8 @@ impl SupervisorJournal {
     }
 }
 
-/// Declares the engine of a supervisor lives, by a file lock ending with the returned file or with the process. Creates
-/// the journal to which the supervisor will write.
+/// Declares that the engine of a supervisor lives, by a file lock ending with the returned file or with the process.
+/// Creates the journal to which the supervisor will write.
 pub(super) fn claim(path: &Path) -> io::Result<File> {
     let file = SupervisorJournal::open(path)?.0;
     // Without file locks, supervisors are asked instead.
@@ -93,7 +95,7 @@ pub(super) fn is_orphaned(path: &Path) -> bool {
 
 /// Reads the record of an attempt; `None`: there is none. A torn line, left by a supervisor that
 /// died while writing, had no effect yet.
-pub fn read(path: &Path, attempt: &RunAttempt) -> io::Result<Option<JournalRecord>> {
+pub fn read_record(path: &Path, attempt: &RunAttempt) -> io::Result<Option<JournalRecord>> {
     let mut record: Option<JournalRecord> = None;
     for note in notes(path)? {
         match note {
@@ -161,7 +163,9 @@ pub(super) fn socket(dir: &Path, supervisor: &str) -> PathBuf {
 
 #[cfg(test)]
 mod tests {
-    use super::{JournalLine, RunAttempt, SupervisorJournal, claim, detached, is_orphaned, path, read};
+    use super::{
+        JournalLine, RunAttempt, SupervisorJournal, claim, detached, is_orphaned, path, read_record,
+    };
     use crate::processes::tails::StreamTails;
     use crate::work::attempt::ProcessOutcome;
     use wf_base::name::{Name, RunId};
@@ -190,21 +194,21 @@ mod tests {
             JournalLine::Begins { task: task("b"), mark: "k1-2".into() },
             JournalLine::Ended { task: task("a"), gone: gone.clone() },
         ] {
-            journal.note(&note).unwrap();
+            journal.write_line(&note).unwrap();
         }
         std::io::Write::write_all(&mut journal.0, b"{\"ended\":{\"task\"").unwrap();
-        let a = read(&path, &task("a")).unwrap().unwrap();
+        let a = read_record(&path, &task("a")).unwrap().unwrap();
         assert_eq!((a.mark.as_str(), a.process, a.outcome), ("k1-1", Some((7, 8)), Some(gone)));
-        let b = read(&path, &task("b")).unwrap().unwrap();
+        let b = read_record(&path, &task("b")).unwrap().unwrap();
         assert_eq!((b.mark.as_str(), b.process, b.outcome), ("k1-2", None, None));
-        assert_eq!(read(&path, &task("c")).unwrap(), None);
+        assert_eq!(read_record(&path, &task("c")).unwrap(), None);
         assert_eq!(detached(&path), []);
         let process = LeftProcess { pid: 9, start_ticks: 10, command: "srv".into() };
         let left = LeftProcesses { left: vec![process.clone()], detached: true, ..LeftProcesses::default() };
         let gone = ProcessOutcome { left, ..ProcessOutcome::without(WorkExit::Completed) };
         let mut journal = SupervisorJournal::open(&path).unwrap();
         std::io::Write::write_all(&mut journal.0, b"\n").unwrap();
-        journal.note(&JournalLine::Ended { task: task("b"), gone }).unwrap();
+        journal.write_line(&JournalLine::Ended { task: task("b"), gone }).unwrap();
         assert_eq!(detached(&path), [process]);
     }
 

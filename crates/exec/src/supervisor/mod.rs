@@ -11,7 +11,7 @@
 //! ```
 //!
 //! **Invariant:** the journal records an attempt before its process starts. An attempt no journal names was never
-//! started and is safe to start. **Invariant:** a run taken over is *sealed* at the supervisors of its former owners:
+//! started, and is safe to start. **Invariant:** a run taken over is *sealed* at the supervisors of its former owners:
 //! nothing of it begins there any more.
 
 mod client;
@@ -27,7 +27,7 @@ mod state;
 mod subscription;
 
 pub use client::{SupervisorClient, SupervisorLost, SupervisorStart};
-pub use journal::{JournalLine, JournalRecord, SupervisorJournal, read as read_journal};
+pub use journal::{JournalLine, JournalRecord, SupervisorJournal, read_record as read_journal};
 pub use message::RunAttempt;
 pub use recall::{
     RecalledOutcome, SupervisorSearch, at_work, conclude, orphans, outlast, recall, supervisors,

@@ -21,7 +21,7 @@ use super::{
     message::SupervisorRequest,
     request::{self, CallResult, FrameExchange, JobHooks, converse},
 };
-use crate::runtime::lock;
+use crate::runtime::lock_mutex;
 
 /// The number of messages queued for one request before the whole connection waits.
 const REPLY_QUEUE_LENGTH: usize = 64;
@@ -57,7 +57,7 @@ impl MuxConnection {
     pub(super) async fn ask(&self, request: &SupervisorRequest, hooks: JobHooks) -> io::Result<CallResult> {
         let number = self.last.fetch_add(1, Ordering::Relaxed);
         let (tell, heard) = mpsc::channel(REPLY_QUEUE_LENGTH);
-        let is_new = lock(&self.open_requests).as_mut().map(|requests| requests.insert(number, tell));
+        let is_new = lock_mutex(&self.open_requests).as_mut().map(|requests| requests.insert(number, tell));
         is_new.ok_or(io::ErrorKind::UnexpectedEof)?;
         let mut call = OpenRequest { mux: self, number, replies: heard };
         converse(&mut call, request, hooks).await
@@ -96,7 +96,7 @@ impl FrameExchange for OpenRequest<'_> {
 
 impl Drop for OpenRequest<'_> {
     fn drop(&mut self) {
-        if let Some(requests) = lock(&self.mux.open_requests).as_mut() {
+        if let Some(requests) = lock_mutex(&self.mux.open_requests).as_mut() {
             requests.remove(&self.number);
         }
     }
@@ -105,10 +105,10 @@ impl Drop for OpenRequest<'_> {
 /// Dispatches incoming messages; the end of the connection ends all open requests.
 async fn hand_out(mut reader: FrameReader<OwnedReadHalf>, requests: OpenRequests) {
     while let Ok(Some((number, frame))) = reader.next().await {
-        let tell = lock(&requests).as_ref().and_then(|requests| requests.get(&number).cloned());
+        let tell = lock_mutex(&requests).as_ref().and_then(|requests| requests.get(&number).cloned());
         if let Some(tell) = tell {
             let _ = tell.send(frame).await;
         }
     }
-    lock(&requests).take();
+    lock_mutex(&requests).take();
 }

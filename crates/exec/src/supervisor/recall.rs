@@ -54,7 +54,7 @@ pub async fn recall(search: SupervisorSearch<'_>, attempt: &RunAttempt, hooks: J
             continue;
         }
         seal(search.dir, &supervisor, &attempt.run).await;
-        if let Ok(Some(entry)) = journal::read(&path, attempt) {
+        if let Ok(Some(entry)) = journal::read_record(&path, attempt) {
             record = Some((supervisor.clone(), path, entry));
         }
         ids.push(supervisor);
@@ -82,7 +82,7 @@ pub async fn outlast(search: SupervisorSearch<'_>, run: &RunId, place: &str) {
         let socket = journal::socket(search.dir, &supervisor);
         for task in journal::unfinished_attempts(&path).unwrap_or_default() {
             if task.run == *run && task.attempt.place.to_string() == place {
-                let entry = journal::read(&path, &task).ok().flatten().unwrap_or_default();
+                let entry = journal::read_record(&path, &task).ok().flatten().unwrap_or_default();
                 ending(&socket, &path, &task, entry, JobHooks::without_output(StopLevel::never())).await;
             }
         }
@@ -106,7 +106,7 @@ async fn ending(
         return *gone;
     }
     // It may have ended during the query.
-    let entry = journal::read(path, attempt).ok().flatten().unwrap_or(record);
+    let entry = journal::read_record(path, attempt).ok().flatten().unwrap_or(record);
     if let Some(gone) = entry.outcome {
         return gone;
     }

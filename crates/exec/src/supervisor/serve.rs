@@ -45,7 +45,7 @@ pub fn serve(dir: &Path, id: &str, clock: Arc<dyn Clock>) -> io::Result<()> {
     let group = ControlGroup::enter(id);
     rustix::process::chdir("/")?;
     let mut journal = SupervisorJournal::open(&journal::path(dir, id))?;
-    journal.note(&JournalLine::Keeps {
+    journal.write_line(&JournalLine::Keeps {
         pid: rustix::process::getpid().as_raw_nonzero().get(),
         adopts,
         group: group.as_ref().map(|group| group.path().to_path_buf()),

@@ -1,3 +1,5 @@
+//! The state of a supervisor: the attempts under way, their output, and their outcomes.
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 
@@ -15,7 +17,7 @@ use super::{
     subscription::{AttemptFollowers, AttemptHandle, AttemptSubscription},
 };
 use crate::{
-    runtime::lock,
+    runtime::lock_mutex,
     secrets::secret::Redactions,
     work::attempt::{self, ProcessHooks, ProcessJob, ProcessOutcome},
     work_error::{StopLevel, WorkError},
@@ -75,7 +77,7 @@ impl Supervisor {
         job: ProcessJob,
         show: bool,
     ) -> Result<(AcceptedJob, AttemptSubscription), SupervisorReply> {
-        let mut state = lock(&self.state);
+        let mut state = lock_mutex(&self.state);
         // A request sent before the death of its engine may be read after it, when nobody waits for work any more.
         if !state.has_engine || state.sealed.contains(&attempt.run) || state.live.contains_key(&attempt) {
             return Err(SupervisorReply::Unknown);
@@ -83,7 +85,7 @@ impl Supervisor {
         state.marks += 1;
         let mark = format!("{}-{}", self.id, state.marks);
         let begins = JournalLine::Begins { task: attempt.clone(), mark: mark.clone() };
-        if let Err(error) = state.journal.note(&begins) {
+        if let Err(error) = state.journal.write_line(&begins) {
             let reason = format!("the supervisor cannot write its journal: {error}");
             let gone = ProcessOutcome::without(WorkError::environmental(reason));
             return Err(SupervisorReply::Gone(Box::new(gone)));
@@ -114,62 +116,62 @@ impl Supervisor {
         hooks.on_start = Some(Box::new(move |pid, start| {
             let task = about;
             // On failure, a later engine only knows less of the process if this supervisor dies.
-            let _ = lock(&supervisor.state).journal.note(&JournalLine::Runs { task, pid, start });
+            let _ = lock_mutex(&supervisor.state).journal.write_line(&JournalLine::Runs { task, pid, start });
         }));
         let mut gone = attempt::run(job, hooks).await;
-        let mut state = lock(&self.state);
+        let mut state = lock_mutex(&self.state);
         if state.killed && gone.exit == WorkExit::Cancelled {
             gone.exit = WorkExit::Interrupted;
         }
         let ended = JournalLine::Ended { task: task.clone(), gone: gone.clone() };
         // If recording fails, followers still learn the outcome.
-        let _ = state.journal.note(&ended);
+        let _ = state.journal.write_line(&ended);
         state.live.remove(&task);
         followers.send_outcome(&gone);
     }
 
     /// Follows an attempt under way.
     pub(super) fn follow(&self, attempt: &RunAttempt, shows: bool) -> Option<AttemptSubscription> {
-        let state = lock(&self.state);
+        let state = lock_mutex(&self.state);
         state.live.get(attempt).map(|live| live.follow(shows))
     }
 
     /// Lets no attempt of a run begin any more.
     pub(super) fn seal(&self, run: RunId) {
-        let mut state = lock(&self.state);
+        let mut state = lock_mutex(&self.state);
         state.sealed.insert(run);
     }
 
-    /// Records the run has ended: only work under way remains to be waited for.
+    /// Records that the run has ended: only work under way remains to be waited for.
     pub(super) fn conclude(&self, waits: UnixStream) {
-        lock(&self.state).waiting_for_exit.push(waits);
+        lock_mutex(&self.state).waiting_for_exit.push(waits);
     }
 
     /// Records the end of this supervisor's engine.
     pub(super) fn note_engine_gone(&self) {
-        lock(&self.state).has_engine = false;
+        lock_mutex(&self.state).has_engine = false;
     }
 
     /// True if this supervisor's engine lives.
     pub(super) fn has_engine(&self) -> bool {
-        lock(&self.state).has_engine
+        lock_mutex(&self.state).has_engine
     }
 
     /// True if the run has ended.
     pub(super) fn is_concluded(&self) -> bool {
-        !lock(&self.state).waiting_for_exit.is_empty()
+        !lock_mutex(&self.state).waiting_for_exit.is_empty()
     }
 
     /// Returns a mark for the next process tree.
     pub(super) fn mark(&self) -> String {
-        let mut state = lock(&self.state);
+        let mut state = lock_mutex(&self.state);
         state.marks += 1;
         format!("{}-{}", self.id, state.marks)
     }
 
     /// Kills everything because the engine cannot continue; this is not a cancellation.
     pub(super) fn kill(&self) {
-        let mut state = lock(&self.state);
+        let mut state = lock_mutex(&self.state);
         state.killed = true;
         for live in state.live.values() {
             live.stop.send_replace(StopLevel::AtOnce);

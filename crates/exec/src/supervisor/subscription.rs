@@ -5,7 +5,9 @@ use std::sync::{Arc, Mutex};
 use tokio::sync::{mpsc, oneshot, watch};
 
 use super::message::RequestFollowUp;
-use crate::{OnOutput, log::LogStream, runtime::lock, work::attempt::ProcessOutcome, work_error::StopLevel};
+use crate::{
+    OnOutput, log::LogStream, runtime::lock_mutex, work::attempt::ProcessOutcome, work_error::StopLevel,
+};
 
 /// The number of output chunks queued for a slow engine; later ones are only in the log.
 const OUTPUT_QUEUE_LENGTH: usize = 64;
@@ -19,7 +21,7 @@ struct AttemptFollower {
     outcome: oneshot::Sender<ProcessOutcome>,
 }
 
-/// The handle to an attempt under way or waits.
+/// The handle to an attempt under way or waiting.
 pub(super) struct AttemptHandle {
     pub(super) stop: watch::Sender<StopLevel>,
     pub(super) followers: AttemptFollowers,
@@ -45,7 +47,7 @@ impl AttemptHandle {
     pub(super) fn follow(&self, shows: bool) -> AttemptSubscription {
         let (to, shown) = mpsc::channel(OUTPUT_QUEUE_LENGTH);
         let (end, ended) = oneshot::channel();
-        lock(&self.followers.0).push(AttemptFollower { output: shows.then_some(to), outcome: end });
+        lock_mutex(&self.followers.0).push(AttemptFollower { output: shows.then_some(to), outcome: end });
         AttemptSubscription { output: shown, outcome: ended, stop: self.stop.clone() }
     }
 }
@@ -53,7 +55,7 @@ impl AttemptHandle {
 impl AttemptFollowers {
     /// Sends the outcome of the attempt to all followers.
     pub(super) fn send_outcome(&self, outcome: &ProcessOutcome) {
-        for follower in lock(&self.0).drain(..) {
+        for follower in lock_mutex(&self.0).drain(..) {
             let _ = follower.outcome.send(outcome.clone());
         }
     }
@@ -62,7 +64,7 @@ impl AttemptFollowers {
     pub(super) fn show(&self) -> OnOutput {
         let followers = self.clone();
         Box::new(move |stream, bytes| {
-            for follower in lock(&followers.0).iter() {
+            for follower in lock_mutex(&followers.0).iter() {
                 if let Some(to) = &follower.output {
                     let _ = to.try_send((stream, bytes.to_vec()));
                 }

@@ -83,7 +83,7 @@ impl WorkspaceView {
         let mut paths: BTreeSet<PathBuf> = changed.iter().cloned().collect();
         if is_disturbed {
             paths.extend(self.originals.state_files().cloned());
-            paths.extend(self.originals.all(start).into_iter().filter(|path| !rules.may_change(path)));
+            paths.extend(self.originals.all_paths(start).into_iter().filter(|path| !rules.may_change(path)));
             past.hidden.extend(manifest.files_but(&|path, is_folder| !is_folder && !GitPart::is_trace(path)));
         }
         let mut contents = self.originals.contents(start, &paths);
@@ -135,7 +135,7 @@ impl WorkspaceView {
     }
 
     /// Inspects the workspace for an unconfined check: nothing can be hidden from it, and it may write files. Fails if
-    /// an undeclared file was changed the check names or lists in `fixed`; in a run approved in advance, on any
+    /// a changed undeclared file is one the check names or lists in `fixed`; in a run approved in advance, on any
     /// difference from the approved state.
     pub fn inspect_unconfined(&self, check: &Check, products: &[String]) -> Result<(), WorkError> {
         self.admit_unconfined()?;

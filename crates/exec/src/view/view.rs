@@ -1,3 +1,5 @@
+//! The view of a workspace when a run began, its record, and a snapshot of it for a check.
+
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -115,7 +117,7 @@ impl WorkspaceView {
         if let Ok(start) = &view.start
             && !view.declared.grants().is_empty()
         {
-            let ignored = IgnoreRules::read(root, start, view.declared.grants());
+            let ignored = IgnoreRules::read_rules(root, start, view.declared.grants());
             view.declared = view.declared.without_ignored(ignored);
         }
         view
@@ -130,7 +132,7 @@ impl WorkspaceView {
         record: Result<Vec<u8>, String>,
     ) -> Self {
         let parts = record.and_then(|bytes| {
-            let parts = WorkspaceRecord::read(&bytes);
+            let parts = WorkspaceRecord::from_bytes(&bytes);
             parts.ok_or_else(|| "its record is not a workspace manifest".to_owned())
         });
         let excluded = ExcludedFiles::new(apart.iter().map(PathBuf::as_path));
@@ -156,14 +158,14 @@ impl WorkspaceView {
         for _ in 0..MAX_TAKES {
             let Ok(start) = &self.start else { break };
             let ignored = match repository {
-                Some(_) => IgnoreRules::read(&self.root, start, &[PathBuf::new()]),
+                Some(_) => IgnoreRules::read_rules(&self.root, start, &[PathBuf::new()]),
                 None => IgnoreRules::default(),
             };
             let is_left_out = |path: &Path, is_folder: bool| {
                 ignored.matches(path, is_folder) || self.declared.has(path) || caches::is_cache(path)
             };
             let repository = repository.cloned();
-            if let Some(originals) = Originals::take(&self.root, start, repository, &is_left_out) {
+            if let Some(originals) = Originals::collect(&self.root, start, repository, &is_left_out) {
                 self.originals = originals;
                 break;
             }
@@ -190,7 +192,9 @@ impl WorkspaceView {
     /// are as they are.
     #[must_use]
     pub fn without_leftovers(mut self, record: &[u8], ended: Moment) -> Self {
-        let (Some(record), Ok(start)) = (WorkspaceRecord::read(record), &mut self.start) else { return self };
+        let (Some(record), Ok(start)) = (WorkspaceRecord::from_bytes(record), &mut self.start) else {
+            return self;
+        };
         let declared = &self.declared;
         let is_product = |path: &Path| declared.has(path) || path.iter().any(|part| part == ".git");
         let rule = LeftoverRule { ended: ended.millis().saturating_mul(1_000_000), is_product: &is_product };
@@ -216,7 +220,7 @@ impl WorkspaceView {
             kept_files: KeptFiles::default(),
             originals: Originals::default(),
             copies: PathBuf::new(),
-            writers: StepWriters::of(plan),
+            writers: StepWriters::from_plan(plan),
             is_open: false,
             is_bound: false,
             is_workless: plan.steps().is_empty(),
@@ -400,7 +404,7 @@ impl WorkspaceRecord {
     }
 
     /// Splits it into the list of files, what git ignored, and the state of repositories.
-    pub(super) fn read(bytes: &[u8]) -> Option<Self> {
+    pub(super) fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let (rest, originals) = split(bytes, ORIGINALS_MARK);
         let (start, ignored) = split(rest, RULES_MARK);
         Some(Self {

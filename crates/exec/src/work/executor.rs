@@ -1,3 +1,5 @@
+//! The executor of work: this process itself, or a supervisor outliving it.
+
 use std::sync::Arc;
 
 use tokio::sync::watch;
@@ -71,7 +73,7 @@ impl ProcessExecutor {
                 };
                 Ok(attempt::run(job, process_hooks).await)
             }
-            Self::Supervised(supervisor) => supervisor.run(attempt, job, hooks).await,
+            Self::Supervised(supervisor) => supervisor.run_job(attempt, job, hooks).await,
         }
     }
 

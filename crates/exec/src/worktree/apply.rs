@@ -1,3 +1,5 @@
+//! The application of a merge to the workspace: all of its files, or none if one is in the way.
+
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fs::File;
@@ -58,7 +60,7 @@ impl WorktreeGit {
             return Ok(BTreeMap::new());
         }
         let input: String = names.iter().map(|name| format!("{name}\n")).collect();
-        let answer = self.run(&["cat-file", "--batch"], None, Some(input)).await?;
+        let answer = self.run_git(&["cat-file", "--batch"], None, Some(input)).await?;
         let unknown = || WorkError::environmental("git does not know a version of a file of the merge");
         let (mut objects, mut rest) = (BTreeMap::new(), answer.out.as_slice());
         for name in names {

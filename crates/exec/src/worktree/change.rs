@@ -1,3 +1,5 @@
+//! The changes between two commits, as git lists them.
+
 use crate::work_error::WorkError;
 
 /// A version of a file, as git knows it.

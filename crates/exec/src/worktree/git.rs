@@ -1,3 +1,5 @@
+//! The calls of git for worktrees: with fixed settings, a time limit, and errors as failures of work.
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -205,7 +207,7 @@ impl WorktreeGit {
         args: &[&str],
         place: Option<GitPlace<'_>>,
     ) -> Result<Vec<u8>, WorkError> {
-        self.run(args, place, None).await?.successful(args.first().unwrap_or(&""))
+        self.run_git(args, place, None).await?.successful(args.first().unwrap_or(&""))
     }
 
     /// Returns the output of a command printing one line.
@@ -222,8 +224,9 @@ impl WorktreeGit {
     /// Returns the commit a reference names, if there is one.
     pub(super) async fn find_commit(&self, reference: &str) -> Result<Option<String>, WorkError> {
         let named = format!("{reference}^{{commit}}");
-        let answer =
-            self.run(&["rev-parse", "--verify", "--quiet", "--end-of-options", &named], None, None).await?;
+        let answer = self
+            .run_git(&["rev-parse", "--verify", "--quiet", "--end-of-options", &named], None, None)
+            .await?;
         Ok((answer.code == 0).then(|| String::from_utf8_lossy(&answer.out).trim().to_owned()))
     }
 
@@ -251,7 +254,7 @@ impl WorktreeGit {
     }
 
     /// Runs a command of git.
-    pub(super) async fn run(
+    pub(super) async fn run_git(
         &self,
         args: &[&str],
         place: Option<GitPlace<'_>>,

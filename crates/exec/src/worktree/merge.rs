@@ -1,3 +1,5 @@
+//! The merge of a worktree's version: computed by git, without a change of the workspace.
+
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
@@ -83,7 +85,7 @@ impl WorktreeGit {
         let merge_base = format!("--merge-base={base}");
         let args =
             ["merge-tree", "--write-tree", "--no-messages", "--name-only", "-z", &merge_base, ours, theirs];
-        let answer = self.run(&args, None, None).await?;
+        let answer = self.run_git(&args, None, None).await?;
         let text = String::from_utf8_lossy(&answer.out).into_owned();
         if !matches!(answer.code, 0 | 1) || answer.code == 1 && !text.contains('\0') {
             let reason = text.lines().next().unwrap_or_default().to_owned();

@@ -1,3 +1,5 @@
+//! The tracked files of a workspace, and the repositories inside of it.
+
 use std::collections::BTreeSet;
 use std::fs;
 
@@ -28,7 +30,7 @@ impl WorktreeGit {
         if input.is_empty() {
             return Ok(());
         }
-        let answer = self.run(&["update-index", "-z", "--index-info"], Some(place), Some(input)).await?;
+        let answer = self.run_git(&["update-index", "-z", "--index-info"], Some(place), Some(input)).await?;
         answer.successful("update-index").map(drop)
     }
 

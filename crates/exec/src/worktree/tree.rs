@@ -1,3 +1,5 @@
+//! The worktree of an attempt, made from a commit.
+
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};

@@ -133,11 +133,12 @@ impl Checkout {
             return remove(&place);
         };
         let content = match &entry {
-            TreeEntry::File { digest, .. } => Some(objects.get(digest).await?),
+            TreeEntry::File { digest, .. } => Some(objects.get_bytes(digest).await?),
             TreeEntry::Link { .. } => None,
         };
         let written = place_entry(&place, &entry, content.as_deref().map(Vec::as_slice));
-        let stamp = written.and_then(|()| fs::symlink_metadata(&place)).map(|meta| Stamp::of(&meta));
+        let stamp =
+            written.and_then(|()| fs::symlink_metadata(&place)).map(|meta| Stamp::from_metadata(&meta));
         let stamp = stamp.map_err(|cause| unable(&place, cause))?;
         self.known_files.insert(path.to_owned(), KnownFile { entry, stamp, seen: 0 });
         Ok(())
@@ -151,7 +152,7 @@ impl Checkout {
         place: &Path,
         objects: &Objects,
     ) -> Result<(), ObjectError> {
-        let stamp = fs::symlink_metadata(place).ok().map(|meta| Stamp::of(&meta));
+        let stamp = fs::symlink_metadata(place).ok().map(|meta| Stamp::from_metadata(&meta));
         if stamp == self.known_files.get(path).map(|known| known.stamp) {
             return Ok(());
         }
@@ -278,7 +279,7 @@ mod tests {
 
         /// Makes a change that was found in a copy.
         async fn update(&mut self, copy: &str, before: Option<Sha256Digest>, content: &str) -> Sha256Digest {
-            let digest = self.objects.put(content.into()).await.unwrap();
+            let digest = self.objects.put_bytes(content.into()).await.unwrap();
             let after = Some(TreeEntry::File { digest, mode: 0o644 });
             let change = TreeChange(BTreeMap::from([("a".to_owned(), PathChange { before: None, after })]));
             let node = TreeNode { before, copy: Some(copy.to_owned()), change };

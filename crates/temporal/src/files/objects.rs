@@ -98,7 +98,7 @@ impl Objects {
     }
 
     /// Stores bytes.
-    pub async fn put(&self, bytes: Vec<u8>) -> Result<Sha256Digest, ObjectError> {
+    pub async fn put_bytes(&self, bytes: Vec<u8>) -> Result<Sha256Digest, ObjectError> {
         let digest = Sha256Digest::of_bytes(&bytes);
         let payload = PutPayload::from(bytes);
         failpoint::point("object.before");
@@ -115,7 +115,7 @@ impl Objects {
         }
         let bytes = std::fs::read(path)
             .map_err(|cause| ObjectError::File { path: path.display().to_string(), cause })?;
-        let stored = self.put(bytes).await?;
+        let stored = self.put_bytes(bytes).await?;
         if stored == *digest { Ok(()) } else { Err(ObjectError::Altered(*digest)) }
     }
 
@@ -128,7 +128,7 @@ impl Objects {
         }
     }
 
-    pub async fn get(&self, digest: &Sha256Digest) -> Result<Arc<Vec<u8>>, ObjectError> {
+    pub async fn get_bytes(&self, digest: &Sha256Digest) -> Result<Arc<Vec<u8>>, ObjectError> {
         if let Some(known) = self.cached(digest) {
             return Ok(known);
         }
@@ -145,12 +145,12 @@ impl Objects {
 
     /// Stores a value as JSON.
     pub async fn put_json<T: Serialize + Sync>(&self, value: &T) -> Result<Sha256Digest, ObjectError> {
-        self.put(json(value)).await
+        self.put_bytes(json(value)).await
     }
 
     /// Returns a value stored as JSON.
     pub async fn get_json<T: DeserializeOwned>(&self, digest: &Sha256Digest) -> Result<T, ObjectError> {
-        parse(*digest, &self.get(digest).await?)
+        parse(*digest, &self.get_bytes(digest).await?)
     }
 
     /// Gives an object a name, which another object may have had.
@@ -179,7 +179,7 @@ impl Objects {
     /// Stores a value as JSON, from the code of a workflow, which may not wait for anything but its history.
     pub fn put_json_now<T: Serialize>(&self, value: &T) -> Result<Sha256Digest, ObjectError> {
         let (objects, bytes) = (self.clone(), json(value));
-        self.now(async move { objects.put(bytes).await })
+        self.now(async move { objects.put_bytes(bytes).await })
     }
 
     /// Returns a value stored as JSON, to the code of a workflow.
@@ -190,7 +190,7 @@ impl Objects {
     /// Returns an object, to the code of a workflow.
     pub fn get_now(&self, digest: &Sha256Digest) -> Result<Arc<Vec<u8>>, ObjectError> {
         let (objects, digest) = (self.clone(), *digest);
-        self.now(async move { objects.get(&digest).await })
+        self.now(async move { objects.get_bytes(&digest).await })
     }
 
     /// Does work on the runtime, and blocks this thread until it is done. The runtime has other threads.

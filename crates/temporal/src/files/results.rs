@@ -20,7 +20,7 @@ pub struct StoredResults(pub Objects);
 
 impl StoredResults {
     /// Stores a result, with its files, and those of its artifacts a state has: the others lie in the workspace.
-    pub async fn put(&self, entry: &CacheEntry, blobs: &BlobStore) -> Result<(), ObjectError> {
+    pub async fn put_entry(&self, entry: &CacheEntry, blobs: &BlobStore) -> Result<(), ObjectError> {
         let Self(objects) = self;
         for file in &entry.files {
             objects.put_file(&blobs.path(&file.digest), &file.digest).await?;
@@ -66,7 +66,7 @@ pub async fn fetch(entry: &CacheEntry, blobs: &BlobStore, objects: &Objects) -> 
     for file in &entry.files {
         let path = blobs.path(&file.digest);
         if !path.exists() {
-            let content = objects.get(&file.digest).await?;
+            let content = objects.get_bytes(&file.digest).await?;
             let stored = blobs.put_bytes(&content);
             stored.map_err(|cause| ObjectError::File {
                 path: path.display().to_string(),
@@ -123,7 +123,7 @@ mod tests {
         let (results, blobs) = places(here.path());
         let entry = entry("out/made", &blobs);
         assert!(!results.has(&entry.key).await.unwrap());
-        results.put(&entry, &blobs).await.unwrap();
+        results.put_entry(&entry, &blobs).await.unwrap();
         assert!(results.has(&entry.key).await.unwrap());
         let (_, blobs) = places(there.path());
         assert_eq!(results.find(&entry.key, &blobs).await.unwrap(), Some(entry.clone()));
@@ -137,7 +137,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let (results, blobs) = places(folder.path());
         let good = entry("out/made", &blobs);
-        results.put(&good, &blobs).await.unwrap();
+        results.put_entry(&good, &blobs).await.unwrap();
         // Under another key.
         let other = Sha256Digest::of_bytes(b"other");
         let stored = results.0.put_json(&good).await.unwrap();
@@ -145,7 +145,7 @@ mod tests {
         assert!(results.find(&other, &blobs).await.is_err());
         // With a file outside of the workspace.
         let bad = entry("../made", &blobs);
-        results.put(&bad, &blobs).await.unwrap();
+        results.put_entry(&bad, &blobs).await.unwrap();
         assert!(results.find(&bad.key, &blobs).await.is_err());
         // Under a name that leads nowhere.
         results.0.set_name(&name(&good.key), &Sha256Digest::of_bytes(b"nothing")).await.unwrap();

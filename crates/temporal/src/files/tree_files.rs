@@ -28,7 +28,7 @@ pub(crate) struct Stamp {
 
 impl Stamp {
     /// Returns the marks in the data of a file.
-    pub(crate) fn of(meta: &Metadata) -> Self {
+    pub(crate) fn from_metadata(meta: &Metadata) -> Self {
         Self {
             inode: meta.ino(),
             size: meta.size(),
@@ -65,7 +65,7 @@ pub async fn store_tree(
 pub(crate) async fn store_entry(place: &Path, objects: &Objects) -> Result<Option<TreeEntry>, ObjectError> {
     let Some((entry, content)) = read(place)? else { return Ok(None) };
     if let Some(content) = content {
-        objects.put(content).await?;
+        objects.put_bytes(content).await?;
     }
     Ok(Some(entry))
 }
@@ -115,7 +115,7 @@ pub(crate) fn walk(
             Ok((meta, _)) if meta.is_dir() => None,
             Ok((meta, entry)) => {
                 let path = entry.path().strip_prefix(root).unwrap_or(entry.path());
-                Some(text(path).map(|path| (path, Stamp::of(&meta))))
+                Some(text(path).map(|path| (path, Stamp::from_metadata(&meta))))
             }
             // Removed while the folder is walked.
             Err(error) if error.io_error().is_some_and(|error| error.kind() == io::ErrorKind::NotFound) => {

@@ -37,7 +37,7 @@ pub async fn bring_back(
             continue;
         }
         let content = match entry {
-            TreeEntry::File { digest, .. } => Some(objects.get(digest).await?),
+            TreeEntry::File { digest, .. } => Some(objects.get_bytes(digest).await?),
             TreeEntry::Link { .. } => None,
         };
         let written = place_entry(&place, entry, content.as_deref().map(Vec::as_slice));

@@ -28,7 +28,7 @@ use crate::{
     },
     messages::order::{BegunRunMark, RequestAnswer, RunOrder, RunSpec},
     run::driver::DEFAULT_QUEUE,
-    terminal::note,
+    worker::log_line,
     workflows::{inquiry::is_silence, workflow::RunWorkflow},
 };
 
@@ -109,7 +109,7 @@ async fn pass_on_until_the_end(
     mut messages: mpsc::UnboundedReceiver<ToBackend>,
 ) -> Result<(), FollowError> {
     let handle = client.get_workflow_handle::<RunWorkflow>(run.run.as_str());
-    let mut local = LocalCopy::of(run, objects.clone());
+    let mut local = LocalCopy::new(run, objects.clone());
     let mut followed = FollowedRun::new(run, &handle, objects);
     let (mut pause, mut forced) = (FIRST_POLL, None);
     // The server tells at once when the run is over, and nothing before.
@@ -142,7 +142,7 @@ async fn pass_on_until_the_end(
                     }
                 };
                 let is_over = news.outcome.is_some();
-                let count = local.take(news).await?;
+                let count = local.take_news(news).await?;
                 pause = match count {
                     0 => (pause * 3 / 2).clamp(FIRST_POLL, LAST_POLL),
                     1..BUSY_EVENTS => FIRST_POLL,
@@ -199,7 +199,7 @@ async fn deliver(
                 None => tokio::time::sleep(LAST_POLL).await,
             },
             Err(error) => {
-                note(&format!("an answer to request {} was refused: {error}", answer.request));
+                log_line(&format!("an answer to request {} was refused: {error}", answer.request));
                 return Ok(());
             }
         }
@@ -227,7 +227,7 @@ async fn prepare(
     // Steps that run again rely on what others made, which git may ignore.
     let artifacts = run.retried.artifacts.iter().map(PathBuf::from);
     let StoredWorkspace { tree, state_folder, is_repository } =
-        StoredWorkspace::of(&workspace, artifacts, host, objects).await?;
+        StoredWorkspace::new(&workspace, artifacts, host, objects).await?;
     let state = store_state(&run.carried, &run.state, objects).await?;
     let spec = RunSpec {
         logic_version: LOGIC_VERSION,

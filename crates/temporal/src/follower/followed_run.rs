@@ -84,7 +84,7 @@ impl<'a> FollowedRun<'a> {
     /// Passes on what the history has of the record, and the object store.
     pub(crate) async fn take_recorded(&self, local: &mut LocalCopy) -> Result<(), FollowError> {
         let Some(news) = recorded_news(self.handle).await? else { return Ok(()) };
-        if let Err(error) = local.take(news).await {
+        if let Err(error) = local.take_news(news).await {
             let note = format!("a part of the record cannot be read from the object store any more: {error}");
             say(&FromBackend::Note(note));
         }

@@ -53,7 +53,7 @@ pub(crate) fn blobs(state: &Path) -> BlobStore {
 }
 
 impl LocalCopy {
-    pub(crate) fn of(run: &BackendRun, objects: Objects) -> Self {
+    pub(crate) fn new(run: &BackendRun, objects: Objects) -> Self {
         let (state, blobs) = (StateFolder::new(&run.state), blobs(&run.state));
         Self {
             run: run.run.clone(),
@@ -72,7 +72,7 @@ impl LocalCopy {
     }
 
     /// Takes the news, and passes it on: files first. Returns the number of new events.
-    pub(crate) async fn take(&mut self, news: RunNews) -> Result<u64, FollowError> {
+    pub(crate) async fn take_news(&mut self, news: RunNews) -> Result<u64, FollowError> {
         let since = news_since(&self.objects, &news, self.count).await?;
         let is_over = news.outcome.is_some();
         if is_over {
@@ -151,7 +151,7 @@ impl LocalCopy {
         }
         for digest in events.iter().flat_map(|event| event_files(&event.fact)) {
             if !self.blobs.path(&digest).exists() {
-                self.blobs.put_bytes(&self.objects.get(&digest).await?)?;
+                self.blobs.put_bytes(&self.objects.get_bytes(&digest).await?)?;
             }
         }
         self.introduce(&run);

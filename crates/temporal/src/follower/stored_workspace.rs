@@ -23,7 +23,7 @@ pub(crate) struct StoredWorkspace {
 
 impl StoredWorkspace {
     /// Stores the files of a workspace: those of its repository, and some that git may ignore.
-    pub(crate) async fn of(
+    pub(crate) async fn new(
         workspace: &Workspace,
         ignored: impl IntoIterator<Item = PathBuf>,
         host: &Host,
@@ -52,7 +52,7 @@ pub(crate) async fn store_state(
         // One whose files were removed cannot be used here either.
         let is_whole = entry.files.iter().all(|file| blobs.path(&file.digest).exists());
         if is_whole && !shared.has(&entry.key).await? {
-            shared.put(entry, &blobs).await?;
+            shared.put_entry(entry, &blobs).await?;
         }
     }
     let carried = CarriedState { results: Vec::new(), ..carried.clone() };

@@ -33,7 +33,7 @@ use crate::{
         order::{BegunRunMark, RunNews, RunOrder},
     },
     run::log::news_since,
-    terminal::note,
+    worker::log_line,
     workflows::{
         activities::beat_until,
         inquiry::{RunInquiry, inquire},
@@ -113,7 +113,7 @@ impl GoalActivities {
             let goal = errand.notice.pointer("/message/goal").and_then(|goal| goal.as_str());
             let (goal, attempt) = (goal.unwrap_or_default(), ctx.info().attempt);
             let most = Self::NOTIFICATION_TRIES;
-            note(&format!("cannot send a notification about {goal} (try {attempt} of {most}): {error}"));
+            log_line(&format!("cannot send a notification about {goal} (try {attempt} of {most}): {error}"));
             ApplicationFailure::new(error).into()
         })
     }

@@ -91,7 +91,7 @@ pub(crate) async fn with_run(objects: &Objects, stored: StoredRecord) -> Result<
     Ok(DeployedRecord { record, started })
 }
 
-/// Returns the run a fact says was started.
+/// Returns the run a fact reports as started.
 pub(crate) fn run_of(fact: &GoalFact) -> Option<&RunId> {
     match fact {
         GoalFact::Started { run, .. } | GoalFact::RepairStarted { run, .. } => Some(run),

@@ -109,7 +109,7 @@ impl GoalProgram<'_> {
         let carried = std::mem::take(&mut deployment.carried);
         let workspace = Workspace { root, state };
         let StoredWorkspace { tree, state_folder, is_repository } =
-            StoredWorkspace::of(&workspace, [], self.host, &self.objects).await?;
+            StoredWorkspace::new(&workspace, [], self.host, &self.objects).await?;
         let spec = DeployedGoalSpec {
             logic_version: LOGIC_VERSION,
             state: store_state(&carried, &workspace.state, &self.objects).await?,

@@ -77,7 +77,7 @@ impl RunFolder {
             pack.await?;
             taken.extend(self.take(files(&packs, 1), objects).await?);
             // Those that are not complete.
-            taken.retain(|file| matches!(CarriedFile::of(&file.path), CarriedFile::Version(_)));
+            taken.retain(|file| matches!(CarriedFile::from_path(&file.path), CarriedFile::Version(_)));
         }
         Ok(taken)
     }
@@ -93,7 +93,7 @@ impl RunFolder {
             let Ok(content) = fs::read(&place) else { continue };
             let path = self.folder.parent().and_then(|runs| place.strip_prefix(runs).ok());
             let Some(path) = path.and_then(Path::to_str).map(str::to_owned) else { continue };
-            let digest = objects.put(content).await?;
+            let digest = objects.put_bytes(content).await?;
             taken.push(RunFile { path, digest });
             stamps.push((place, stamp));
         }
@@ -114,7 +114,7 @@ pub async fn write_files(folder: &Path, files: &[RunFile], objects: &Objects) ->
     for RunFile { path, digest } in files {
         let place = place_inside(folder, path)?;
         let failed = |cause| ObjectError::File { path: place.display().to_string(), cause };
-        match CarriedFile::of(path) {
+        match CarriedFile::from_path(path) {
             CarriedFile::Other => {}
             CarriedFile::Version(repository) => make_repository(&folder.join(repository)).map_err(failed)?,
             CarriedFile::Setting => {
@@ -122,7 +122,7 @@ pub async fn write_files(folder: &Path, files: &[RunFile], objects: &Objects) ->
                 return Err(failed(io::Error::new(io::ErrorKind::InvalidData, cause)));
             }
         }
-        let content = objects.get(digest).await?;
+        let content = objects.get_bytes(digest).await?;
         let written = fs::create_dir_all(place.parent().unwrap_or(folder));
         written.and_then(|()| fs::write(&place, content.as_slice())).map_err(failed)?;
     }
@@ -200,7 +200,7 @@ mod tests {
         }
         let made = fs::read_to_string(there.join(format!("{run}/worktrees.git/config"))).unwrap();
         assert!(made.contains("bare = true"), "what git does there is said there: {made}");
-        let digest = objects.put(b"[core]".to_vec()).await.unwrap();
+        let digest = objects.put_bytes(b"[core]".to_vec()).await.unwrap();
         let setting = RunFile { path: format!("{run}/worktrees.git/config"), digest };
         let refused = write_files(folder.path(), &[setting], &objects).await.unwrap_err();
         assert!(refused.to_string().contains("settings of a repository"), "{refused}");

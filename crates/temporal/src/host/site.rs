@@ -1,4 +1,4 @@
-//! The runs a worker works for: each in a folder of its own, with its files and a copy of its log.
+//! The runs of a worker: each in a folder of its own, with its files and a copy of its log.
 
 mod found;
 mod session;

@@ -28,7 +28,7 @@ pub(crate) struct StoredFile {
 }
 
 impl SiteFamily {
-    /// Takes the copy of a run without event yet.
+    /// Takes the copy of a run without events yet.
     pub(crate) fn new(family: RunFamily) -> Self {
         Self { family, log: LogRef::default() }
     }
@@ -105,13 +105,13 @@ impl SiteFamily {
         let blobs = session.store.blobs();
         for digest in event_files(&event.fact) {
             if !blobs.path(&digest).exists() {
-                blobs.put_bytes(&objects.get(&digest).await?)?;
+                blobs.put_bytes(&objects.get_bytes(&digest).await?)?;
             }
         }
         if let EventKind::PlanGenerated(made) = &event.fact {
             let replica = self.replica(run)?;
             if !replica.text_path(&made.text_digest).exists() {
-                replica.put_text(&objects.get(&made.text_digest).await?)?;
+                replica.put_text(&objects.get_bytes(&made.text_digest).await?)?;
             }
         }
         Ok(())

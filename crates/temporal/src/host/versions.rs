@@ -36,7 +36,7 @@ pub(crate) enum CarriedFile {
 
 impl CarriedFile {
     /// Tells what a file is by its path in the folder of all runs.
-    pub(crate) fn of(path: &str) -> Self {
+    pub(crate) fn from_path(path: &str) -> Self {
         let path = Path::new(path);
         let mut parts = path.components();
         let (run, repository) = (parts.next(), parts.next());
@@ -88,7 +88,7 @@ mod tests {
     fn names_and_packs_are_versions_and_the_rest_of_a_repository_is_refused() {
         let run = RunId::from_bytes([7; 16]);
         for path in ["refs/wf/a/1/base", "objects/pack/pack-1.idx"] {
-            let file = CarriedFile::of(&format!("{run}/worktrees.git/{path}"));
+            let file = CarriedFile::from_path(&format!("{run}/worktrees.git/{path}"));
             assert!(file.is_version_of(&run), "{path}: {file:?}");
             assert!(!file.is_version_of(&RunId::from_bytes([8; 16])));
         }
@@ -96,9 +96,13 @@ mod tests {
             ["config", "hooks/post-checkout", "objects/info/alternates", "objects/pack/more/pack-1"];
         for path in settings.into_iter().chain(["refs/heads/main", "HEAD", ""]) {
             for between in ["/worktrees.git/", "//worktrees.git/", "/worktrees.git//"] {
-                assert_eq!(CarriedFile::of(&format!("{run}{between}{path}")), CarriedFile::Setting, "{path}");
+                assert_eq!(
+                    CarriedFile::from_path(&format!("{run}{between}{path}")),
+                    CarriedFile::Setting,
+                    "{path}"
+                );
             }
         }
-        assert_eq!(CarriedFile::of(&format!("{run}/calls/worktrees.git/config")), CarriedFile::Other);
+        assert_eq!(CarriedFile::from_path(&format!("{run}/calls/worktrees.git/config")), CarriedFile::Other);
     }
 }

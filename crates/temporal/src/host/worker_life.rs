@@ -9,7 +9,7 @@ use wf_app::{Caller, CliExitCode, CommandError, Host, LineReader};
 use wf_base::remedy::UserAction;
 use wf_base::diag::CheckedFile;
 
-use crate::terminal::note;
+use crate::worker::log_line;
 
 /// The work under way in a worker, and whether the worker is to end.
 #[derive(Debug, Default)]
@@ -67,7 +67,7 @@ impl Caller for WorkerCaller {
     }
 
     fn message(&self, text: &str) {
-        note(text.trim_end());
+        log_line(text.trim_end());
     }
 
     fn info(&self, _: &str) {}
@@ -75,7 +75,7 @@ impl Caller for WorkerCaller {
     fn diagnostics(&self, _: &[CheckedFile]) {}
 
     fn message_printer(&self) -> Box<dyn Fn(&str) + Send + Sync> {
-        Box::new(|text| note(text.trim_end()))
+        Box::new(|text| log_line(text.trim_end()))
     }
 
     fn is_verbose(&self) -> bool {

@@ -40,7 +40,7 @@ impl FamilyClaim {
 
 impl FamilyClaims {
     /// Takes the files of a task, if they are free. Returns false if the task has to wait for them.
-    pub(crate) fn take(&mut self, claim: FamilyClaim) -> bool {
+    pub(crate) fn take_claim(&mut self, claim: FamilyClaim) -> bool {
         self.held.retain(|held| !held.is_of(&claim.run, &claim.place));
         self.waiting.retain(|waiting| !waiting.is_of(&claim.run, &claim.place));
         let is_free = !self.held.iter().any(|held| held.excludes(&claim));
@@ -57,7 +57,7 @@ impl FamilyClaims {
         self.waiting.retain(|waiting| !is_its(waiting));
         let mut taken = Vec::new();
         for claim in std::mem::take(&mut self.waiting) {
-            if self.take(claim.clone()) {
+            if self.take_claim(claim.clone()) {
                 taken.push(claim);
             }
         }
@@ -81,23 +81,23 @@ mod tests {
         let mut claims = FamilyClaims::default();
         let (first, second, third) =
             (claim(1, "a", "out"), claim(2, "b", "out/b.txt"), claim(3, "c", "output"));
-        assert!(claims.take(first.clone()));
-        assert!(!claims.take(second.clone()));
-        assert!(claims.take(third), "a name that begins the same is another one");
-        assert!(claims.take(claim(1, "d", "out")), "a run takes care of its own tasks");
+        assert!(claims.take_claim(first.clone()));
+        assert!(!claims.take_claim(second.clone()));
+        assert!(claims.take_claim(third), "a name that begins the same is another one");
+        assert!(claims.take_claim(claim(1, "d", "out")), "a run takes care of its own tasks");
         assert_eq!(claims.release(&first.run, Some(&first.place)), []);
         let other = claim(1, "d", "out");
         assert_eq!(claims.release(&other.run, Some(&other.place)), std::slice::from_ref(&second));
-        assert!(!claims.take(first), "it is held now");
+        assert!(!claims.take_claim(first), "it is held now");
     }
 
     #[test]
     fn a_task_that_asks_again_has_what_it_had() {
         let mut claims = FamilyClaims::default();
-        assert!(claims.take(claim(1, "a", "f")));
-        assert!(!claims.take(claim(2, "b", "f")));
-        assert!(claims.take(claim(1, "a", "f")));
-        assert!(!claims.take(claim(2, "b", "f")));
+        assert!(claims.take_claim(claim(1, "a", "f")));
+        assert!(!claims.take_claim(claim(2, "b", "f")));
+        assert!(claims.take_claim(claim(1, "a", "f")));
+        assert!(!claims.take_claim(claim(2, "b", "f")));
         assert_eq!(claims.release(&claim(1, "a", "f").run, None).len(), 1);
     }
 }

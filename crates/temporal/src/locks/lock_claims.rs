@@ -61,7 +61,7 @@ impl LockClaims {
     }
 
     /// Takes what a lock says, and returns the task it is about; `None`: it does not want the lock any more.
-    pub fn note(&mut self, notice: LockNotice) -> Option<FamilyClaim> {
+    pub fn take_notice(&mut self, notice: LockNotice) -> Option<FamilyClaim> {
         let claim = self.0.get_mut(&notice.ticket.number)?;
         claim.is_granted |= notice.holder.is_none();
         claim.holder = notice.holder;
@@ -110,10 +110,10 @@ mod tests {
         let (run, task) = (run(), task("a"));
         assert_eq!(claims.claim(1, "db", &task), LockRight::New);
         assert_eq!(claims.claim(2, "db", &task), LockRight::Awaited);
-        assert_eq!(claims.note(notice(1, true)), Some(task.clone()));
+        assert_eq!(claims.take_notice(notice(1, true)), Some(task.clone()));
         assert_eq!(claims.waits().len(), 1);
-        assert_eq!(claims.note(notice(1, false)), Some(task.clone()));
-        assert_eq!(claims.note(notice(1, false)), Some(task.clone()));
+        assert_eq!(claims.take_notice(notice(1, false)), Some(task.clone()));
+        assert_eq!(claims.take_notice(notice(1, false)), Some(task.clone()));
         assert_eq!(claims.waits(), []);
         assert_eq!(claims.claim(3, "db", &task), LockRight::Granted);
         assert_eq!(claims.remove(&run, Some(&place("b"))).len(), 0);
@@ -127,6 +127,6 @@ mod tests {
         let mut claims = LockClaims::default();
         claims.claim(1, "db", &task("a"));
         claims.remove(&run(), None);
-        assert_eq!(claims.note(notice(1, false)), None);
+        assert_eq!(claims.take_notice(notice(1, false)), None);
     }
 }

@@ -1,7 +1,7 @@
 //! The queue of a named lock: one task has it, others wait in the order in which they asked.
 //!
-//! **Invariant:** messages may come twice, late, or in another order than they were sent in. A task given the lock and
-//! does not want it any more gives it back, so a message that is out of date costs time and nothing else.
+//! **Invariant:** messages may come twice, late, or in another order than they were sent in. A task without use for its
+//! lock gives it back, so a message that is out of date costs time and nothing else.
 
 use std::collections::VecDeque;
 
@@ -61,7 +61,7 @@ impl LockQueue {
     }
 
     /// Takes a message. Returns what has to be said to a run.
-    pub fn take(&mut self, message: LockMessage) -> Option<LockNotice> {
+    pub fn take_message(&mut self, message: LockMessage) -> Option<LockNotice> {
         match message {
             LockMessage::Acquire(ticket) if self.tickets.contains(&ticket) => None,
             LockMessage::Acquire(ticket) => {
@@ -115,7 +115,7 @@ mod tests {
     fn queue(tickets: &[LockTicket]) -> LockQueue {
         let mut queue = LockQueue::new("db".into());
         for ticket in tickets {
-            queue.take(Acquire(ticket.clone()));
+            queue.take_message(Acquire(ticket.clone()));
         }
         queue
     }
@@ -129,9 +129,9 @@ mod tests {
     fn the_first_has_it_and_the_others_hear_who_that_is() {
         let [first, second] = [ticket(1, 0), ticket(2, 0)];
         let mut queue = queue(&[]);
-        assert_eq!(granted(queue.take(Acquire(first.clone()))), Some(first.clone()));
+        assert_eq!(granted(queue.take_message(Acquire(first.clone()))), Some(first.clone()));
         assert_eq!(queue.awaited(), None);
-        let held = queue.take(Acquire(second.clone())).unwrap();
+        let held = queue.take_message(Acquire(second.clone())).unwrap();
         assert_eq!((held.ticket, held.holder), (second, Some(first.clone())));
         assert_eq!(queue.awaited(), Some(&first.run));
     }
@@ -140,7 +140,7 @@ mod tests {
     fn those_who_wait_get_it_in_the_order_in_which_they_asked() {
         let all = [ticket(1, 0), ticket(2, 0), ticket(1, 1), ticket(3, 0)];
         let mut queue = queue(&all);
-        let order: Vec<_> = all.iter().map(|one| granted(queue.take(Release(one.clone())))).collect();
+        let order: Vec<_> = all.iter().map(|one| granted(queue.take_message(Release(one.clone())))).collect();
         assert_eq!(order, [all[1].clone().into(), all[2].clone().into(), all[3].clone().into(), None]);
         assert!(queue.is_idle());
     }
@@ -149,19 +149,19 @@ mod tests {
     fn one_who_waits_no_longer_is_passed_over() {
         let all = [ticket(1, 0), ticket(2, 0), ticket(3, 0)];
         let mut queue = queue(&all);
-        assert_eq!(queue.take(Release(all[1].clone())), None);
-        assert_eq!(granted(queue.take(Release(all[0].clone()))), Some(all[2].clone()));
+        assert_eq!(queue.take_message(Release(all[1].clone())), None);
+        assert_eq!(granted(queue.take_message(Release(all[0].clone()))), Some(all[2].clone()));
     }
 
     #[test]
     fn messages_that_come_twice_change_nothing() {
         let all = [ticket(1, 0), ticket(2, 0)];
         let mut queue = queue(&all);
-        assert_eq!(queue.take(Acquire(all[0].clone())), None);
-        assert_eq!(queue.take(Acquire(all[1].clone())), None);
-        assert!(queue.take(Release(all[0].clone())).is_some());
-        assert_eq!(queue.take(Release(all[0].clone())), None);
-        assert_eq!(queue.take(Release(ticket(9, 9))), None);
+        assert_eq!(queue.take_message(Acquire(all[0].clone())), None);
+        assert_eq!(queue.take_message(Acquire(all[1].clone())), None);
+        assert!(queue.take_message(Release(all[0].clone())).is_some());
+        assert_eq!(queue.take_message(Release(all[0].clone())), None);
+        assert_eq!(queue.take_message(Release(ticket(9, 9))), None);
         assert_eq!(queue, self::queue(&all[1..]));
     }
 

@@ -270,7 +270,7 @@ pub struct RunNews {
 }
 
 impl RunNews {
-    /// Returns the name the object with the last news of a run of a deployed goal has: its workspace may want to know
+    /// Returns the name of the object with the last news of a run of a deployed goal: its workspace may want to know
     /// how the run went when the server has forgotten it.
     pub fn name(run: &RunId) -> String {
         format!("news/{run}")

@@ -321,7 +321,7 @@ impl RunDriver {
             Some(attempt) if driven.unbegun.remove(attempt) => started(effect),
             _ => effect,
         };
-        let open = OpenWork::of(&effect, run, &driven.machine);
+        let open = OpenWork::from_effect(&effect, run, &driven.machine);
         let queue = match &open.part {
             // Where the secrets are known that its files must not have.
             WorkPart::Remember(place) => match driven.makers.remove(place) {

@@ -61,7 +61,7 @@ impl OpenWork {
         }
     }
 
-    pub(crate) fn of(effect: &Effect, run: &RunId, machine: &Machine) -> Self {
+    pub(crate) fn from_effect(effect: &Effect, run: &RunId, machine: &Machine) -> Self {
         let (attempt, prepares) = (effect.attempt(), effect.prepares());
         let child = child_of(effect);
         Self { attempt, child, part: WorkPart::of(effect, machine), prepares, ..Self::for_run(run, machine) }

@@ -87,7 +87,7 @@ pub(crate) fn text_files(sources: &[(String, String)]) -> InMemoryFiles {
     InMemoryFiles(texts.collect())
 }
 
-/// Checks an answer is signed, by approvers of the run alone. What it says is checked where it is counted.
+/// Checks that an answer is signed, by approvers of the run alone. What it says is checked where it is counted.
 pub fn require_approver(spec: &RunSpec, token: &str) -> Result<(), ApprovalRefusal> {
     let token = ApprovalToken::parse(token)?;
     signers(&token, &spec.approvers).map(drop)

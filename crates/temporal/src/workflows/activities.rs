@@ -86,7 +86,7 @@ fn server_time(ctx: &ActivityContext, begun: Instant) -> Option<Moment> {
     ctx.info().started_time.map(|started| moment_of(started + begun.elapsed()))
 }
 
-/// Waits for the end of an activity, and tells the server meanwhile its worker lives.
+/// Waits for the end of an activity, and tells the server meanwhile that its worker lives.
 pub(crate) async fn beat_until<T>(
     ctx: &ActivityContext,
     end: impl Future<Output = T>,

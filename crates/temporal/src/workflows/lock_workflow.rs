@@ -80,10 +80,10 @@ impl LockWorkflow {
         Ok(LockOrder { lock: self.queue.lock().to_owned(), queue })
     }
 
-    /// Takes the new messages. Returns the needed messages.
+    /// Takes the new messages. Returns the answers to them.
     fn take(&mut self) -> Vec<LockNotice> {
         let Self { queue, inbox, .. } = self;
-        inbox.drain(..).filter_map(|message| queue.take(message)).collect()
+        inbox.drain(..).filter_map(|message| queue.take_message(message)).collect()
     }
 }
 

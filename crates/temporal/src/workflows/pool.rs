@@ -75,7 +75,7 @@ impl<T> Pool<T> {
     }
 
     /// Takes the next end in the order of the history, if it has happened.
-    pub fn take(&mut self) -> Option<T> {
+    pub fn take_result(&mut self) -> Option<T> {
         while let Some(number) = self.woken.pop() {
             let position = self.ended.iter().position(|(ended, _)| *ended == number);
             let position = position.and_then(|place| self.ended.remove(place)).map(|(_, value)| value);
@@ -111,7 +111,7 @@ impl<T> Future for Next<'_, T> {
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<T> {
         if self.0.order == PoolOrder::History {
-            return self.0.take().map_or(Poll::Pending, Poll::Ready);
+            return self.0.take_result().map_or(Poll::Pending, Poll::Ready);
         }
         let Pool { futures, ended, .. } = &mut *self.0;
         // All are asked once: who asked for one end at a time would ask each of the others again for every end.

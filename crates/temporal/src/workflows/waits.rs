@@ -70,7 +70,7 @@ pub(crate) struct Waits {
     reached: Moment,
     /// The number of taken occurrences.
     taken: u64,
-    /// True if it was noted the history is to begin anew.
+    /// True if it was noted that the history is to begin anew.
     is_long: bool,
 }
 
@@ -140,7 +140,7 @@ impl Waits {
         if self.order != PoolOrder::History {
             return None;
         }
-        match self.pool.take() {
+        match self.pool.take_result() {
             Some(ended) => Some(self.take(ctx, ended).await),
             None if ctx.state(RunWorkflow::has_message) => Some(self.take_message(ctx)),
             None => None,

@@ -130,7 +130,8 @@ impl ClientSession {
         let Some(InvalidAnswer { mistake, answer }) = &self.invalid_answer else {
             return Ok(prompt);
         };
-        let answer: Option<String> = answer.as_ref().map(|digest| session.bodies.get(digest)).transpose()?;
+        let answer: Option<String> =
+            answer.as_ref().map(|digest| session.bodies.load_body(digest)).transpose()?;
         Ok(repair_prompt(&prompt, answer.as_deref(), mistake))
     }
 

@@ -45,7 +45,7 @@ pub(crate) async fn serve_client(
     turn: ClientTurn,
     mut stop: watch::Receiver<StopLevel>,
 ) -> UnitResult {
-    let session = run.agents.get(&turn.attempt)?;
+    let session = run.agents.find_agent(&turn.attempt)?;
     let mut client = session.client.as_ref().ok_or(EngineError::Stuck)?.lock().await;
     let mut dialogue = session.dialogue.lock().await;
     dialogue.release(&mut client, &turn.refusals);
@@ -59,7 +59,7 @@ pub(crate) async fn serve_client(
             }
         }
         if let Some(reply) = &dialogue.reply {
-            let digest = session.bodies.put(reply).await?;
+            let digest = session.bodies.store_body(reply).await?;
             client.add_last_reply(digest, &turn.refusals);
         }
         match ClientProcess::start(&run, &session, &client).await {
@@ -155,7 +155,7 @@ impl AgentSession {
         recorded_reply: &ClientReply,
     ) {
         dialogue.log_note("[answered from the log]");
-        let reply: Result<ModelReply, _> = self.bodies.get(&recorded_reply.reply);
+        let reply: Result<ModelReply, _> = self.bodies.load_body(&recorded_reply.reply);
         let reply = reply.map(|reply| reply.without(&recorded_reply.refusals));
         let _ = pending.reply.send(reply.map_err(|unable| refuse(unable.reason)));
     }
@@ -175,7 +175,7 @@ impl AgentSession {
             let tool = calls.get(position as usize).map(|call| call.tool.as_str()).unwrap_or_default();
             ends.push(ToolCallEnd {
                 id: ToolCallId { attempt: turn.attempt.clone(), call: turn.call, position },
-                result: self.bodies.put(result).await?,
+                result: self.bodies.store_body(result).await?,
                 tokens: estimate_tokens(&result.text),
                 is_error: result.is_error,
                 untrusted: self.client_reads_outside().then(|| source_of_tool(tool)),
@@ -219,7 +219,7 @@ impl AgentSession {
         let answer = match answer {
             Some(answer) => {
                 let answer = run.mask().await.text(&answer).into_owned();
-                Some(self.bodies.put(&answer).await?)
+                Some(self.bodies.store_body(&answer).await?)
             }
             None => None,
         };

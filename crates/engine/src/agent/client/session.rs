@@ -43,7 +43,7 @@ pub(in crate::agent) struct ClientSession {
 impl ClientSession {
     /// Creates the session of a program that does not run yet; `None` for the builtin loop. `first` is the first
     /// request of an agent that begins.
-    pub(in crate::agent) fn of(
+    pub(in crate::agent) fn new(
         work: &AgentWork,
         record: Option<&AgentRecord>,
         first_request: &ModelRequest,
@@ -53,7 +53,7 @@ impl ClientSession {
             return Ok(None);
         }
         let instructions = match record {
-            Some(record) => bodies.get(&record.request)?,
+            Some(record) => bodies.load_body(&record.request)?,
             None => first_request.clone(),
         };
         let (queue, calls) = mpsc::channel(QUEUE_LENGTH);

@@ -42,7 +42,7 @@ fn an_archive_has_the_logs_of_a_run_as_they_were() {
     assert_eq!(logs(&path).digest(&attempt()).unwrap(), Some(digest));
     let none = Attempt { attempt: 2, ..attempt() };
     assert_eq!(logs(&path).digest(&none).unwrap(), None);
-    assert_eq!(logs(&path).read(&none).unwrap().count(), 0);
+    assert_eq!(logs(&path).read_chunks(&none).unwrap().count(), 0);
     let mut members = tar::Archive::new(std::fs::File::open(dir.path().join("logs.tar")).unwrap());
     let members = members.entries().unwrap().map(|entry| entry.unwrap().path().unwrap().into_owned());
     let expected = ["a.1.log", "a.1.idx", "b.0.1.log", "b.0.1.idx"];
@@ -88,7 +88,7 @@ fn what_is_no_archive_is_an_error_and_hides_no_log() {
     assert_eq!((names(dir.path()), bytes(&path)), (vec!["logs.tar".to_owned()], b"one\n".to_vec()));
     // It is damaged afterwards.
     let whole = std::fs::read(&file).unwrap();
-    let fails = || logs(&path).read(&attempt()).unwrap_err().to_string();
+    let fails = || logs(&path).read_chunks(&attempt()).unwrap_err().to_string();
     for length in [0, 100, 512, 700, 1024, whole.len() - 1024, whole.len() - 1] {
         std::fs::write(&file, &whole[..length]).unwrap();
         assert_eq!(fails(), "logs.tar is damaged", "{length}");

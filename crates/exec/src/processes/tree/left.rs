@@ -35,12 +35,12 @@ pub(crate) fn detach(processes: &[LivingProcess]) {
     for process in processes {
         super::super::control_group::expel(process.pid);
     }
-    crate::runtime::lock(&DETACHED).extend(processes.iter().cloned());
+    crate::runtime::lock_mutex(&DETACHED).extend(processes.iter().cloned());
 }
 
 /// Removes the processes outliving this one, and all below them.
 pub(super) fn without_detached(processes: Vec<LivingProcess>) -> Vec<LivingProcess> {
-    let roots = crate::runtime::lock(&DETACHED).clone();
+    let roots = crate::runtime::lock_mutex(&DETACHED).clone();
     without_trees(processes, &|one| roots.iter().any(|root| (root.pid, root.start) == (one.pid, one.start)))
 }
 

@@ -95,5 +95,5 @@ fn is_still(process: &LivingProcess) -> bool {
 }
 
 fn with_paused<T>(with: impl FnOnce(&mut PausedProcesses) -> T) -> T {
-    with(&mut crate::runtime::lock(&PAUSED_PROCESSES))
+    with(&mut crate::runtime::lock_mutex(&PAUSED_PROCESSES))
 }

@@ -58,7 +58,7 @@ fn show_present(present: &OwnedFd, place: &Path) -> Result<(), ViewError> {
     for entry in entries {
         let entry = entry.map_err(view_error(SHOW))?;
         let name = PathBuf::from(entry.file_name());
-        let part = GitPart::of(&Path::new(".git").join(&name));
+        let part = GitPart::from_path(&Path::new(".git").join(&name));
         if part != Some(GitPart::Setting) && name != Path::new(OBJECTS) {
             continue;
         }

@@ -99,7 +99,7 @@ fn is_mark_of_repository(path: &str) -> bool {
     Path::new(path).file_name().is_some_and(|name| name == ".git" || name == "HEAD")
 }
 
-/// True if the last part of a path has an extension beginning with a letter, and no `/` says it is a folder.
+/// True if the last part of a path has an extension beginning with a letter, and no `/` says that it is a folder.
 fn is_named_like_file(path: &str) -> bool {
     let extension = Path::new(path).extension().and_then(|extension| extension.to_str());
     let is_word =

@@ -37,7 +37,7 @@ static PRIVATE_PATHS: Mutex<PrivatePaths> = Mutex::new(None);
 /// Returns the private files and folders of the system, at most `FRESH` seconds old.
 pub(crate) fn of_system() -> io::Result<Arc<Vec<PathBuf>>> {
     // Concurrent callers wait for one search and share its findings.
-    let mut cached = crate::runtime::lock(&PRIVATE_PATHS);
+    let mut cached = crate::runtime::lock_mutex(&PRIVATE_PATHS);
     let now = rustix::time::clock_gettime(ClockId::Boottime).tv_sec;
     if let Some((at, found)) = &*cached
         && now - at < CACHE_SECONDS

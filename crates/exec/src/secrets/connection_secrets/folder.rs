@@ -1,3 +1,5 @@
+//! The folders lent to processes with the secrets of connections, and the secrets written into them.
+
 use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::path::PathBuf;

@@ -3,7 +3,7 @@
 //!
 //! The two meet in `<state>/secrets/.prompts/CONNECTION/`, which only the owner can read. `REF.json` describes a
 //! prompt, and the setup has it locked, so a prompt ends with its process, however that ends. `REF` is the value; once
-//! it was taken, the file is empty, and says no other value is wanted.
+//! it was taken, the file is empty, and says that no other value is wanted.
 //!
 //! **Invariant:** a prompt is answered once: a value appears whole, and never in the place of another.
 
@@ -105,7 +105,7 @@ impl OpenPrompt {
     }
 
     /// Takes the value away, once it was entered.
-    pub fn take(&self) -> Result<Option<SecretText>, ConnectionSecretError> {
+    pub fn take_secret(&self) -> Result<Option<SecretText>, ConnectionSecretError> {
         let bytes = match read(&self.path) {
             Ok(bytes) if !bytes.is_empty() => bytes,
             Ok(_) => return Ok(None),
@@ -208,16 +208,16 @@ mod tests {
         let secrets = ConnectionSecrets::take(dir.path(), &asked.connection).unwrap();
         let open = secrets.open_prompt(&asked).unwrap();
         assert_eq!(secret_prompts(dir.path()), [prompt()]);
-        assert!(open.take().unwrap().is_none());
+        assert!(open.take_secret().unwrap().is_none());
         assert!(matches!(enter(""), Err(SecretEntryError::Unfit(_))));
         assert!(matches!(enter("aaaaaaaa"), Err(SecretEntryError::Unfit(_))));
         assert_eq!(enter(KEY), Ok(()));
         assert_eq!((enter(KEY), secret_prompts(dir.path())), (Err(SecretEntryError::Duplicate), vec![]));
         let mode = |path: &std::path::Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
         assert_eq!((mode(&open.path), mode(&secrets.prompts())), (0o600, 0o700));
-        assert_eq!(open.take().unwrap().unwrap().expose(), KEY);
+        assert_eq!(open.take_secret().unwrap().unwrap().expose(), KEY);
         assert_eq!(std::fs::read(&open.path).unwrap(), b"");
-        assert!(open.take().unwrap().is_none());
+        assert!(open.take_secret().unwrap().is_none());
         assert_eq!(enter(KEY), Err(SecretEntryError::Duplicate), "it was taken");
         let again = secrets.open_prompt(&asked).unwrap();
         assert_eq!(enter(KEY), Ok(()), "the setup asks for it again");

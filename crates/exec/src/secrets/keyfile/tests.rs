@@ -6,7 +6,7 @@ use std::path::Path;
 
 fn keys(dir: &Path) -> KeyFolder {
     let dir = dir.join("keys").display().to_string();
-    KeyFolder::of(&HostEnv::from([("WF_KEYS".into(), dir)])).unwrap()
+    KeyFolder::from_env(&HostEnv::from([("WF_KEYS".into(), dir)])).unwrap()
 }
 
 #[test]
@@ -31,7 +31,7 @@ fn the_environment_says_where() {
         let pairs = pairs.iter();
         pairs.map(|(name, value)| ((*name).into(), (*value).into())).collect()
     };
-    let dir = |pairs: &[(&str, &str)]| KeyFolder::of(&host(pairs)).map(|keys| keys.dir);
+    let dir = |pairs: &[(&str, &str)]| KeyFolder::from_env(&host(pairs)).map(|keys| keys.dir);
     let home = ("HOME", "/home/ada");
     assert_eq!(dir(&[home]).unwrap(), Path::new("/home/ada/.config/wf/keys"));
     let config = ("XDG_CONFIG_HOME", "/c");

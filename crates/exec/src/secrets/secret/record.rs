@@ -24,7 +24,7 @@ struct SecretRecord {
 
 /// Records a secret before a step gets it, unless it is recorded.
 pub(super) fn add(run: &Path, name: &EnvName, secret: &str) -> io::Result<()> {
-    if read(run)?.iter().any(|fingerprint| fingerprint.is_of(secret)) {
+    if read_fingerprints(run)?.iter().any(|fingerprint| fingerprint.is_of(secret)) {
         return Ok(());
     }
     let mut salt = [0_u8; SALT_BYTES];
@@ -41,7 +41,7 @@ pub(super) fn add(run: &Path, name: &EnvName, secret: &str) -> io::Result<()> {
 }
 
 /// Returns the fingerprints of the secrets that steps of a run were given, by the run's folder.
-pub fn read(run: &Path) -> io::Result<Vec<SecretFingerprint>> {
+pub fn read_fingerprints(run: &Path) -> io::Result<Vec<SecretFingerprint>> {
     let text = match fs::read_to_string(run.join(FILE)) {
         Ok(text) => text,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -59,12 +59,12 @@ mod tests {
 
     use wf_base::name::EnvName;
 
-    use super::{FILE, add, read};
+    use super::{FILE, add, read_fingerprints};
 
     #[test]
     fn each_value_is_recorded_once_for_its_owner_alone_and_not_as_it_is() {
         let run = tempfile::tempdir().unwrap();
-        assert_eq!(read(run.path()).unwrap(), []);
+        assert_eq!(read_fingerprints(run.path()).unwrap(), []);
         let name = EnvName::parse("TOKEN").unwrap();
         for secret in ["first-value-1", "first-value-1", "second-value-2"] {
             add(run.path(), &name, secret).unwrap();
@@ -76,7 +76,7 @@ mod tests {
         // A crash cut the last line off.
         fs::write(&file, format!("{text}{{\"name\":\"TOK")).unwrap();
         add(run.path(), &name, "third-value-3").unwrap();
-        let known = read(run.path()).unwrap();
+        let known = read_fingerprints(run.path()).unwrap();
         let has = |secret| known.iter().filter(|fingerprint| fingerprint.is_of(secret)).count();
         assert_eq!(
             ["first-value-1", "second-value-2", "third-value-3", "fourth-value-4"].map(has),

@@ -15,7 +15,7 @@ async fn read(source: SecretSource, dir: &std::path::Path) -> Result<SecretText,
     let name = EnvName::parse("TOKEN").unwrap();
     let secret = SecretDeclaration { name: name.clone(), source, masked: true };
     let secrets = secrets_in(dir, vec![secret], Arc::new(host));
-    let read = secrets.get(&name).await.map_err(|error| error.to_string());
+    let read = secrets.get_secret(&name).await.map_err(|error| error.to_string());
     assert_eq!(secrets.known().await.len(), usize::from(read.is_ok()));
     read
 }
@@ -70,7 +70,7 @@ async fn a_secret_is_read_once_and_never_shown() {
     let name = EnvName::parse("TOKEN").unwrap();
     let secret = SecretDeclaration { name: name.clone(), source, masked: true };
     let secrets = secrets_in(dir.path(), vec![secret], Arc::default());
-    let (first, second) = tokio::join!(secrets.get(&name), secrets.get(&name));
+    let (first, second) = tokio::join!(secrets.get_secret(&name), secrets.get_secret(&name));
     assert_eq!(first.unwrap().expose(), "s3cr3t-t0ken");
     assert!(!format!("{second:?} {secrets:?}").contains("s3cr3t-t0ken"));
     assert_eq!(std::fs::read_to_string(dir.path().join("count")).unwrap(), "x\n");
@@ -100,7 +100,7 @@ async fn known(secrets: &PlanSecrets) -> Vec<String> {
 async fn a_weak_value_may_be_used_if_the_plan_says_so() {
     let pin = ("PIN", SecretSource::Env("PIN".into()), false);
     let secrets = declared(&[pin], std::path::Path::new("/"));
-    let value = secrets.get(&EnvName::parse("PIN").unwrap()).await;
+    let value = secrets.get_secret(&EnvName::parse("PIN").unwrap()).await;
     assert_eq!(value.unwrap().expose(), "1234");
     assert_eq!(known(&secrets).await, [""; 0]);
 }
@@ -121,7 +121,7 @@ async fn variables_and_files_are_masked_before_they_are_needed() {
     assert!(!dir.path().join("asked").exists());
     // The value at the time of use counts; the earlier value stays hidden.
     std::fs::write(dir.path().join("key"), "the new key").unwrap();
-    let key = secrets.get(&EnvName::parse("B").unwrap()).await.unwrap();
+    let key = secrets.get_secret(&EnvName::parse("B").unwrap()).await.unwrap();
     assert_eq!(key.expose(), "the new key");
     assert_eq!(known(&secrets).await, ["an old key", "from the environment", "the new key"]);
 }

@@ -19,7 +19,7 @@ const MAX_NAMED: usize = 8;
 /// Advice about the products of a plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ProductAdvice {
-    /// A step may write the whole workspace, and says of nothing it makes it: checks see none of its changes.
+    /// A step may write the whole workspace, and declares nothing as its product: checks see none of its changes.
     Nothing { step: Name },
     /// The steps may change everything, and a check fixes nothing: its pass is at most `reported`.
     Everything {

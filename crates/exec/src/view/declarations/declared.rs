@@ -1,3 +1,5 @@
+//! The products declared by a plan: artifacts, cached outputs and writes, of its steps and of all plans it uses.
+
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -84,7 +86,7 @@ impl DeclaredProducts {
         self
     }
 
-    /// Adds the declarations of a used plan, now its parameters are known.
+    /// Adds the declarations of a used plan, now that its parameters are known.
     pub(crate) fn with(&self, plan: &Arc<Plan>, params: &JsonObject) -> Self {
         let mut declared = Self::new(plan, params);
         declared.globs.extend(self.globs.iter().cloned());

@@ -46,7 +46,7 @@ pub(crate) struct IgnoreRules {
 }
 
 impl IgnoreRules {
-    pub(crate) fn read(root: &Path, manifest: &WorkspaceManifest, folders: &[PathBuf]) -> Self {
+    pub(crate) fn read_rules(root: &Path, manifest: &WorkspaceManifest, folders: &[PathBuf]) -> Self {
         let mut rules = Self::of(above(root));
         let mut within = manifest.named(std::ffi::OsStr::new(IGNORE_FILE));
         within.sort_by_key(|path| path.components().count());
@@ -151,7 +151,7 @@ mod tests {
 
     fn rules(root: &Path) -> IgnoreRules {
         let manifest = WorkspaceManifest::of_workspace(root, &ExcludedFiles::default()).unwrap();
-        IgnoreRules::read(root, &manifest, &["src".into()])
+        IgnoreRules::read_rules(root, &manifest, &["src".into()])
     }
 
     #[test]

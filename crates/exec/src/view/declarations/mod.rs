@@ -19,5 +19,4 @@ pub(super) mod harness;
 pub(super) mod ignored;
 pub(super) mod named;
 pub(super) mod tree;
-pub(super) mod undeclared;
 pub(super) mod writers;

@@ -8,9 +8,13 @@ use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
-use wf_model::{Check, Plan, Step, StepWork, expr::Template};
+use wf_base::name::Name;
+use wf_model::{Check, JsonObject, Plan, Step, StepWork, expr::Template};
 
-use super::{declared::family, named};
+use super::{
+    declared::{DeclaredProducts, family},
+    named,
+};
 
 /// The files the steps of a plan, and of all plans it uses, could write.
 #[derive(Clone, Debug, Default)]
@@ -29,7 +33,7 @@ pub(crate) struct StepWriters {
 
 impl StepWriters {
     /// Collects the knowledge before a run.
-    pub(crate) fn of(plan: &Arc<Plan>) -> Self {
+    pub(crate) fn from_plan(plan: &Arc<Plan>) -> Self {
         let mut writers = Self::default();
         for step in family(plan).into_iter().flat_map(|plan| plan.steps()).flat_map(Step::ways) {
             writers.add(step);
@@ -58,7 +62,7 @@ impl StepWriters {
     /// Adds those of a used plan.
     #[must_use]
     pub(crate) fn and(mut self, plan: &Arc<Plan>) -> Self {
-        let Self { grants, vague_grants, named, has_unconfined, control: _ } = Self::of(plan);
+        let Self { grants, vague_grants, named, has_unconfined, control: _ } = Self::from_plan(plan);
         self.grants.extend(grants);
         self.vague_grants.extend(vague_grants);
         self.named.extend(named);
@@ -146,4 +150,46 @@ pub(super) fn named_by(step: &Step) -> BTreeSet<PathBuf> {
         cwd: step.cwd.as_ref().map(|cwd| cwd.source().to_owned()),
         ..Check::new(step.id.clone())
     })
+}
+
+/// An undeclared file named by both a check and a step.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UndeclaredFile {
+    /// The step of the check; `None`: a check of the plan itself.
+    pub step: Option<Name>,
+    pub check: Name,
+    /// The file, relative to the workspace.
+    pub path: PathBuf,
+    /// The step naming it.
+    pub maker: Name,
+}
+
+/// Returns the files that checks of a plan read and that steps seem to create without a declaration: missing files the
+/// texts of both name.
+pub fn undeclared_files(plan: &Arc<Plan>, root: &Path) -> Vec<UndeclaredFile> {
+    let declared = DeclaredProducts::new(plan, &JsonObject::new());
+    let steps = plan.steps().iter();
+    let of_steps = steps.flat_map(|step| step.verify.iter().map(|check| (Some(&step.id), check)));
+    let of_plan = plan.parts().verify.iter().map(|check| (None, check));
+    let mut files = Vec::new();
+    for (step, check) in of_steps.chain(of_plan) {
+        let paths = named::paths(check).into_iter();
+        let open =
+            paths.filter(|path| is_file_name(path) && !declared.has(path) && !root.join(path).exists());
+        for path in open {
+            let maker = plan.steps().iter().find(|step| named_by(step).contains(&path));
+            files.extend(maker.map(|maker| UndeclaredFile {
+                step: step.cloned(),
+                check: check.name.clone(),
+                path,
+                maker: maker.id.clone(),
+            }));
+        }
+    }
+    files
+}
+
+/// True if a word looks like a file name, which not every word of a command does.
+fn is_file_name(path: &Path) -> bool {
+    path.extension().is_some() || path.components().count() > 1
 }

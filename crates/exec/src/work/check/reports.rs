@@ -1,3 +1,5 @@
+//! The test reports of a check: each check has a folder for them, and their tests are counted.
+
 use std::fs::{self, File};
 use std::io::Read as _;
 use std::path::{Path, PathBuf};

@@ -83,7 +83,7 @@ impl RunSite {
             if let StateAddition::Result(entry) = addition
                 && entry.run == *run
             {
-                StoredResults(objects.clone()).put(entry, self.session.store.blobs()).await?;
+                StoredResults(objects.clone()).put_entry(entry, self.session.store.blobs()).await?;
             }
         }
         if additions.is_empty() {

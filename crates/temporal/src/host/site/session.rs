@@ -24,7 +24,7 @@ use crate::{
         order::RunSpec,
     },
     run::plan::text_files,
-    terminal::note,
+    worker::log_line,
 };
 
 impl Sites {
@@ -50,7 +50,7 @@ impl Sites {
         });
         // Without it, the attempts fail that need it, with the reason.
         if let Err(unable) = session.make_repository().await {
-            note(&format!("{}: {}", spec.path, unable.reason));
+            log_line(&format!("{}: {}", spec.path, unable.reason));
         }
         session.collect_additions();
         session.share_ledgers(Arc::clone(&self.ledgers));

@@ -62,7 +62,7 @@ impl RunSite {
             // What other tasks have here may be newer than what is known of them elsewhere.
             let is_needed = file.path.starts_with(&own)
                 || place_inside(&runs, &file.path).is_ok_and(|place| !place.exists());
-            CarriedFile::of(&file.path).is_version_of(&order.run) && is_needed
+            CarriedFile::from_path(&file.path).is_version_of(&order.run) && is_needed
         });
         let is_known = files.iter().any(|file| file.path.starts_with(&own));
         write_files(&runs, &files, objects).await?;

@@ -39,7 +39,7 @@ impl RunDriver {
     /// Asks for the files of a task that has its lock, or needs none.
     fn claim_files(&mut self, claim: FamilyClaim) {
         let FamilyClaim { run, place, .. } = claim.clone();
-        let is_held = self.claims.take(claim);
+        let is_held = self.claims.take_claim(claim);
         let kind = if is_held { InputKind::Locked { place } } else { InputKind::LockHeld { place } };
         self.inputs.push_back(RunInput { run, kind });
     }
@@ -67,7 +67,7 @@ impl RunDriver {
     /// Takes the answers of a lock. A lock without a waiting task is given back.
     pub(super) fn on_lock(&mut self, notice: LockNotice) {
         let LockNotice { lock, ticket, holder } = notice.clone();
-        match self.locks.note(notice) {
+        match self.locks.take_notice(notice) {
             None if holder.is_none() => {
                 let run = self.order.run.clone();
                 self.tell(&run, lock, LockMessage::Release(ticket));

@@ -58,7 +58,7 @@ pub(crate) fn advice(run: &RunContext) -> Result<Vec<ToolAdvice>, StoreError> {
     }
     let targets: Vec<ToolTarget> = pairs.iter().map(|(_, pair)| pair.clone()).collect();
     let advices = advise(&megrams, &targets, now);
-    let rules: BTreeSet<_> = advices.iter().flat_map(|one| one.rules.clone()).collect();
+    let rules: BTreeSet<_> = advices.iter().flat_map(|advice_of_tool| advice_of_tool.rules.clone()).collect();
     recall(session, rules.into_iter().collect(), now);
     let mut avoided = Vec::new();
     if planned {
@@ -69,7 +69,7 @@ pub(crate) fn advice(run: &RunContext) -> Result<Vec<ToolAdvice>, StoreError> {
         };
         avoided.retain(|said| !declared(said));
     }
-    let known = pairs.into_iter().zip(advices).filter_map(|((way, _), said)| {
+    let advised = pairs.into_iter().zip(advices).filter_map(|((way, _), said)| {
         Some(ToolAdvice {
             advice: advice_kind(said.action)?,
             attention: rounded(said.attention),
@@ -77,7 +77,7 @@ pub(crate) fn advice(run: &RunContext) -> Result<Vec<ToolAdvice>, StoreError> {
             ..way
         })
     });
-    Ok(known.chain(avoided).collect())
+    Ok(advised.chain(avoided).collect())
 }
 
 /// Records that a run is told some rules.
@@ -176,10 +176,10 @@ const MAX_NOTES: usize = 10;
 /// Adds a note of an attempt, unless it is known; returns what the agent is told, or why there is no further note.
 pub(crate) fn add_note(run: &RunContext, note: MemoryNote) -> Result<Result<String, String>, StoreError> {
     let (id, known) = (note.id.short(), run.session.store.reader()?.notes()?);
-    if known.iter().any(|one| one.id == note.id) {
+    if known.iter().any(|note_before| note_before.id == note.id) {
         return Ok(Ok(format!("note {id} was known before")));
     }
-    if known.iter().filter(|one| one.source == note.source).count() >= MAX_NOTES {
+    if known.iter().filter(|note_before| note_before.source == note.source).count() >= MAX_NOTES {
         let refusal =
             format!("an attempt adds at most {MAX_NOTES} notes, and this one has; nothing is remembered");
         return Ok(Err(refusal));
@@ -240,7 +240,7 @@ fn pairs(plan: &Plan, intent: Option<&str>) -> Vec<(ToolAdvice, ToolTarget)> {
             let pair = ToolTarget::of_run(&lasting_target(plan, step, way), target.as_deref(), intent);
             let said =
                 ToolAdvice { tool, target, advice: AdviceKind::Caution, attention: 0.0, decision: 0.0 };
-            if !pairs.iter().any(|(known, _)| *known == said) {
+            if !pairs.iter().any(|(query, _)| *query == said) {
                 pairs.push((said, pair));
             }
         }

@@ -332,8 +332,8 @@ pub(super) fn read_message(line: &[u8], id: u64) -> Result<ServerMessage, McpFai
         (None, _) => match (message.get("result"), message.get("error")) {
             (Some(result @ Value::Object(_)), None) => Ok(ServerMessage::Result(result.clone())),
             (None, Some(error)) => {
-                let said = error.get("message").and_then(Value::as_str).unwrap_or("without a reason");
-                Ok(ServerMessage::Error(said.to_owned()))
+                let error_reason = error.get("message").and_then(Value::as_str).unwrap_or("without a reason");
+                Ok(ServerMessage::Error(error_reason.to_owned()))
             }
             _ => Err(wrong()),
         },

@@ -288,13 +288,13 @@ impl FoundRepository {
 
 impl FolderNames {
     pub(super) fn note_name(&mut self, name: &[u8]) {
-        if let Some(at) = NAMES.iter().position(|known| known.as_bytes() == name) {
+        if let Some(at) = NAMES.iter().position(|mark| mark.as_bytes() == name) {
             self.0 |= 1 << at;
         }
     }
 
     pub(super) fn has(self, name: &str) -> bool {
-        NAMES.iter().position(|known| *known == name).is_some_and(|at| self.0 & (1 << at) != 0)
+        NAMES.iter().position(|mark| *mark == name).is_some_and(|at| self.0 & (1 << at) != 0)
     }
 
     /// True if the folder is a repository itself.
@@ -318,7 +318,7 @@ impl FolderNames {
 pub(crate) fn made_by<'a>(file: &'a Path, open: &dyn Fn(&Path) -> Option<OwnedFd>) -> Option<&'a Path> {
     let mut name: Option<&OsStr> = file.file_name();
     for folder in file.ancestors().skip(1) {
-        let mut names = open(folder).map(|found| FolderNames::of(&found)).unwrap_or_default();
+        let mut names = open(folder).map(|folder_file| FolderNames::of(&folder_file)).unwrap_or_default();
         // The workspace itself may look like one.
         let was_bare = names.is_bare() && folder.as_os_str().is_empty();
         names.note_name(name.map(OsStr::as_encoded_bytes).unwrap_or_default());

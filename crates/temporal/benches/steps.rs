@@ -117,14 +117,14 @@ const TICK: Duration = Duration::from_millis(10);
 
 /// The processor time of processes, and of their children they waited for.
 #[derive(Clone, Copy, Default)]
-pub struct Spent {
-    pub own: Duration,
-    pub children: Duration,
+struct Spent {
+    own: Duration,
+    children: Duration,
 }
 
 impl Spent {
     /// Returns the time of all processes that work in a folder or below it, or have it in their arguments.
-    pub fn in_folder(folder: &Path) -> Self {
+    fn in_folder(folder: &Path) -> Self {
         let processes = std::fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.path());
         let word = format!("{}/", folder.display());
         let belongs = |process: &PathBuf| {
@@ -138,7 +138,7 @@ impl Spent {
     }
 
     /// Returns the time of this process.
-    pub fn here() -> Self {
+    fn here() -> Self {
         Self::of(Path::new("/proc/self"))
     }
 

@@ -23,9 +23,11 @@ pub fn configured_backend(host: &Host, name: &str) -> Result<Backend, CommandErr
     if checked.count(Severity::Error) > 0 {
         return Err(usage(format!("{CONFIG} has errors")).hint("`wf check` shows them"));
     }
-    let mut known = config.backends.iter();
-    let found = known.find(|(known, _)| known.as_str() == name).map(|(_, backend)| backend.clone());
-    found.ok_or_else(|| {
+    let mut declared_backends = config.backends.iter();
+    let declared_backend = declared_backends
+        .find(|(declared_backends, _)| declared_backends.as_str() == name)
+        .map(|(_, backend)| backend.clone());
+    declared_backend.ok_or_else(|| {
         let names: Vec<&str> = config.backends.keys().map(Name::as_str).collect();
         let failure = usage(format!("{CONFIG} has no backend `{name}`"));
         failure.hint(match names.as_slice() {

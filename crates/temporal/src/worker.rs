@@ -106,11 +106,11 @@ async fn run_until_told(mut workers: Vec<Worker>, life: &WorkerLife) -> Result<(
     let leave: Vec<_> = workers.iter().map(Worker::shutdown_handle).collect();
     let mut terminate = signal(SignalKind::terminate()).map_err(failed)?;
     let mut interrupt = signal(SignalKind::interrupt()).map_err(failed)?;
-    let mut all = std::pin::pin!(try_join_all(workers.iter_mut().map(Worker::run)));
+    let mut running = std::pin::pin!(try_join_all(workers.iter_mut().map(Worker::run)));
     let mut is_leaving = false;
     loop {
         tokio::select! {
-            ended = &mut all => return ended.map(drop).map_err(failed),
+            ended = &mut running => return ended.map(drop).map_err(failed),
             _ = terminate.recv() => {}
             _ = interrupt.recv() => {}
             // Without a server, nobody tells the library that it may end.

@@ -240,7 +240,7 @@ impl AttemptTask {
         let Some(task) = &work.recall else {
             return Ok(MemoryCalibration::default());
         };
-        let task = self.with_template_values(&BTreeMap::new(), |known| task.render(known));
+        let task = self.with_template_values(&BTreeMap::new(), |values| task.render(values));
         let task = task.map_err(|error| WorkError::logical(error.to_string()))?;
         let records = memory::recalled(&self.run, &self.attempt, &task);
         records.map_err(|error| WorkError::environmental(format!("memory cannot be read: {error}")))
@@ -264,9 +264,9 @@ impl AttemptTask {
         place_command: &ProcessCommand,
         log: &mut AgentLog,
     ) -> Result<AgentServers, WorkError> {
-        let known = &self.run.session.models.servers;
+        let declared_servers = &self.run.session.models.servers;
         let servers = work.mcp.iter().map(|name| {
-            known.get(name).cloned().ok_or_else(|| {
+            declared_servers.get(name).cloned().ok_or_else(|| {
                 WorkError::logical(format!(
                     "`{name}` is not one of the `mcp` servers in wf.yaml; add it there"
                 ))

@@ -176,7 +176,7 @@ pub fn conversations(
             answer: last.answer.clone(),
         });
     }
-    summaries.sort_by(|one, other| one.name.cmp(&other.name));
+    summaries.sort_by(|summary, other| summary.name.cmp(&other.name));
     Ok(summaries)
 }
 

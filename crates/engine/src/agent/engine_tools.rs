@@ -28,9 +28,9 @@ pub(super) async fn search_memory(
 ) -> CallOutcome {
     let searched = tokio::task::spawn_blocking(move || memory::search_all(&run, &query));
     match searched.await.unwrap_or_else(|stopped| std::panic::resume_unwind(stopped.into_panic())) {
-        Ok(found) => {
-            let outside = found.is_external.then(|| "memory".to_owned());
-            CallOutcome::done(cut_result(&mask.text(&found.text)), outside)
+        Ok(answer) => {
+            let outside = answer.is_external.then(|| "memory".to_owned());
+            CallOutcome::done(cut_result(&mask.text(&answer.text)), outside)
         }
         Err(unable) => CallOutcome::failed(format!("memory cannot be searched: {unable}")),
     }

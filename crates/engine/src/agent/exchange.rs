@@ -157,11 +157,11 @@ fn exchange_content(
             *body
         }
     };
-    for given in &gated.context {
-        show(&format!("context of {}", given.gate), json!(given.text));
+    for addition in &gated.context {
+        show(&format!("context of {}", addition.gate), json!(addition.text));
     }
-    if let Some(given) = &gated.reply {
-        show(&format!("reply of {}", given.gate), json!(given.text));
+    if let Some(addition) = &gated.reply {
+        show(&format!("reply of {}", addition.gate), json!(addition.text));
     }
     let mut shown = Value::Object(shown);
     mask.value(&mut shown);

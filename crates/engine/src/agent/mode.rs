@@ -51,8 +51,8 @@ impl AttemptTask {
     }
 
     fn signals(&self, interaction: &AgentInteraction) -> Result<SaidWords, WorkError> {
-        let rendered = self.with_template_values(&BTreeMap::new(), |known| {
-            let rendered = interaction.templates().map(|(key, signal)| Ok((key, signal.render(known)?)));
+        let rendered = self.with_template_values(&BTreeMap::new(), |values| {
+            let rendered = interaction.templates().map(|(key, signal)| Ok((key, signal.render(values)?)));
             rendered.collect::<Result<BTreeMap<_, _>, EvalError>>()
         });
         rendered.map(SaidWords).map_err(|error| WorkError::logical(error.to_string()))

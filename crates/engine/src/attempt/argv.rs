@@ -22,7 +22,7 @@ impl AttemptTask {
         let Some(cwd) = &step.cwd else {
             return Ok(None);
         };
-        let rendered = self.with_template_values(&BTreeMap::new(), |known| cwd.render(known));
+        let rendered = self.with_template_values(&BTreeMap::new(), |values| cwd.render(values));
         let rendered = rendered.map_err(|error| WorkError::logical(error.to_string()))?;
         if cwd.refs().is_empty() {
             return Ok(Some(rendered));

@@ -71,8 +71,8 @@ async fn find(run: &RunContext, key: &Sha256Digest) -> Result<FoundResult, Store
     if !session.reuses {
         return Ok(None);
     }
-    if let Some(found) = session.store.reader()?.cache_get(key)? {
-        return Ok(Some(found.map_err(|unrecorded| unrecorded.to_string())));
+    if let Some(local) = session.store.reader()?.cache_get(key)? {
+        return Ok(Some(local.map_err(|unrecorded| unrecorded.to_string())));
     }
     let Some(shared) = session.shared.results.get() else { return Ok(None) };
     let shared_result = shared.find(key, session.store.blobs()).await.transpose();
@@ -98,14 +98,14 @@ impl KeyedTask {
     }
 
     /// Restores the files of a result, and notes the lookup. Returns the result, if it can be used.
-    fn take(self, found: FoundResult) -> (CacheLookup, Option<CacheEntry>) {
+    fn take(self, found_entry: FoundResult) -> (CacheLookup, Option<CacheEntry>) {
         let Self { task, key, parts } = self;
         let (run, place) = (&task.run, &task.attempt.place);
-        if matches!(found, Some(Ok(_))) {
+        if matches!(found_entry, Some(Ok(_))) {
             copies::release(run, place);
         }
-        let outcome = found.map(|found| {
-            let entry = found?;
+        let outcome = found_entry.map(|found_entry| {
+            let entry = found_entry?;
             restore(run, &entry, &globs_of(&parts)).map(|()| entry).map_err(|unable| unable.reason)
         });
         let (entry, lost) = match outcome {
@@ -198,7 +198,7 @@ const KNOWN_RESULTS: u32 = 50;
 fn restore(run: &RunContext, entry: &CacheEntry, globs: &[String]) -> Result<(), WorkError> {
     let (root, blobs) = (&run.session.root, run.session.store.blobs());
     let cached_kind = |artifact: &Artifact| {
-        entry.files.iter().find(|kept| kept.path == artifact.path).map(|kept| kept.kind)
+        entry.files.iter().find(|cached| cached.path == artifact.path).map(|kept| kept.kind)
     };
     let (linked, elsewhere): (Vec<_>, Vec<_>) = entry
         .artifacts

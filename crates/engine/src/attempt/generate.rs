@@ -22,7 +22,7 @@ pub(crate) async fn read_generated_plan(task: AttemptTask) -> UnitResult {
         return task.collect(task.end_without_outputs(WorkExit::Completed), None).await;
     }
     match task.generate().await? {
-        Ok(made) => Ok(Some(InputKind::Generated(made))),
+        Ok(generation) => Ok(Some(InputKind::Generated(generation))),
         Err(unable) => task.collect(task.end_without_outputs(unable.into()), None).await,
     }
 }
@@ -39,7 +39,7 @@ impl AttemptTask {
             return Ok(Err(WorkError::logical(UNCONFINED)));
         }
         let template = made.text.as_ref().ok_or(EngineError::Stuck)?;
-        let text = match self.with_template_values(&BTreeMap::new(), |known| template.render(known)) {
+        let text = match self.with_template_values(&BTreeMap::new(), |values| template.render(values)) {
             Ok(text) => text,
             Err(error) => return Ok(Err(WorkError::logical(error.to_string()))),
         };

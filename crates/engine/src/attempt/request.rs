@@ -26,7 +26,7 @@ impl AttemptTask {
         let Some(secrets) = self.secrets(step, &stop).await? else {
             return Ok(self.end_without_outputs(WorkExit::Cancelled));
         };
-        let ask = self.with_template_values(&secrets, |known| http::HttpRequest::new(http, known))?;
+        let ask = self.with_template_values(&secrets, |values| http::HttpRequest::new(http, values))?;
         // What cannot be sent shows nothing of a service.
         ask.check()?;
         let health = StoredHealth::new(&self.run.session.store);

@@ -48,8 +48,8 @@ impl AttemptTask {
     /// True if a secret is printed by a program, which is not confined.
     fn is_printed(&self, name: &str) -> bool {
         let mut declared = self.run.plan.parts().secrets.iter();
-        let found = declared.find(|secret| secret.name.as_str() == name);
-        found.is_some_and(|secret| matches!(secret.source, SecretSource::Command(_)))
+        let declaration = declared.find(|secret| secret.name.as_str() == name);
+        declaration.is_some_and(|secret| matches!(secret.source, SecretSource::Command(_)))
     }
 
     /// Notes that a connection was used, so it is kept alive. If the note cannot be written, only the note is lost.

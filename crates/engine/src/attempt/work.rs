@@ -45,7 +45,7 @@ impl AttemptTask {
         let ended = match &step.work {
             StepWork::Uses(_) | StepWork::Generated(_) => running::run_nested(&self, step, stop).await?,
             StepWork::Wait(WaitCondition::File(path)) => {
-                let exit = match self.with_template_values(&BTreeMap::new(), |known| path.render(known)) {
+                let exit = match self.with_template_values(&BTreeMap::new(), |values| path.render(values)) {
                     Ok(path) => {
                         let path = run.session.root.join(path);
                         wait::file(&path, self.time_left(step.timeout), stop).await
@@ -77,15 +77,15 @@ impl AttemptTask {
         self.end_worktree(&mut end).await;
         if end.exit.is_success() && !step.artifacts.is_empty() {
             let globs =
-                self.with_template_values(&BTreeMap::new(), |known| copies::artifact_globs(step, known));
+                self.with_template_values(&BTreeMap::new(), |values| copies::artifact_globs(step, values));
             let artifacts = match globs {
                 Ok(globs) => copies::store_artifacts(run, &self.attempt, globs).await,
                 Err(unable) => Err(unable),
             };
             match artifacts {
-                Ok(found) => {
-                    run.note_outputs(&self.attempt, &found);
-                    end.artifacts = found;
+                Ok(collected) => {
+                    run.note_outputs(&self.attempt, &collected);
+                    end.artifacts = collected;
                 }
                 Err(unable) => end.exit = unable.into(),
             }
@@ -270,8 +270,8 @@ impl AttemptTask {
         let feedback = self.feedback.as_ref();
         let feedback =
             feedback.map_or(Ok(ProcessEnv::new()), |feedback| correction::write_feedback(feedback, &log))?;
-        let env = self.with_template_values(secrets, |known| {
-            environment::of_step(&self.parts(step, &output, &feedback), known)
+        let env = self.with_template_values(secrets, |values| {
+            environment::of_step(&self.parts(step, &output, &feedback), values)
         });
         let env = env.map_err(|error| WorkError::logical(error.to_string()))?;
         let worktree = run.worktree_of(&self.attempt);

@@ -55,20 +55,20 @@ impl PastRuns {
         else {
             return Ok(Self::default());
         };
-        let (mut open, mut found) = (vec![repeated.clone()], BTreeMap::new());
+        let (mut open, mut runs_by_id) = (vec![repeated.clone()], BTreeMap::new());
         while let Some(run) = open.pop() {
-            if found.contains_key(&run) {
+            if runs_by_id.contains_key(&run) {
                 continue;
             }
             let Some(past) = PastRun::read(reader, &run)? else { continue };
             open.extend(past.parent.iter().map(|(outer, _)| outer.clone()));
             open.extend(reader.children(&run)?.into_iter().map(|(nested, _)| nested));
             open.extend(reader.steps(&run)?.into_iter().filter_map(|row| row.reused_from));
-            found.insert(run, past);
+            runs_by_id.insert(run, past);
         }
         let depths: BTreeMap<RunId, usize> =
-            found.keys().map(|run| (run.clone(), outer_runs(&found, run).count())).collect();
-        let mut runs: Vec<PastRun> = found.into_values().collect();
+            runs_by_id.keys().map(|run| (run.clone(), outer_runs(&runs_by_id, run).count())).collect();
+        let mut runs: Vec<PastRun> = runs_by_id.into_values().collect();
         runs.sort_by_key(|past| depths.get(&past.run).copied());
         Ok(Self { repeated: Some(repeated.clone()), runs })
     }
@@ -167,8 +167,8 @@ impl PastRun {
         let Ok(plan) = PlanId::parse(&row.plan) else { return Ok(None) };
         let mut lookups = Vec::new();
         for step in reader.steps(run)? {
-            let found = reader.cache_parts(run, &step.step, step.item_key.as_deref())?;
-            lookups.extend(found.map(|(hit, parts)| CacheLookup {
+            let cache_parts = reader.cache_parts(run, &step.step, step.item_key.as_deref())?;
+            lookups.extend(cache_parts.map(|(hit, parts)| CacheLookup {
                 run: run.clone(),
                 place: TaskId { step: step.step, item: step.item },
                 item_key: step.item_key,

@@ -122,8 +122,8 @@ impl GateEvaluation {
             };
             let took = clock.now().since(began).as_millis();
             pass.take_answer(answer, u64::try_from(took).unwrap_or(u64::MAX));
-            if let Some(asked) = asked_model {
-                pass.note_call(asked);
+            if let Some(model_call) = asked_model {
+                pass.note_call(model_call);
             }
         }
         pass.into_outcome()

@@ -42,13 +42,13 @@ pub(crate) async fn ask(
     };
     if let Some(model) = run.session.models.find(&ModelChoice::Role(role)) {
         let mut asker = ModelAsker::new(&run, model);
-        let said = tokio::select! {
-            said = tokio::time::timeout(TIMEOUT, ask_once_more(&mut asker, &request)) => {
-                said.unwrap_or_else(|_| Err(format!("it did not answer within {TIMEOUT:?}")))
+        let planner_reply = tokio::select! {
+            planner_reply = tokio::time::timeout(TIMEOUT, ask_once_more(&mut asker, &request)) => {
+                planner_reply.unwrap_or_else(|_| Err(format!("it did not answer within {TIMEOUT:?}")))
             }
             () = wait_for_stop(stop) => Err("it was stopped".into()),
         };
-        reply.said = said.map_or_else(PlannerReply::Nothing, PlannerReply::Text);
+        reply.said = planner_reply.map_or_else(PlannerReply::Nothing, PlannerReply::Text);
         (reply.calls, reply.usage) = (asker.calls(), asker.usage());
         reply.asked = std::mem::take(&mut asker.asked_models);
     }

@@ -86,7 +86,7 @@ async fn ask_model(
         return PlannerAnswer::without_model(Err(reason));
     };
     let mut asker = ModelAsker::new(run, model);
-    let said = tokio::select! {
+    let planner_reply = tokio::select! {
         reply = tokio::time::timeout(timeout, asker.ask(request)) => match reply {
             Ok(Ok(reply)) => Ok(planner_answer(&reply.text).to_owned()),
             Ok(Err(unasked)) => Err(unasked.reason),
@@ -95,5 +95,5 @@ async fn ask_model(
         () = wait_for_stop(stop) => Err("it was stopped".into()),
     };
     let calls = PlannerCalls { usage: asker.usage(), asked: std::mem::take(&mut asker.asked_models) };
-    PlannerAnswer { said, calls }
+    PlannerAnswer { said: planner_reply, calls }
 }

@@ -97,13 +97,13 @@ impl CommitQueue {
 
 /// Publishes to all listeners the durable news: the run itself, if it was recorded now, and its events.
 pub(crate) fn publish_durable(run: &RunContext, appended: &AppendResult, events: Vec<Event>) {
-    let tell = |at, what| {
+    let tell = |at, message| {
         run.session.bus.publish(BusMessage {
             at,
             run: Some(run.run_ref.id.clone()),
             plan: Some(run.run_ref.plan.clone()),
             path: run.run_ref.path.clone(),
-            kind: what,
+            kind: message,
         });
     };
     let mut rows = appended.rows.iter().map(bound);

@@ -139,7 +139,7 @@ async fn wait(
 ) -> Result<Result<Vec<LockHolder>, LockRefusal>, EngineError> {
     let name = locks.lock.as_deref().unwrap_or_default();
     let session = &run.session;
-    let mut told = None;
+    let mut told_holder = None;
     loop {
         let freed = session.shared.locks.freed.notified();
         let look;
@@ -162,8 +162,8 @@ async fn wait(
                 look =
                     POLL_INTERVAL.saturating_mul(u32::try_from(ahead).unwrap_or(u32::MAX).saturating_add(1));
                 // One lock may have one holder after the other, and is one wait.
-                if told.as_ref() != Some(&holder.key) {
-                    told = Some(holder.key.clone());
+                if told_holder.as_ref() != Some(&holder.key) {
+                    told_holder = Some(holder.key.clone());
                     let (this, remark) = (&run.run_ref, TaskRemark::LockHeld(holder));
                     session.observe(|observer| observer.remark(this, place, &remark));
                 }

@@ -70,8 +70,9 @@ impl KeptFile {
         if difference(folder, name, self.digest, &run.session.shared.memo).is_none() {
             return Ok(());
         }
-        let found = fs::metadata(&self.copy).or_else(|_| fs::metadata(run.session.root.join(&self.path)));
-        let mode = found.map_or(DEFAULT_MODE, |found| found.permissions().mode());
+        let copy_metadata =
+            fs::metadata(&self.copy).or_else(|_| fs::metadata(run.session.root.join(&self.path)));
+        let mode = copy_metadata.map_or(DEFAULT_MODE, |copy_metadata| copy_metadata.permissions().mode());
         run.session.store.blobs().restore(&self.digest, &self.copy, mode)
     }
 }
@@ -140,12 +141,12 @@ pub(crate) fn kept_files(run: &RunContext, place: Option<&TaskId>) -> Vec<KeptFi
     }
     let direct: Vec<&Name> = place.map(|place| direct(run, &place.step)).unwrap_or_default();
     let upstream = place.map(|place| upstream(run, &place.step));
-    for (task, seen) in evidence {
+    for (task, artifacts) in evidence {
         if upstream.as_ref().is_some_and(|upstream| !upstream.contains(&task.step)) {
             continue;
         }
         let is_direct = direct.contains(&&task.step);
-        files.extend(seen.into_iter().filter(|file| !file.is_product()).map(|file| KeptFile {
+        files.extend(artifacts.into_iter().filter(|file| !file.is_product()).map(|file| KeptFile {
             step: task.step.clone(),
             copy: copy_path(run, &task, &file.path),
             path: file.path,
@@ -369,18 +370,19 @@ pub(crate) async fn store_artifacts(
     let mask = run.mask().await;
     let collect = move || {
         let blobs = run.session.store.blobs();
-        let found = files::artifacts(&run.folder_of(&attempt), &globs, &mask, |path| blobs.put_file(path))?;
-        keep(&run, &attempt, &found)?;
+        let cached_files =
+            files::artifacts(&run.folder_of(&attempt), &globs, &mask, |path| blobs.put_file(path))?;
+        keep(&run, &attempt, &cached_files)?;
         let artifact = |file: CachedFile| Artifact {
             path: file.path,
             digest: file.digest,
             size: file.size,
             released_by: None,
         };
-        Ok(found.into_iter().map(artifact).collect())
+        Ok(cached_files.into_iter().map(artifact).collect())
     };
     match tokio::task::spawn_blocking(collect).await {
-        Ok(found) => found,
+        Ok(cached_files) => cached_files,
         Err(_) => Err(WorkError::environmental("cannot collect the artifacts")),
     }
 }

@@ -37,7 +37,7 @@ pub fn outdated(
     let memo = DigestMemo::default();
     let mut look = ReuseContext::new(root, reader, &memo, run);
     let mut dropped = look.discarded_results(run, true)?;
-    dropped.retain(|one| run.needs_again(&one.step));
+    dropped.retain(|discarded| run.needs_again(&discarded.step));
     Ok(dropped)
 }
 
@@ -97,9 +97,9 @@ impl ReuseContext<'_> {
         products: bool,
     ) -> Result<Vec<DiscardedResult>, StoreError> {
         let mut dropped = Vec::new();
-        for kept in repeated_run.reused_item_results() {
-            if let Some(reason) = self.difference_of_result(repeated_run, &kept, products)? {
-                let ReusedResult { step, item, from, .. } = kept;
+        for result in repeated_run.reused_item_results() {
+            if let Some(reason) = self.difference_of_result(repeated_run, &result, products)? {
+                let ReusedResult { step, item, from, .. } = result;
                 dropped.push(DiscardedResult { step, item, reason, from });
             }
         }
@@ -109,11 +109,11 @@ impl ReuseContext<'_> {
     /// Returns the results whose services ended with their run, and are needed by something running again.
     fn services(&mut self, repeated_run: &RepeatedRun) -> Result<Vec<DiscardedResult>, StoreError> {
         let mut ended = Vec::new();
-        for kept in repeated_run.reused_item_results() {
-            if !repeated_run.needs_again(&kept.step) || !self.has_service(repeated_run, &kept)? {
+        for result in repeated_run.reused_item_results() {
+            if !repeated_run.needs_again(&result.step) || !self.has_service(repeated_run, &result)? {
                 continue;
             }
-            let ReusedResult { step, item, from, .. } = kept;
+            let ReusedResult { step, item, from, .. } = result;
             let reason = format!("its background processes exited with run {}", from.short());
             ended.push(DiscardedResult { step, item, reason, from });
         }
@@ -128,8 +128,8 @@ impl ReuseContext<'_> {
         let Some(inner) = self.nested_past(repeated_run, result)? else {
             return Ok(false);
         };
-        for kept in inner.reused_item_results() {
-            if self.has_service(&inner, &kept)? {
+        for inner_result in inner.reused_item_results() {
+            if self.has_service(&inner, &inner_result)? {
                 return Ok(true);
             }
         }
@@ -156,7 +156,7 @@ impl ReuseContext<'_> {
             return Ok(None);
         };
         let first = self.discarded_results(&inner, false)?.into_iter().next();
-        Ok(first.map(|one| format!("nested `{}`: {}", one.step, one.reason)))
+        Ok(first.map(|discarded| format!("nested `{}`: {}", discarded.step, discarded.reason)))
     }
 
     /// Returns all results of the run nested in a result, if there is one.

@@ -104,12 +104,12 @@ impl<'a> RecordedResults<'a> {
             }
             _ => return Ok(fact),
         };
-        let mut found = self.of_result(from, step, key)?.evidence;
+        let mut recorded_evidence = self.of_result(from, step, key)?.evidence;
         // Earlier versions knew no products.
-        found.retain(|file| !file.is_product());
+        recorded_evidence.retain(|file| !file.is_product());
         match fact.to_mut() {
             EventKind::StepReused { evidence, .. } | EventKind::ItemReused(ReusedItem { evidence, .. }) => {
-                *evidence = found;
+                *evidence = recorded_evidence;
             }
             _ => {}
         }
@@ -122,8 +122,8 @@ impl<'a> RecordedResults<'a> {
         repeated_run: &RepeatedRun,
         result: &mut [ReusedResult],
     ) -> Result<(), StoreError> {
-        for kept in result.iter_mut().filter(|kept| kept.standing.is_checked()) {
-            kept.evidence = self.of_reused(repeated_run, kept)?.evidence;
+        for reused in result.iter_mut().filter(|kept| kept.standing.is_checked()) {
+            reused.evidence = self.of_reused(repeated_run, reused)?.evidence;
         }
         Ok(())
     }
@@ -228,7 +228,7 @@ impl RecordedResult {
     fn add(&mut self, other: Self) {
         for (own, others) in [(&mut self.evidence, other.evidence), (&mut self.artifacts, other.artifacts)] {
             for file in others {
-                own.retain(|known| known.path != file.path);
+                own.retain(|own_file| own_file.path != file.path);
                 own.push(file);
             }
         }
@@ -278,8 +278,8 @@ pub fn stale_now(
 ) -> Result<Vec<StaleFile>, StoreError> {
     let (memo, gone) = (DigestMemo::default(), !plan.has_finally());
     let record = evidence_of_run(reader, events)?;
-    let results = record.tasks().iter().filter_map(|(place, seen)| {
-        let path = first_stale(root, seen, &memo, gone)?;
+    let results = record.tasks().iter().filter_map(|(place, evidence)| {
+        let path = first_stale(root, evidence, &memo, gone)?;
         Some(StaleFile { place: place.clone(), path })
     });
     Ok(results.collect())
@@ -294,10 +294,10 @@ pub(crate) fn reused_results(
     let mut results = repeated_run.reused_results();
     add_item_digests(reader, repeated_run, &mut results)?;
     RecordedResults::new(reader).add_evidence(repeated_run, &mut results)?;
-    if results.iter().flat_map(|kept| &kept.evidence).any(Artifact::is_product) {
+    if results.iter().flat_map(|reused| &reused.evidence).any(Artifact::is_product) {
         let declarations = Declarations::from_plan(repeated_run.plan(), params);
-        for kept in &mut results {
-            declarations.name_releasing(&kept.step, &mut kept.evidence);
+        for reused in &mut results {
+            declarations.name_releasing(&reused.step, &mut reused.evidence);
         }
     }
     Ok(results)

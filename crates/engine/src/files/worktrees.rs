@@ -100,12 +100,12 @@ impl AttemptTask {
 pub(crate) async fn prepare(run: Arc<RunContext>, attempt: Attempt) -> UnitResult {
     let worktree = run.worktree(&attempt);
     let alone = run.merging.lock().await;
-    let found = find_merge(&run, &worktree).await;
+    let found_merge = find_merge(&run, &worktree).await;
     drop(alone);
     run.session.executor.ensure_supervised()?;
     // All that it held is in its result.
     worktree.remove();
-    let merge = found.unwrap_or_else(|unable| MergePreparation::Failed { reason: unable.reason });
+    let merge = found_merge.unwrap_or_else(|unable| MergePreparation::Failed { reason: unable.reason });
     Ok(Some(InputKind::MergePrepared { attempt, merge }))
 }
 

@@ -74,7 +74,11 @@ impl ModelKeyResolver for ModelKeys {
     fn resolve<'a>(&'a self, source: &'a SecretSource) -> ModelKeyFuture<'a> {
         Box::pin(async move {
             let unknown = || ModelKeyError("its source is not in wf.yaml".into());
-            let declared = self.declared.iter().find(|one| one.source == *source).ok_or_else(unknown)?;
+            let declared = self
+                .declared
+                .iter()
+                .find(|declared_source| declared_source.source == *source)
+                .ok_or_else(unknown)?;
             let secret = self.secrets.get_secret(&declared.name).await;
             let secret = secret.map_err(|error| ModelKeyError(error.reason))?;
             // From now on it is masked everywhere.

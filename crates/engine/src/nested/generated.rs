@@ -46,15 +46,15 @@ pub(crate) async fn proposal_problems(run: &RunContext, proposal: &str) -> Vec<S
     let mut problems = Vec::new();
     for (id, text) in machine::proposed_plans(proposal) {
         let step = run.plan.find(id.as_str()).map(|ix| run.plan.step(ix));
-        let Some((step, StepWork::Generated(made))) = step.map(|step| (step, &step.work)) else {
+        let Some((step, StepWork::Generated(generated))) = step.map(|step| (step, &step.work)) else {
             continue;
         };
         let problems_of_plan = if run.session.sandboxes.is_none() {
             vec![UNCONFINED.to_owned()]
         } else {
-            match read_in_envelope(run, made, &text) {
+            match read_in_envelope(run, generated, &text) {
                 Ok(plan) => missing_outputs(step, &plan).collect(),
-                Err(found) => found,
+                Err(problems_of_it) => problems_of_it,
             }
         };
         problems.extend(problems_of_plan.into_iter().map(|problem| format!("step `{id}`: {problem}")));

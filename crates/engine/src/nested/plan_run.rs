@@ -94,8 +94,8 @@ pub(crate) fn attempt_end(
     if ended.standing.is_some_and(Standing::is_checked) {
         ended.seen = nested_run.evidence_files();
         let outputs = BTreeMap::new();
-        task.with_template_values(&outputs, |known| {
-            declarations::name_releasing(&task.run, place, known, &mut ended.seen);
+        task.with_template_values(&outputs, |values| {
+            declarations::name_releasing(&task.run, place, values, &mut ended.seen);
         });
     }
     if !is_approved {
@@ -222,7 +222,8 @@ pub(crate) fn open(
     });
     let tenure = outer.ownership.clone();
     let plan = Arc::clone(plan);
-    let is_known = view::family(&outer.plan).into_iter().any(|known| Arc::ptr_eq(known, &plan));
+    let is_known =
+        view::family(&outer.plan).into_iter().any(|plan_of_family| Arc::ptr_eq(plan_of_family, &plan));
     let within = |view: &Arc<WorkspaceView>| Arc::new(view.within(&plan, &params, is_known));
     let view = outer.view.as_ref().map(within);
     let errand = RunInputs {

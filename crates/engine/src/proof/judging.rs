@@ -57,7 +57,7 @@ pub(crate) async fn check(subject: CheckSubject, stop: watch::Receiver<StopLevel
             // The evidence of the plan that it uses counts, too.
             declarations::add_evidence(&mut seen, run.evidence_of(&attempt.place).unwrap_or_default());
         }
-        subject.with_values(|known| declarations::name_releasing(run, &attempt.place, known, &mut seen));
+        subject.with_values(|values| declarations::name_releasing(run, &attempt.place, values, &mut seen));
         run.note_evidence(&attempt.place, &seen);
     }
     run.session.executor.ensure_supervised()?;
@@ -260,7 +260,7 @@ impl CheckSubject {
         for check in checks {
             verdicts.push(self.verdict(check, &ground, worktree.clone(), stop).await);
         }
-        if !ground.copies.is_empty() && verdicts.iter().any(|one| one.ruling != CheckRuling::Pass) {
+        if !ground.copies.is_empty() && verdicts.iter().any(|verdict| verdict.ruling != CheckRuling::Pass) {
             self.explain(&mut verdicts).await;
         }
         verdicts
@@ -280,7 +280,7 @@ impl CheckSubject {
     async fn explain(&self, verdicts: &mut [CheckVerdict]) {
         let place = self.attempt.as_ref().map(|attempt| attempt.place.clone());
         let remark = copies::blocking(&self.run, move |run| Ok(copies::remark(run, place.as_ref()))).await;
-        for verdict in verdicts.iter_mut().filter(|one| one.ruling != CheckRuling::Pass) {
+        for verdict in verdicts.iter_mut().filter(|failed| failed.ruling != CheckRuling::Pass) {
             verdict.found += remark.as_deref().unwrap_or_default();
         }
     }
@@ -346,27 +346,27 @@ impl CheckSubject {
         match &self.attempt {
             Some(attempt) => {
                 let step = written_step(&self.run, &attempt.place);
-                self.with_values(|known| copies::artifact_globs(step, known))
+                self.with_values(|values| copies::artifact_globs(step, values))
             }
             None => Ok(Vec::new()),
         }
     }
 
     pub(super) fn trial(&self, check: &Check, ground: &probe::CheckEnvironment) -> probe::RenderedCheck {
-        self.with_values(|known| probe::RenderedCheck::new(check, ground, known))
+        self.with_values(|values| probe::RenderedCheck::new(check, ground, values))
     }
 
     /// Returns the files the result of a step is judged by.
     fn evidence_files(&self, step: &Step) -> Result<EvidenceFiles, WorkError> {
         let inputs = step.cache.iter().flat_map(|cache| &cache.inputs);
-        let inputs = self.with_values(|known| {
-            inputs.map(|glob| files::glob(glob, known)).collect::<Result<Vec<String>, EvalError>>()
+        let inputs = self.with_values(|values| {
+            inputs.map(|glob| files::glob(glob, values)).collect::<Result<Vec<String>, EvalError>>()
         });
         let mut globs = inputs.map_err(|error| WorkError::logical(error.to_string()))?;
-        globs.extend(self.with_values(|known| copies::artifact_globs(step, known))?);
+        globs.extend(self.with_values(|values| copies::artifact_globs(step, values))?);
         Ok(EvidenceFiles {
             globs,
-            products: self.with_values(|known| declarations::literal_products(step, known)),
+            products: self.with_values(|values| declarations::literal_products(step, values)),
         })
     }
 

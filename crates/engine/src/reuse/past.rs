@@ -144,7 +144,8 @@ impl RepeatedRun {
     /// Decides the fate of each step by all that is known.
     fn with_fates(mut self) -> Self {
         let dropped = self.discarded_results.iter();
-        let dropped = dropped.map(|one| ((one.step.clone(), one.item.clone()), one.reason.clone()));
+        let dropped = dropped
+            .map(|discarded| ((discarded.step.clone(), discarded.item.clone()), discarded.reason.clone()));
         let dropped: BTreeMap<_, _> = dropped.collect();
         self.fates = decide::fates(&RepeatContext {
             earlier_plan: self.earlier_plan.as_deref(),
@@ -275,12 +276,12 @@ impl RepeatedRun {
             return Vec::new();
         };
         let whole = self.reused_results().into_iter();
-        let each = whole.flat_map(|kept| match (&kept.item, self.steps.items(&kept.step)) {
+        let each = whole.flat_map(|reused| match (&reused.item, self.steps.items(&reused.step)) {
             (None, items @ [_, ..]) => {
                 let good = items.iter().filter(|row| row.state == StepState::Succeeded);
                 good.map(|row| reused_result(row, run)).collect()
             }
-            _ => vec![kept],
+            _ => vec![reused],
         });
         each.collect()
     }

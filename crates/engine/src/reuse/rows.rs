@@ -173,7 +173,7 @@ pub(crate) fn add_item_digests(
         reused_results.item.is_some() && ix.is_some_and(|ix| plan.step(ix).key.is_some())
     };
     let mut runs: BTreeMap<RunId, ItemDigests> = BTreeMap::new();
-    for result in reused_results.iter_mut().filter(|kept| is_named(kept)) {
+    for result in reused_results.iter_mut().filter(|reused| is_named(reused)) {
         let item = (result.step.clone(), result.item.clone().unwrap_or_default());
         for run in repeated_run.run_id().into_iter().chain([&result.from]) {
             if !runs.contains_key(run) {
@@ -183,7 +183,7 @@ pub(crate) fn add_item_digests(
             result.item_digest = result.item_digest.or(digest);
         }
     }
-    reused_results.retain(|kept| !is_named(kept) || kept.item_digest.is_some());
+    reused_results.retain(|reused| !is_named(reused) || reused.item_digest.is_some());
     Ok(())
 }
 

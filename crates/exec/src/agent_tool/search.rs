@@ -124,8 +124,8 @@ impl<'a> FileSearch<'a> {
         }
         let opened = self.workspace.open_found(real, kind).ok();
         let mut bytes = Vec::new();
-        let read =
-            (opened.as_ref()).map(|found| (&found.file).take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes));
+        let read = (opened.as_ref())
+            .map(|opened_file| (&opened_file.file).take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes));
         let is_binary = memchr(0, bytes.get(..HEAD_BYTES).unwrap_or(&bytes)).is_some();
         if !matches!(read, Some(Ok(_))) || bytes.len() as u64 > MAX_FILE_BYTES || is_binary {
             self.skipped += 1;
@@ -140,8 +140,8 @@ impl<'a> FileSearch<'a> {
             let line = line.strip_suffix(b"\r").unwrap_or(line);
             if self.pattern.is_match(line) {
                 self.workspace.note_shown(real);
-                if let Some(found) = &opened {
-                    self.workspace.note_read(found);
+                if let Some(opened_file) = &opened {
+                    self.workspace.note_read(opened_file);
                 }
                 self.lines.push(format!("{}:{}: {}", shown(real), at + 1, excerpt(&self.pattern, line)));
             }
@@ -194,7 +194,7 @@ fn excerpt(pattern: &Regex, line: &[u8]) -> String {
     if text.chars().count() <= LINE_CHARS {
         return text.into_owned();
     }
-    let start = pattern.find(line).map_or(0, |found| found.start());
+    let start = pattern.find(line).map_or(0, |hit| hit.start());
     // A quarter of it shows what is before the match.
     let before = String::from_utf8_lossy(line.get(..start).unwrap_or_default()).chars().count();
     let from = before.saturating_sub(LINE_CHARS / 4);

@@ -67,8 +67,8 @@ impl ToolWorkspace {
 
     /// Does the same and leaves the error to the caller.
     pub(super) fn trace(&self, path: &Path) -> Result<(PathBuf, FileType), PathLookupError> {
-        let (real, found) = self.dir.trace(path, &mut |_, _, _| {})?;
-        let stat = rustix::fs::fstat(&found)?;
+        let (real, file) = self.dir.trace(path, &mut |_, _, _| {})?;
+        let stat = rustix::fs::fstat(&file)?;
         Ok((real, FileType::from_raw_mode(stat.st_mode)))
     }
 

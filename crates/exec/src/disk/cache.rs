@@ -127,9 +127,9 @@ pub fn digest_of_input(input: &Value) -> Option<&str> {
 /// Returns the digests of the files that globs match, by path, with their mode as far as it counts, and the globs
 /// matching none.
 fn inputs(root: &Path, globs: &[String]) -> Result<(JsonObject, Vec<String>), WorkError> {
-    let (found, empty) = files::matching(root, globs)?;
+    let (files, empty) = files::matching(root, globs)?;
     let mut digests = JsonObject::new();
-    for (path, file) in found {
+    for (path, file) in files {
         let (digest, mode) = File::open(file)
             .and_then(|file| Ok((Sha256Digest::of_reader(&file)?, file.metadata()?.permissions().mode())))
             .map_err(|error| WorkError::environmental(format!("cannot read `{path}`: {error}")))?;

@@ -58,7 +58,7 @@ impl ConfinedDir {
     /// Opens a path below the folder for inspection only.
     pub fn find(&self, path: &Path) -> Result<OwnedFd, PathLookupError> {
         match self.by_kernel(path) {
-            Some(found) => found,
+            Some(file) => file,
             None => self.walk(path),
         }
     }
@@ -66,7 +66,7 @@ impl ConfinedDir {
     /// True if a path names a regular file.
     pub fn is_file(&self, path: &Path) -> Result<bool, PathLookupError> {
         match self.find(path) {
-            Ok(found) => Ok(kind(&found)? == FileType::RegularFile),
+            Ok(file) => Ok(kind(&file)? == FileType::RegularFile),
             Err(PathLookupError::Absent) => Ok(false),
             Err(missed) => Err(missed),
         }
@@ -97,7 +97,7 @@ impl ConfinedDir {
         let within = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
         for _ in 0..MAX_LOOKUP_TRIES {
             match fs::openat2(&self.root, path, INSPECT_FLAGS, Mode::empty(), within) {
-                Ok(found) => return Some(Ok(found)),
+                Ok(file) => return Some(Ok(file)),
                 // A part of the path was renamed.
                 Err(Errno::AGAIN | Errno::INTR) => {}
                 // An old kernel, or an outer sandbox that does not know the call; or an absolute
@@ -110,7 +110,7 @@ impl ConfinedDir {
     }
 
     fn walk(&self, path: &Path) -> Result<OwnedFd, PathLookupError> {
-        self.trace(path, &mut |_, _, _| {}).map(|(_, found)| found)
+        self.trace(path, &mut |_, _, _| {}).map(|(_, file)| file)
     }
 
     /// Walks a path and reports each link: its path without links, its metadata and its target.

@@ -78,9 +78,9 @@ fn version(stat: Stat) -> FileVersion {
 impl EvidenceSnapshot {
     /// Reads the present matches of globs.
     pub fn read_matching(root: &Path, globs: &[String], memo: &DigestMemo) -> Result<Self, WorkError> {
-        let (found, _) = files::matching(root, globs)?;
+        let (files, _) = files::matching(root, globs)?;
         let mut evidence = Self::default();
-        for (path, file) in found {
+        for (path, file) in files {
             evidence.read(path, &file, memo)?;
         }
         Ok(evidence)
@@ -129,7 +129,7 @@ impl EvidenceSnapshot {
     /// between do not count.
     pub fn touched(&self, later: &Self) -> Option<&str> {
         let mut entries = self.files.iter();
-        let touched = entries.find(|(path, seen)| later.files.get(*path) != Some(*seen));
+        let touched = entries.find(|(path, entry)| later.files.get(*path) != Some(*entry));
         touched.map(|(path, _)| path.as_str())
     }
 

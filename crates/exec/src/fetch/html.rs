@@ -153,7 +153,7 @@ fn decoded(part: &str) -> String {
 }
 
 fn character(name: &str) -> Option<char> {
-    if let Some((_, c)) = ENTITIES.iter().find(|(known, _)| *known == name) {
+    if let Some((_, c)) = ENTITIES.iter().find(|(entity, _)| *entity == name) {
         return Some(*c);
     }
     let number = name.strip_prefix('#')?;

@@ -74,9 +74,9 @@ async fn fetch(target: &FetchTarget) -> Result<String, String> {
 async fn request(target: &FetchTarget) -> Result<Response, String> {
     let host = &target.host.host;
     let port = target.url.port_or_known_default().unwrap_or(443);
-    let found = tokio::net::lookup_host((host.as_str(), port)).await;
-    let found: Vec<_> = found.map_err(|error| format!("cannot resolve `{host}`: {error}"))?.collect();
-    let addresses = reachable(&target.host, &found)?;
+    let resolved = tokio::net::lookup_host((host.as_str(), port)).await;
+    let resolved: Vec<_> = resolved.map_err(|error| format!("cannot resolve `{host}`: {error}"))?.collect();
+    let addresses = reachable(&target.host, &resolved)?;
     let _ = rustls::crypto::ring::default_provider().install_default();
     // No second look-up: the client knows these addresses alone. It stores nothing and follows nothing.
     let client = Client::builder()

@@ -110,27 +110,27 @@ fn answer(
         return Err(judged.found);
     }
     let shown = masked(&probed.out, &ground.mask);
-    let said = GateOutput::parse(&String::from_utf8_lossy(&shown));
+    let gate_output = GateOutput::parse(&String::from_utf8_lossy(&shown));
     if judged.ruling == CheckRuling::Fail {
-        let own = said.ok().map(|said| said.answer.reason);
+        let own = gate_output.ok().map(|gate_output| gate_output.answer.reason);
         let own = own.filter(|reason| !reason.is_empty());
         return Ok(GateAnswer::block(own.unwrap_or_else(|| failure_text(&judged))));
     }
     if probed.truncated {
         return Err("its output exceeds the limit".into());
     }
-    let mut said = said?;
+    let mut gate_output = gate_output?;
     if gate.on == GateTrigger::OnModelCall {
-        said.take_call_texts();
+        gate_output.take_call_texts();
     }
     let Some(then) = &script.then else {
-        return Ok(said.answer);
+        return Ok(gate_output.answer);
     };
-    let values = Value::Object(said.values);
+    let values = Value::Object(gate_output.values);
     let chosen = gate.extract.as_ref().map(|path| path.select(&values));
     let chosen = chosen.and_then(|chosen| chosen.first().copied());
     let ruled = judge_predicate(then, chosen, &WorkspaceFiles(&ground.root));
-    Ok(stricter(said.answer, ruled))
+    Ok(stricter(gate_output.answer, ruled))
 }
 
 /// Returns the reason for a failed expectation, with the beginning of the program's output.

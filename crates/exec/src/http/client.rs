@@ -95,9 +95,9 @@ impl HttpClient {
         let sent = request.send().await;
         let mut answer = sent.map_err(|error| request_error(&shown, &error))?;
         let status = answer.status();
-        let kept = receive(&shown, &mut answer, !job.request.outputs.is_empty(), writer).await;
+        let received = receive(&shown, &mut answer, !job.request.outputs.is_empty(), writer).await;
         if job.request.expects(status.as_u16()) {
-            return kept;
+            return received;
         }
         Err(unexpected_status(&job.request, &shown, &answer, job.log.clock.now()))
     }
@@ -208,8 +208,8 @@ fn unexpected_status(request: &HttpRequest, shown: &str, answer: &Response, now:
 
 /// Classifies an unexpected status, and reads when to try again. Rate limiting and server errors count as environmental.
 pub(super) fn classify_status(answer: &Response, mut reason: String, now: Moment) -> WorkError {
-    let asked = answer.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok());
-    let retry_after = asked.and_then(|text| parse_retry_after(text, now));
+    let wait_header = answer.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok());
+    let retry_after = wait_header.and_then(|text| parse_retry_after(text, now));
     if let Some(wait) = retry_after {
         reason += &format!("; the server asks to wait for {} (`retry-after`)", format_duration(wait));
     }

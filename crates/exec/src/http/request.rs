@@ -88,9 +88,9 @@ impl HttpRequest {
         }
         let mut headers = HeaderMap::new();
         for (name, value) in &self.headers {
-            let known = HeaderName::from_bytes(name.as_bytes())
+            let header_name = HeaderName::from_bytes(name.as_bytes())
                 .map_err(|_| WorkError::logical(format!("`{name}` is not a valid header name")))?;
-            headers.append(known, sensitive_value(name, value)?);
+            headers.append(header_name, sensitive_value(name, value)?);
         }
         Ok((method, url, headers))
     }

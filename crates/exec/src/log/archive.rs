@@ -63,7 +63,7 @@ impl LogArchive {
 /// between: its leftovers stay. A long log stays a file of its own if its writer died.
 pub fn archive(folder: &Path) -> io::Result<()> {
     let logs = whole_logs(folder)?;
-    let is_there = fs::symlink_metadata(folder.join(ARCHIVE)).is_ok_and(|found| found.is_file());
+    let is_there = fs::symlink_metadata(folder.join(ARCHIVE)).is_ok_and(|metadata| metadata.is_file());
     if logs.is_empty() || is_there {
         return Ok(());
     }

@@ -92,8 +92,8 @@ impl MaskChain {
 
     /// Returns the bytes held back, at the end of the input.
     pub(super) fn finish(&mut self) -> Vec<u8> {
-        self.0.iter_mut().fold(Vec::new(), |held, mask| {
-            let mut rest = mask.feed(&held).into_owned();
+        self.0.iter_mut().fold(Vec::new(), |bytes, mask| {
+            let mut rest = mask.feed(&bytes).into_owned();
             rest.extend(mask.finish());
             rest
         })

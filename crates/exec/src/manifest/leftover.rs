@@ -33,7 +33,7 @@ fn undo(
     let removed = removed(folder_now, before, at, rule);
     folder_now.entries.retain_mut(|(name, node)| {
         at.push(&*name);
-        let old = before.and_then(|before| before.entries.iter().find(|(known, _)| known == name));
+        let old = before.and_then(|before| before.entries.iter().find(|(other_name, _)| other_name == name));
         let is_kept = match (node, old.map(|(_, node)| node)) {
             (ManifestNode::Folder(folder), old) => {
                 let old = match old {
@@ -61,7 +61,7 @@ fn undo(
         found.insert(at.join(&name));
         folder_now.entries.push((name, node));
     }
-    folder_now.entries.sort_by(|one, other| one.0.cmp(&other.0));
+    folder_now.entries.sort_by(|entry, other| entry.0.cmp(&other.0));
 }
 
 /// Returns the entries the earlier run removed from a folder: nothing in it has changed since.
@@ -72,7 +72,7 @@ fn removed(
     rule: &LeftoverRule<'_>,
 ) -> Vec<(std::ffi::OsString, ManifestNode)> {
     let Some(before) = before.filter(|_| folder.stamp.changed <= rule.ended) else { return Vec::new() };
-    let is_gone = |name: &std::ffi::OsString| folder.entries.iter().all(|(known, _)| known != name);
+    let is_gone = |name: &std::ffi::OsString| folder.entries.iter().all(|(other_name, _)| other_name != name);
     let gone = before.entries.iter().filter(|(name, _)| is_gone(name) && !(rule.is_product)(&at.join(name)));
     gone.cloned().collect()
 }

@@ -46,7 +46,7 @@ impl ExcludedFiles {
         };
         for path in folders {
             match rustix::fs::stat(path) {
-                Ok(found) => excluded.known_files.push(found.into()),
+                Ok(metadata) => excluded.known_files.push(metadata.into()),
                 Err(_) => excluded.absent.push(path.to_owned()),
             }
         }

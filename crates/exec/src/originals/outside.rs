@@ -123,8 +123,8 @@ impl<'a> GitFolderReader<'a> {
 
 /// Reads a regular file; `None`: it is none, or larger than the limit.
 fn read_file(file: &Path, limit: u64) -> io::Result<Option<Vec<u8>>> {
-    let found = fs::metadata(file)?;
-    if !found.is_file() || found.len() > limit {
+    let file_metadata = fs::metadata(file)?;
+    if !file_metadata.is_file() || file_metadata.len() > limit {
         return Ok(None);
     }
     let mut bytes = Vec::new();

@@ -375,7 +375,7 @@ fn read(root: &Path, start_manifest: &WorkspaceManifest, path: &Path, limit: u64
 
 /// Writes a file with a mode and a time; others may write the same at once.
 fn store(file: &Path, bytes: &[u8], stamp: FileStamp) -> io::Result<()> {
-    if fs::read(file).is_ok_and(|found| found == bytes) {
+    if fs::read(file).is_ok_and(|content| content == bytes) {
         return Ok(());
     }
     let folder = file.parent().unwrap_or(Path::new(""));

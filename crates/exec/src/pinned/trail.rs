@@ -49,18 +49,18 @@ pub(super) fn resolve_path(root: &Path, path: &str, digest: bool) -> io::Result<
     for (path, stamp, digest) in links {
         entries.push(PathEntry { path: text(path)?, digest, stamp, is_link: true });
     }
-    let (path, found) = match target_path {
-        Ok(found) => found,
+    let (path, post) = match target_path {
+        Ok(post) => post,
         Err(PathLookupError::Absent) => return Ok((entries, PathEnd::Nothing)),
         Err(PathLookupError::Outside) => return Ok((entries, PathEnd::Outside)),
         Err(PathLookupError::Failed(error)) => return Err(error.into()),
     };
-    let mut stat = rustix::fs::fstat(&found)?;
+    let mut stat = rustix::fs::fstat(&post)?;
     if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
         return Ok((entries, PathEnd::Nothing));
     }
     let digest = if digest {
-        let file = File::open(format!("/proc/self/fd/{}", found.as_raw_fd()))?;
+        let file = File::open(format!("/proc/self/fd/{}", post.as_raw_fd()))?;
         let digest = Sha256Digest::of_reader(&file)?;
         // The stamp after reading.
         stat = rustix::fs::fstat(&file)?;

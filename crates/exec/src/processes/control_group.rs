@@ -95,7 +95,7 @@ fn candidates(name: &str) -> Vec<PathBuf> {
 fn inside(group: &Path) -> Vec<LivingProcess> {
     let numbers = fs::read_to_string(group.join("cgroup.procs")).unwrap_or_default();
     let numbers = numbers.lines().filter_map(|line| line.parse().ok());
-    numbers.filter_map(tree::process_by_id).filter(|one| !one.zombie).collect()
+    numbers.filter_map(tree::process_by_id).filter(|process| !process.zombie).collect()
 }
 
 /// Moves this process into a group.
@@ -117,7 +117,7 @@ pub(crate) fn membership<'a>(memberships: &'a str, controller: &str) -> Option<&
     memberships.lines().find_map(|line| {
         let mut fields = line.splitn(3, ':').skip(1);
         let controllers = fields.next()?;
-        let is_listed = controllers.split(',').any(|known| known == controller);
+        let is_listed = controllers.split(',').any(|listed| listed == controller);
         is_listed.then(|| fields.next()).flatten()
     })
 }

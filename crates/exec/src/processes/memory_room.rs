@@ -111,14 +111,14 @@ fn limited_groups() -> &'static [(PathBuf, GroupFiles)] {
         let older = GroupFiles { limit: "memory.limit_in_bytes", used: "memory.usage_in_bytes" };
         let newer = GroupFiles { limit: "memory.max", used: "memory.current" };
         let kinds = [("memory", "/sys/fs/cgroup/memory", older), ("", "/sys/fs/cgroup", newer)];
-        let all = kinds.into_iter().flat_map(|(controller, mount, files)| {
+        let by_controller = kinds.into_iter().flat_map(|(controller, mount, files)| {
             let own = membership(&memberships, controller).map(|own| own.trim_start_matches('/').to_owned());
             // In a container, the path may be that outside of it: then only the top can be seen.
             let groups = own.iter().flat_map(|own| Path::new(own).ancestors());
             let groups: Vec<PathBuf> = groups.map(|group| Path::new(mount).join(group)).collect();
             groups.into_iter().map(move |group| (group, files))
         });
-        all.filter(|(group, files)| files.free(group).is_some()).collect()
+        by_controller.filter(|(group, files)| files.free(group).is_some()).collect()
     })
 }
 

@@ -105,8 +105,8 @@ const SHELL_WORDS: &[&str] = &[
 /// the command itself. A file the shell would execute as its own script is left to the shell.
 pub fn argv(script: &ShellScript, path: Option<&str>, cwd: &Path) -> Vec<String> {
     let direct = plain_words(script).filter(|words| {
-        let found = words.first().map(|name| process::find(name, path, cwd));
-        !matches!(found, Some(Ok(program)) if program.is_file() && !process::starts_itself(&program))
+        let program_path = words.first().map(|name| process::find(name, path, cwd));
+        !matches!(program_path, Some(Ok(program)) if program.is_file() && !process::starts_itself(&program))
     });
     direct.unwrap_or_else(|| {
         let mut words = script.shell.clone();

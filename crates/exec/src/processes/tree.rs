@@ -149,8 +149,10 @@ pub(crate) fn own_mark() -> String {
 /// Kills every process whose mark matches, except for some, and what they started.
 pub fn kill_marked(wanted: impl Fn(&str) -> bool, spared_processes: &[LeftProcess]) {
     let is_marked = |process: &LivingProcess| mark_of(process.pid).is_some_and(|mark| wanted(&mark));
-    let is_spared = |one: &LivingProcess| {
-        spared_processes.iter().any(|other| (other.pid, other.start_ticks) == (one.pid, one.start))
+    let is_spared = |candidate: &LivingProcess| {
+        spared_processes
+            .iter()
+            .any(|other| (other.pid, other.start_ticks) == (candidate.pid, candidate.start))
     };
     kill_all(|| left::without_trees(processes_where(&is_marked), &is_spared));
 }
@@ -160,8 +162,8 @@ pub fn end_the_rest(grace: Duration) {
     if !ADOPTS_ORPHANS.load(Ordering::Relaxed) || !has_children() {
         return;
     }
-    for one in &descendants() {
-        one.signal(Signal::TERM);
+    for process in &descendants() {
+        process.signal(Signal::TERM);
     }
     let rounds = grace.as_millis() / SEARCH_PAUSE.as_millis().max(1);
     for _ in 0..rounds {
@@ -178,9 +180,10 @@ fn descendants() -> Vec<LivingProcess> {
     let me = rustix::process::getpid().as_raw_nonzero().get();
     let processes = all_processes();
     reap(&processes, me, &BTreeMap::new(), me);
-    let below = closure_of(&processes, |one, below| one.parent == me || below.contains(&one.parent));
+    let below =
+        closure_of(&processes, |process, below| process.parent == me || below.contains(&process.parent));
     let others = left::without_detached(processes);
-    others.into_iter().filter(|one| !one.zombie && below.contains(&one.pid)).collect()
+    others.into_iter().filter(|process| !process.zombie && below.contains(&process.pid)).collect()
 }
 
 /// Returns the smallest set of processes closed under a membership rule.
@@ -191,9 +194,9 @@ fn closure_of(
     let mut inside = BTreeSet::new();
     loop {
         let before = inside.len();
-        for one in processes {
-            if !inside.contains(&one.pid) && belongs(one, &inside) {
-                inside.insert(one.pid);
+        for process in processes {
+            if !inside.contains(&process.pid) && belongs(process, &inside) {
+                inside.insert(process.pid);
             }
         }
         if inside.len() == before {
@@ -212,8 +215,8 @@ pub fn kill_session(leader: i32, start: u64) {
 }
 
 fn processes_where(wanted: &dyn Fn(&LivingProcess) -> bool) -> Vec<LivingProcess> {
-    let living = all_processes().into_iter().filter(|one| !one.zombie);
-    living.filter(|one| wanted(one)).collect()
+    let living = all_processes().into_iter().filter(|process| !process.zombie);
+    living.filter(|process| wanted(process)).collect()
 }
 
 /// Kills all processes found, and searches again until there are none: a killed process may have
@@ -224,8 +227,8 @@ pub(super) fn kill_all(find: impl Fn() -> Vec<LivingProcess>) {
         if processes.is_empty() {
             return;
         }
-        for one in &processes {
-            one.signal(Signal::KILL);
+        for process in &processes {
+            process.signal(Signal::KILL);
         }
         std::thread::sleep(SEARCH_PAUSE);
     }
@@ -315,7 +318,7 @@ fn later_than(pid: i32) -> Vec<LivingProcess> {
     let last = last.split_whitespace().next_back().and_then(|last| last.parse().ok());
     let began_anew = last.is_none_or(|last: i32| last < pid);
     let numbers = numbers().into_iter();
-    numbers.filter(|found| began_anew || *found > pid).filter_map(process_by_id).collect()
+    numbers.filter(|number| began_anew || *number > pid).filter_map(process_by_id).collect()
 }
 
 fn numbers() -> Vec<i32> {

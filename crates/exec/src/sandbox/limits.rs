@@ -50,8 +50,9 @@ impl LimitGroup {
         let membership_list = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
         let mut group = Self::default();
         for knob in memory.into_iter().chain(processes) {
-            let made = newer(&membership_list, name, &knob).or_else(|| older(&membership_list, name, &knob));
-            if let Some(folder) = made {
+            let created_group =
+                newer(&membership_list, name, &knob).or_else(|| older(&membership_list, name, &knob));
+            if let Some(folder) = created_group {
                 group.isolation.push(knob.isolation);
                 if !group.folders.contains(&folder) {
                     group.folders.push(folder);
@@ -106,7 +107,7 @@ fn newer(list: &str, name: &str, limit: &CgroupLimit) -> Option<PathBuf> {
     let parent = mount.join(own.trim_start_matches('/'));
     let parent = if parent == mount { mount } else { parent.parent()? };
     let handed = || fs::read_to_string(parent.join("cgroup.subtree_control")).unwrap_or_default();
-    let hands = |list: String| list.split_whitespace().any(|one| one == limit.controller);
+    let hands = |list: String| list.split_whitespace().any(|controller| controller == limit.controller);
     if !hands(handed()) {
         let _ = fs::write(parent.join("cgroup.subtree_control"), format!("+{}", limit.controller));
     }

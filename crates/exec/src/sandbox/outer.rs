@@ -144,8 +144,8 @@ fn become_oneself(user: u32, group: u32) -> io::Result<()> {
 fn keep_capabilities() -> io::Result<()> {
     let now = rustix::thread::capabilities(None)?;
     rustix::thread::set_capabilities(None, CapabilitySets { inheritable: NEEDED_CAPABILITIES, ..now })?;
-    for one in NEEDED_CAPABILITIES.iter() {
-        rustix::thread::configure_capability_in_ambient_set(one, true)?;
+    for capability in NEEDED_CAPABILITIES.iter() {
+        rustix::thread::configure_capability_in_ambient_set(capability, true)?;
     }
     Ok(())
 }

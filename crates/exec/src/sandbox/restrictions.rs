@@ -66,8 +66,8 @@ fn seconds(time: Duration) -> u64 {
 /// Gives up all special rights.
 pub(super) fn give_up() -> io::Result<()> {
     rustix::thread::clear_ambient_capability_set()?;
-    for one in CapabilitySet::all().iter() {
-        match rustix::thread::remove_capability_from_bounding_set(one) {
+    for capability in CapabilitySet::all().iter() {
+        match rustix::thread::remove_capability_from_bounding_set(capability) {
             // Capabilities newer than the kernel.
             Ok(()) | Err(rustix::io::Errno::INVAL) => {}
             Err(error) => return Err(error.into()),

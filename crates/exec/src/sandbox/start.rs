@@ -99,7 +99,7 @@ pub(crate) fn start(
     };
     let order = serde_json::to_vec(&order).map_err(io::Error::from);
     let order = order.and_then(|order| spawn::readable(&order)).map_err(unable)?;
-    let hidden = private::of_system().and_then(|found| spawn::readable(&private::encoded(&found)));
+    let hidden = private::of_system().and_then(|paths| spawn::readable(&private::encoded(&paths)));
     let hidden = hidden.map_err(unable)?;
     let (mut talk, end) = UnixStream::pair().map_err(unable)?;
     let argv = ["wf-sandbox".to_owned(), SANDBOX_STAGE_ARG.to_owned()];

@@ -65,7 +65,7 @@ pub async fn recall(search: SupervisorSearch<'_>, attempt: &RunAttempt, hooks: J
             let ended = ending(&socket, &path, attempt, entry, hooks).await;
             RecalledOutcome::Gone(ended)
         }
-        None if search.supervisors.is_some_and(|all| all.iter().all(|one| ids.contains(one))) => {
+        None if search.supervisors.is_some_and(|all| all.iter().all(|id| ids.contains(id))) => {
             RecalledOutcome::NeverBegan
         }
         None => RecalledOutcome::Gone(ProcessOutcome::without(WorkExit::Interrupted)),

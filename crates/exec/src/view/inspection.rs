@@ -166,11 +166,11 @@ impl WorkspaceView {
         products: &[String],
     ) -> Result<(), WorkError> {
         let after = self.manifest()?;
-        let shown = before.originals.iter().map(|kept| &kept.path);
+        let shown = before.originals.iter().map(|original| &original.path);
         let hidden: Vec<PathBuf> = before.hidden.iter().chain(&before.caches).chain(shown).cloned().collect();
         let scope = CheckRules::new(self, check, products).meanwhile(&hidden);
-        let meanwhile = |verb: &str, found: &[PathBuf]| {
-            let reason = remedy::undeclared(&format!("{verb} while it was checked"), found, &self.writers);
+        let meanwhile = |verb: &str, paths: &[PathBuf]| {
+            let reason = remedy::undeclared(&format!("{verb} while it was checked"), paths, &self.writers);
             Err(WorkError::environmental(reason))
         };
         if self.sees_others() {
@@ -194,7 +194,7 @@ impl WorkspaceView {
 /// Adds to hidden paths those that none of them covers.
 fn with_traces(mut hidden: Vec<PathBuf>, traces: Vec<PathBuf>) -> Vec<PathBuf> {
     for path in traces {
-        if !hidden.iter().any(|known| path.starts_with(known)) {
+        if !hidden.iter().any(|hidden_path| path.starts_with(hidden_path)) {
             hidden.push(path);
         }
     }

@@ -56,7 +56,8 @@ pub fn files_to_keep(plan: &Arc<Plan>, root: &Path, params: &JsonObject) -> BTre
             paths.extend(named::relied_paths(&rendered(check, params)));
         }
     }
-    let is_file = |path: &PathBuf| fs::symlink_metadata(root.join(path)).is_ok_and(|found| found.is_file());
+    let is_file =
+        |path: &PathBuf| fs::symlink_metadata(root.join(path)).is_ok_and(|metadata| metadata.is_file());
     paths.retain(|path| declared.has(path) && is_file(path));
     paths
 }
@@ -162,7 +163,7 @@ fn copy(root: &Path, path: &Path, folder: &Path) -> Option<PinnedFile> {
     let mut copy = fs::File::create_new(&to).ok()?;
     std::io::copy(&mut file, &mut copy).ok()?;
     copy.set_permissions(fs::Permissions::from_mode(mode)).ok()?;
-    let modified = file.metadata().and_then(|found| found.modified());
+    let modified = file.metadata().and_then(|metadata| metadata.modified());
     drop(modified.and_then(|time| copy.set_modified(time)));
     let digest = Sha256Digest::of_reader(&open_regular(&to, OFlags::RDONLY).ok()?).ok()?;
     let executable = mode & 0o111 != 0;

@@ -85,7 +85,7 @@ pub(super) fn remark(snapshot: &WorkspaceSnapshot, writers: &StepWriters, has_gi
             remedy_of(&restored, writers)
         );
     }
-    if has_git_moved || snapshot.originals.iter().any(|kept| is_of_git(&kept.path)) {
+    if has_git_moved || snapshot.originals.iter().any(|original| is_of_git(&original.path)) {
         remark += "; git says to it what it said when the run began: what a step commits, a check sees if the step has \
             `writes: [\".git/**\"]`";
     }

@@ -80,20 +80,20 @@ fn write_all(root: &Path, updates: &[FileUpdate]) -> Result<MergeOutcome, WorkEr
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let top =
         rustix::fs::open(root, flags, Mode::empty()).map_err(|error| unable("open", root, &error.into()))?;
-    let all: BTreeMap<&str, &FileUpdate> =
+    let updates_by_path: BTreeMap<&str, &FileUpdate> =
         updates.iter().map(|update| (update.path.as_str(), update)).collect();
     let mut open = Vec::new();
     for update in updates {
-        match update.find(&top, &all) {
-            Ok(found) if found == update.after => {}
-            Ok(found) if found == update.before => open.push(update),
+        match update.find(&top, &updates_by_path) {
+            Ok(present) if present == update.after => {}
+            Ok(present) if present == update.before => open.push(update),
             Ok(_) => return Ok(MergeOutcome::Outdated),
             // Somebody put something else there, or in place of a folder above it.
             Err(error) if error.kind() == io::ErrorKind::NotADirectory => return Ok(MergeOutcome::Outdated),
             Err(error) => return Err(unable("read", Path::new(&update.path), &error)),
         }
     }
-    if let Some(reason) = find_obstacle(&top, &all)? {
+    if let Some(reason) = find_obstacle(&top, &updates_by_path)? {
         return Ok(MergeOutcome::Failed { reason });
     }
     // A file may take the place of a folder whose files go, or a folder that of a file.
@@ -113,9 +113,12 @@ fn write_all(root: &Path, updates: &[FileUpdate]) -> Result<MergeOutcome, WorkEr
 
 /// Returns the reason why a file of the merge cannot take the place of a folder: something is in it that the merge does
 /// not know.
-fn find_obstacle(top: &OwnedFd, all: &BTreeMap<&str, &FileUpdate>) -> Result<Option<String>, WorkError> {
-    let goes = |path: &str| all.get(path).is_some_and(|update| update.after.is_none());
-    for update in all.values().filter(|update| update.after.is_some()) {
+fn find_obstacle(
+    top: &OwnedFd,
+    updates_by_path: &BTreeMap<&str, &FileUpdate>,
+) -> Result<Option<String>, WorkError> {
+    let goes = |path: &str| updates_by_path.get(path).is_some_and(|update| update.after.is_none());
+    for update in updates_by_path.values().filter(|update| update.after.is_some()) {
         let other = find_other_file(top, &update.path, &goes)
             .map_err(|error| unable("read", Path::new(&update.path), &error))?;
         if let Some(other) = other {

@@ -44,7 +44,7 @@ pub(super) fn find_other_file(
     goes: &impl Fn(&str) -> bool,
 ) -> io::Result<Option<String>> {
     let (folder, name) = match parent(top, path, false) {
-        Ok(found) => found,
+        Ok(file) => file,
         Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return Ok(None),
         Err(error) => return Err(error.into()),
     };

@@ -41,9 +41,9 @@ impl WorktreeGit {
         let repositories = entries(&listing).filter(|entry| entry.mode == REPOSITORY_MODE);
         let paths = repositories.map(|entry| String::from_utf8_lossy(entry.path).into_owned());
         let has_files = |path: &String| {
-            let found = fs::read_dir(place.folder.join(path)).into_iter().flatten().flatten();
+            let folder_entries = fs::read_dir(place.folder.join(path)).into_iter().flatten().flatten();
             // The sandbox may have made a place for its repository.
-            found.map(|entry| entry.file_name()).any(|name| name != ".git")
+            folder_entries.map(|entry| entry.file_name()).any(|name| name != ".git")
         };
         Ok(paths.filter(has_files).collect())
     }

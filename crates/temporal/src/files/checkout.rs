@@ -123,7 +123,7 @@ impl Checkout {
         entry: Option<TreeEntry>,
         objects: &Objects,
     ) -> Result<(), ObjectError> {
-        if self.known_files.get(path).map(|known| &known.entry) == entry.as_ref() {
+        if self.known_files.get(path).map(|known_file| &known_file.entry) == entry.as_ref() {
             return Ok(());
         }
         let place = place_inside(&self.root, path)?;
@@ -153,11 +153,13 @@ impl Checkout {
         objects: &Objects,
     ) -> Result<(), ObjectError> {
         let stamp = fs::symlink_metadata(place).ok().map(|meta| Stamp::from_metadata(&meta));
-        if stamp == self.known_files.get(path).map(|known| known.stamp) {
+        if stamp == self.known_files.get(path).map(|known_file| known_file.stamp) {
             return Ok(());
         }
-        let (before, after) =
-            (self.known_files.get(path).map(|known| known.entry.clone()), store_entry(place, objects).await?);
+        let (before, after) = (
+            self.known_files.get(path).map(|known_file| known_file.entry.clone()),
+            store_entry(place, objects).await?,
+        );
         if before == after {
             return Ok(());
         }

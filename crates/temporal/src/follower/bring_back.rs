@@ -48,12 +48,12 @@ pub async fn bring_back(
 
 /// Returns the paths of the artifacts of all attempts and cached results, in order.
 fn artifact_paths(log: &[LogEntry]) -> Vec<String> {
-    let all = log.iter().flat_map(|entry| match &entry.event.fact {
+    let recorded_artifacts = log.iter().flat_map(|entry| match &entry.event.fact {
         EventKind::AttemptEnded { artifacts, .. } => artifacts.as_slice(),
         EventKind::CacheHit { found, .. } => found.artifacts.as_slice(),
         _ => &[],
     });
-    let mut paths: Vec<String> = all.map(|artifact| artifact.path.clone()).collect();
+    let mut paths: Vec<String> = recorded_artifacts.map(|artifact| artifact.path.clone()).collect();
     paths.sort();
     paths.dedup();
     paths

@@ -139,13 +139,13 @@ impl LocalCopy {
     /// Passes on events of a run, as far as they are not recorded. Returns the number of those.
     async fn pass_on(&mut self, story: RunStory) -> Result<u64, FollowError> {
         let RunStory { run, nested, mut events } = story;
-        let known = usize::try_from(self.recorded.saturating_sub(self.count)).unwrap_or(usize::MAX);
+        let skip = usize::try_from(self.recorded.saturating_sub(self.count)).unwrap_or(usize::MAX);
         self.count += events.len() as u64;
         self.nested.extend(nested.map(|nested| (run.clone(), nested)));
         for ended in events.iter().filter_map(|event| ended_run(&run, &event.fact)) {
             self.nested.remove(&ended);
         }
-        events.drain(..known.min(events.len()));
+        events.drain(..skip.min(events.len()));
         if events.is_empty() {
             return Ok(0);
         }

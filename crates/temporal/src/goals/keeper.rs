@@ -191,7 +191,7 @@ impl GoalKeeper {
     /// Returns the duty to wait for a run that has not ended.
     fn errand(&self, run: &RunId) -> Option<GoalDuty> {
         let permitted = self.permits.account.open.get(run)?;
-        let is_waiting = self.driver.running().any(|(known, waits)| known == run && waits);
+        let is_waiting = self.driver.running().any(|(running_run, waits)| running_run == run && waits);
         Some(GoalDuty::Run(RunErrand {
             run: run.clone(),
             spec: permitted.spec,

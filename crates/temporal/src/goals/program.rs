@@ -189,8 +189,8 @@ impl GoalProgram<'_> {
             Err(WorkflowUpdateError::Failed(failure)) => Err(GoalProgramError::Refused(failure.message)),
             Err(error) => {
                 let description = handle.describe(WorkflowDescribeOptions::default()).await;
-                let is_over =
-                    description.is_ok_and(|known| known.status() == WorkflowExecutionStatus::Completed);
+                let is_over = description
+                    .is_ok_and(|execution| execution.status() == WorkflowExecutionStatus::Completed);
                 match is_over {
                     true if is_recall => Ok(GoalAnswer::Done),
                     true => Err(GoalProgramError::Refused("the goal was recalled".into())),

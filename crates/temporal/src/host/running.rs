@@ -40,8 +40,8 @@ impl WorkWait {
                     return Err("the work was aborted".into());
                 },
                 Ok(()) = stop.changed() => {
-                    let wanted = *stop.borrow_and_update();
-                    self.stop.send_modify(|level| *level = (*level).max(wanted));
+                    let stop_level = *stop.borrow_and_update();
+                    self.stop.send_modify(|level| *level = (*level).max(stop_level));
                 }
             }
         }

@@ -173,7 +173,7 @@ impl Sites {
         let WorkDone { inputs, nested, looks: first } = done;
         let family = site.family.lock().await;
         let stored = family.stored_files(run, &inputs, &site.session)?;
-        site.run_folders.lock().await.retain(|known, _| family.replica(known).is_ok());
+        site.run_folders.lock().await.retain(|folder_run, _| family.replica(folder_run).is_ok());
         drop(family);
         for StoredFile { path, digest } in stored {
             objects.put_file(&path, &digest).await?;

@@ -108,10 +108,10 @@ impl SiteFamily {
                 blobs.put_bytes(&objects.get_bytes(&digest).await?)?;
             }
         }
-        if let EventKind::PlanGenerated(made) = &event.fact {
+        if let EventKind::PlanGenerated(generation) = &event.fact {
             let replica = self.replica(run)?;
-            if !replica.text_path(&made.text_digest).exists() {
-                replica.put_text(&objects.get_bytes(&made.text_digest).await?)?;
+            if !replica.text_path(&generation.text_digest).exists() {
+                replica.put_text(&objects.get_bytes(&generation.text_digest).await?)?;
             }
         }
         Ok(())

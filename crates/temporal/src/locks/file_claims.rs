@@ -41,9 +41,9 @@ impl FamilyClaim {
 impl FamilyClaims {
     /// Takes the files of a task, if they are free. Returns false if the task has to wait for them.
     pub(crate) fn take_claim(&mut self, claim: FamilyClaim) -> bool {
-        self.held.retain(|held| !held.is_of(&claim.run, &claim.place));
+        self.held.retain(|held_claim| !held_claim.is_of(&claim.run, &claim.place));
         self.waiting.retain(|waiting| !waiting.is_of(&claim.run, &claim.place));
-        let is_free = !self.held.iter().any(|held| held.excludes(&claim));
+        let is_free = !self.held.iter().any(|held_claim| held_claim.excludes(&claim));
         if is_free { &mut self.held } else { &mut self.waiting }.push(claim);
         is_free
     }
@@ -53,7 +53,7 @@ impl FamilyClaims {
     pub(crate) fn release(&mut self, run: &RunId, place: Option<&TaskId>) -> Vec<FamilyClaim> {
         let is_its =
             |claim: &FamilyClaim| place.map_or_else(|| claim.run == *run, |place| claim.is_of(run, place));
-        self.held.retain(|held| !is_its(held));
+        self.held.retain(|held_claim| !is_its(held_claim));
         self.waiting.retain(|waiting| !is_its(waiting));
         let mut taken = Vec::new();
         for claim in std::mem::take(&mut self.waiting) {

@@ -70,8 +70,8 @@ impl LockClaims {
 
     pub fn remove(&mut self, run: &RunId, place: Option<&TaskId>) -> BTreeMap<u64, LockClaim> {
         let claims = std::mem::take(&mut self.0).into_iter();
-        let (removed, kept) = claims.partition(|(_, claim)| claim.is_of(run, place));
-        self.0 = kept;
+        let (removed, rest) = claims.partition(|(_, claim)| claim.is_of(run, place));
+        self.0 = rest;
         removed
     }
 

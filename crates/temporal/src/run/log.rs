@@ -39,7 +39,7 @@ impl FamilyLog {
     /// Adds files of runs, in the place of earlier ones.
     pub(crate) fn note_files(&mut self, files: Vec<RunFile>) {
         for file in files {
-            self.unstored_log.files.retain(|known| known.path != file.path);
+            self.unstored_log.files.retain(|noted_file| noted_file.path != file.path);
             self.unstored_log.files.push(file);
         }
     }

@@ -130,9 +130,9 @@ async fn tell_lock(
     let options = WorkflowStartOptions::new(queue, id_of(&lock));
     let options = options.id_conflict_policy(WorkflowIdConflictPolicy::UseExisting).build();
     let order = LockOrder { lock, queue: None };
-    let told =
+    let result =
         client.signal_with_start_workflow(LockWorkflow::run, order, LockWorkflow::tell, message, options);
-    told.await.map(drop)
+    result.await.map(drop)
 }
 
 fn id_of(lock: &str) -> String {
@@ -147,7 +147,7 @@ fn id_of(lock: &str) -> String {
 async fn deliver(ctx: &WorkflowContext<LockWorkflow>, mut notices: Vec<LockNotice>) {
     while !notices.is_empty() {
         let reports = join_all(notices.iter().map(|notice| say(ctx.clone(), notice.clone()))).await;
-        let unheard = notices.iter().zip(reports).filter(|(_, said)| said.is_err());
+        let unheard = notices.iter().zip(reports).filter(|(_, report)| report.is_err());
         let over: Vec<RunId> = unheard.map(|(notice, _)| notice.ticket.run.clone()).collect();
         notices = ctx.state_mut(|state| over.iter().filter_map(|run| state.queue.remove(run)).collect());
     }

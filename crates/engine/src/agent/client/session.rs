@@ -79,7 +79,7 @@ impl ClientSession {
         let Some(request) = self.last_request else {
             return;
         };
-        if !self.replies.iter().any(|known| known.request == request) {
+        if !self.replies.iter().any(|reply_before| reply_before.request == request) {
             self.replies.push(ClientReply { request, reply, refusals: refusals.clone() });
         }
     }

@@ -41,7 +41,9 @@ pub(crate) fn detach(processes: &[LivingProcess]) {
 /// Removes the processes outliving this one, and all below them.
 pub(super) fn without_detached(processes: Vec<LivingProcess>) -> Vec<LivingProcess> {
     let roots = crate::runtime::lock_mutex(&DETACHED).clone();
-    without_trees(processes, &|one| roots.iter().any(|root| (root.pid, root.start) == (one.pid, one.start)))
+    without_trees(processes, &|process| {
+        roots.iter().any(|root| (root.pid, root.start) == (process.pid, process.start))
+    })
 }
 
 /// Removes some processes, and all below them.
@@ -49,8 +51,9 @@ pub(super) fn without_trees(
     mut processes: Vec<LivingProcess>,
     is_root: &dyn Fn(&LivingProcess) -> bool,
 ) -> Vec<LivingProcess> {
-    let closure = closure_of(&processes, |one, inside| is_root(one) || inside.contains(&one.parent));
-    processes.retain(|one| !closure.contains(&one.pid));
+    let closure =
+        closure_of(&processes, |process, inside| is_root(process) || inside.contains(&process.parent));
+    processes.retain(|process| !closure.contains(&process.pid));
     processes
 }
 

@@ -40,7 +40,7 @@ impl PauseGuard {
         let pause = Self(());
         for _ in 0..MAX_SEARCHES {
             let mut moving = orphaned_descendants();
-            moving.retain(|one| !is_still(one) && stop(one));
+            moving.retain(|process| !is_still(process) && stop(process));
             if moving.is_empty() {
                 return Ok(pause);
             }
@@ -60,9 +60,9 @@ impl Drop for PauseGuard {
             let ends = paused.pauses == 0;
             ends.then(|| std::mem::take(&mut paused.stopped_processes))
         });
-        for one in stopped.into_iter().flatten() {
-            if process_by_id(one.pid).is_some_and(|now| now.start == one.start) {
-                one.signal(Signal::CONT);
+        for process in stopped.into_iter().flatten() {
+            if process_by_id(process.pid).is_some_and(|now| now.start == process.start) {
+                process.signal(Signal::CONT);
             }
         }
     }

@@ -54,7 +54,7 @@ impl SandboxViewBuilder<'_> {
     /// Opens the shown copies.
     fn copies(&self) -> Result<Vec<(&KeptCopy, OwnedFd)>, ViewError> {
         let copies = self.sandbox.copies.iter();
-        let opened = copies.map(|kept| Ok((kept, self.find(&kept.copy)?.0)));
+        let opened = copies.map(|copy| Ok((copy, self.find(&copy.copy)?.0)));
         opened.collect::<io::Result<_>>().map_err(view_error(SHOW))
     }
 
@@ -80,8 +80,8 @@ fn show(place: &Path, copies: &[(&KeptCopy, OwnedFd)], room: u64) -> io::Result<
         };
         let at = by_descriptor(&folder).join(name);
         match fs::symlink_metadata(&at) {
-            Ok(found) if found.is_file() => fs::remove_file(&at)?,
-            Ok(found) if kept.is_original && found.is_dir() => fs::remove_dir_all(&at)?,
+            Ok(metadata) if metadata.is_file() => fs::remove_file(&at)?,
+            Ok(metadata) if kept.is_original && metadata.is_dir() => fs::remove_dir_all(&at)?,
             Ok(_) if kept.is_original => fs::remove_file(&at)?,
             Ok(_) => return Err(io::Error::other(format!("{} is no file any more", kept.path.display()))),
             Err(error) if error.kind() == io::ErrorKind::NotFound && !kept.is_original => continue,
@@ -128,7 +128,7 @@ fn opened_folder(root: &OwnedFd, folder: &Path, create: bool) -> io::Result<Opti
 fn show_beside(place: &Path, copies: &[(&KeptCopy, OwnedFd)]) -> io::Result<()> {
     remount(Path::new(LOW), MountAccess::Read, true)?;
     let (low, root) = (open(Path::new(LOW))?, open(&new(place))?);
-    let paths = copies.iter().map(|(kept, _)| kept.path.as_path());
+    let paths = copies.iter().map(|(copy, _)| copy.path.as_path());
     let above: BTreeSet<&Path> = paths.flat_map(|path| path.ancestors().skip(1)).collect();
     for folder in &above {
         let Ok(opened) = open_without_links(&low, &below(folder)) else {

@@ -35,11 +35,11 @@ impl SandboxViewBuilder<'_> {
     pub(super) fn show_git_folders(&self) -> Result<(), ViewError> {
         let mut folders: Vec<&KeptGitFolder> = self.sandbox.git_folders.iter().collect();
         // That of a linked work tree is in the common one.
-        folders.sort_by_key(|kept| kept.folder.components().count());
+        folders.sort_by_key(|git_folder| git_folder.folder.components().count());
         let mut places = Vec::new();
-        for kept in folders {
-            let Ok((present, place)) = self.find(&kept.folder) else { continue };
-            let (copy, _) = self.find(&kept.copy).map_err(view_error(SHOW))?;
+        for git_folder in folders {
+            let Ok((present, place)) = self.find(&git_folder.folder) else { continue };
+            let (copy, _) = self.find(&git_folder.copy).map_err(view_error(SHOW))?;
             fs::create_dir_all(new(&place))
                 .and_then(|()| tmpfs(&new(&place), "mode=755,size=64m"))
                 .map_err(view_error(SHOW))?;

@@ -90,7 +90,7 @@ fn open_grant(root: &OwnedFd, path: &str, grants: &[String]) -> Result<Option<Ow
             }
         }
         Err(error) => Err(linked(root, path).unwrap_or_else(|| failed(error))),
-        Ok(found) => Ok(Some(found)),
+        Ok(source) => Ok(Some(source)),
     }
 }
 

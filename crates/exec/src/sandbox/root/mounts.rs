@@ -249,8 +249,8 @@ impl<'a> SandboxViewBuilder<'a> {
         for path in EMPTY_FILES.iter().chain(&EMPTY_FOLDERS) {
             let at = new(Path::new(path));
             let nothing = match fs::symlink_metadata(&at) {
-                Ok(found) if found.is_file() => "/empty",
-                Ok(found) if found.is_dir() => "/void",
+                Ok(metadata) if metadata.is_file() => "/empty",
+                Ok(metadata) if metadata.is_dir() => "/void",
                 _ => continue,
             };
             mount_over(Path::new(nothing), &at).map_err(view_error(&format!("hide {path}")))?;

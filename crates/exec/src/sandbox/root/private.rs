@@ -131,10 +131,10 @@ pub(super) fn but(
 ) -> io::Result<Vec<PathBuf>> {
     let mut hidden = Vec::new();
     while let Some(next) = private.pop() {
-        if granted.iter().any(|one| next.starts_with(one)) {
+        if granted.iter().any(|grant| next.starts_with(grant)) {
             continue;
         }
-        if !granted.iter().any(|one| one.starts_with(&next)) {
+        if !granted.iter().any(|grant| grant.starts_with(&next)) {
             hidden.push(next);
             continue;
         }

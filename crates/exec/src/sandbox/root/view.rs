@@ -13,7 +13,8 @@ pub(super) fn visible(sandbox: &SandboxSpec) -> Vec<PathBuf> {
         paths.push("/etc/resolv.conf".into());
     }
     paths.extend(sandbox.read.iter().chain(&sandbox.repository).cloned());
-    let is_kept = |path: &PathBuf| sandbox.git_folders.iter().any(|kept| path.starts_with(&kept.folder));
+    let is_kept =
+        |path: &PathBuf| sandbox.git_folders.iter().any(|git_folder| path.starts_with(&git_folder.folder));
     paths.retain(|path| path.is_absolute() && !path.starts_with(&sandbox.root) && !is_kept(path));
     paths.sort_by_key(|path| (path.components().count(), path.clone()));
     paths.dedup();
@@ -22,7 +23,7 @@ pub(super) fn visible(sandbox: &SandboxSpec) -> Vec<PathBuf> {
 
 /// True if a path is one of these, or inside one.
 pub(super) fn covered(path: &Path, shown: &[PathBuf]) -> bool {
-    shown.iter().any(|one| path.starts_with(one))
+    shown.iter().any(|grant| path.starts_with(grant))
 }
 
 #[cfg(test)]

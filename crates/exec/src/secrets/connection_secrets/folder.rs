@@ -67,10 +67,10 @@ impl LentFolder {
     pub fn written_secrets(&self) -> Result<Vec<(RefId, SecretText)>, ConnectionSecretError> {
         let out = self.out();
         let wrong = |reason: String| ConnectionSecretError::Written(reason);
-        let mut found = Vec::new();
+        let mut written = Vec::new();
         for entry in fs::read_dir(&out).map_err(unable("read", &out))? {
             let entry = entry.map_err(unable("read", &out))?;
-            if found.len() >= MAX_SECRETS {
+            if written.len() >= MAX_SECRETS {
                 return Err(wrong(format!("more than {MAX_SECRETS} secrets")));
             }
             let name = entry.file_name().into_string().ok();
@@ -83,10 +83,10 @@ impl LentFolder {
             if let Some(weak) = weakness(secret.expose()) {
                 return Err(wrong(format!("`{name}` is too weak to be masked: {weak}")));
             }
-            found.push((name, secret));
+            written.push((name, secret));
         }
-        found.sort_by(|(a, _), (b, _)| a.as_str().cmp(b.as_str()));
-        Ok(found)
+        written.sort_by(|(a, _), (b, _)| a.as_str().cmp(b.as_str()));
+        Ok(written)
     }
 }
 

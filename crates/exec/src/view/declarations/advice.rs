@@ -70,11 +70,11 @@ pub fn product_advice(
         for (step, check) in checks.iter().filter(|(_, check)| check.fixed.is_empty()) {
             let named = named::paths(check).into_iter().filter(|path| root.join(path).is_file());
             let held: BTreeSet<PathBuf> = named.chain(files.iter().filter(is_harness).cloned()).collect();
-            let held = held.into_iter().take(MAX_NAMED).collect();
+            let safe_paths = held.into_iter().take(MAX_NAMED).collect();
             advice.push(ProductAdvice::Everything {
                 step: step.cloned(),
                 check: check.name.clone(),
-                held_paths: held,
+                held_paths: safe_paths,
             });
         }
         return advice;
@@ -117,8 +117,12 @@ fn harness_of(
     let own = DeclaredProducts::of_step(step);
     let covered = |path: &&PathBuf| own.has(path);
     let mut reasons = files.iter().filter(covered).filter_map(|path| Some((path, harness::reason_of(path)?)));
-    let found = reasons.find(|(path, _)| tracked(path) != Some(false));
-    found.map(|(path, reason)| ProductAdvice::Harness { step: step.id.clone(), path: path.clone(), reason })
+    let first_reason = reasons.find(|(path, _)| tracked(path) != Some(false));
+    first_reason.map(|(path, reason)| ProductAdvice::Harness {
+        step: step.id.clone(),
+        path: path.clone(),
+        reason,
+    })
 }
 
 fn checks_of(plan: &Arc<Plan>) -> impl Iterator<Item = (Option<&Name>, &Check)> {
@@ -130,5 +134,5 @@ fn checks_of(plan: &Arc<Plan>) -> impl Iterator<Item = (Option<&Name>, &Check)> 
 /// Returns the files of a workspace, if it can be read.
 fn workspace_files(root: &Path, apart: &[PathBuf]) -> Vec<PathBuf> {
     let excluded = ExcludedFiles::new(apart.iter().map(PathBuf::as_path));
-    WorkspaceManifest::of_workspace(root, &excluded).map(|found| found.files()).unwrap_or_default()
+    WorkspaceManifest::of_workspace(root, &excluded).map(|manifest| manifest.files()).unwrap_or_default()
 }

@@ -46,8 +46,8 @@ pub(crate) fn is_cache(path: &Path) -> bool {
 /// True if the parts of a folder's path stand in a path, one after the other.
 fn has_folder(path: &Path, folder: &str) -> bool {
     let parts: Vec<_> = path.iter().collect();
-    let wanted: Vec<_> = Path::new(folder).iter().collect();
-    parts.windows(wanted.len()).any(|part| *part == *wanted)
+    let folder_parts: Vec<_> = Path::new(folder).iter().collect();
+    parts.windows(folder_parts.len()).any(|part| *part == *folder_parts)
 }
 
 #[cfg(test)]

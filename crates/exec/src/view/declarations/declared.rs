@@ -202,7 +202,7 @@ pub fn family(plan: &Arc<Plan>) -> Vec<&Arc<Plan>> {
     let mut at = 0;
     while let Some(plan) = plans.get(at).copied() {
         for used in plan.plans_used() {
-            if !plans.iter().any(|known| Arc::ptr_eq(known, used)) {
+            if !plans.iter().any(|other_plan| Arc::ptr_eq(other_plan, used)) {
                 plans.push(used);
             }
         }

@@ -57,7 +57,7 @@ impl ReportFolder {
             let file = rustix::fs::openat(&at, part.as_os_str(), flags, Mode::empty());
             at = File::from(file.map_err(|_| missing())?);
         }
-        if !at.metadata().is_ok_and(|found| found.is_file()) {
+        if !at.metadata().is_ok_and(|metadata| metadata.is_file()) {
             return Err(missing());
         }
         let mut bytes = Vec::new();

@@ -109,7 +109,6 @@ fn soon(wait: Duration) -> Instant {
 }
 
 impl RunDispatcher {
-    /// Fires the due timers.
     pub(super) fn fire_due_timers(&mut self) {
         let wall = self.run.session.clock.now();
         while let Some((at, timer)) = self.timers.pop(wall) {

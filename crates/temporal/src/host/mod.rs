@@ -3,7 +3,7 @@
 //!
 //! `site` opens the folders, brings them up to date for a piece of work, and reports on it; `site_family` has the copies of a
 //! run and of those nested in it, `running` the attempts under way, `run_folder` and `versions` the files of the state for
-//! other hosts, `worker_life` the end of the worker.
+//! other hosts, `worker_life` the life of the worker.
 //!
 //! **Invariant:** a folder may be lost at any time: another worker opens the run anew from its objects, and goes on.
 //!

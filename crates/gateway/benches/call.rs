@@ -1,6 +1,6 @@
 //! The cost of the gateway: calls through it and calls by `curl`, which sends the same bytes to the same server, in turn.
 //!
-//! Run with a server that needs no key, such as `tests/real/serve.py`:
+//! Run with a server needing no key, such as `tests/real/serve.py`:
 //! `cargo bench -p wf-gateway --bench call -- http://127.0.0.1:PORT/v1`.
 
 #![expect(
@@ -35,7 +35,7 @@ impl ModelKeyResolver for NoKeys {
     }
 }
 
-/// The gateway to be measured, its model, and the request that `curl` sends.
+/// The gateway to be measured, its model, and the request `curl` sends.
 struct Subject {
     gateway: Gateway,
     model: ModelDefinition,
@@ -158,7 +158,7 @@ fn request(max_output: u64) -> ModelRequest {
     }
 }
 
-/// Returns the processor time of this thread, which does all that the gateway does, in milliseconds.
+/// Returns the processor time of this thread, which does all the gateway does, in milliseconds.
 fn processor_ms() -> f64 {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
     time.tv_sec as f64 * 1e3 + time.tv_nsec as f64 / 1e6

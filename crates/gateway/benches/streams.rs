@@ -1,6 +1,6 @@
 //! The memory of many streams at once: none sends anything before all are open, and each sends 32 kB in 100 pieces.
 //!
-//! Run with `cargo bench -p wf-gateway --bench streams`. The server is another process, so that it does not count.
+//! Run with `cargo bench -p wf-gateway --bench streams`. The server is another process, so it does not count.
 
 #![expect(
     clippy::disallowed_methods,
@@ -26,7 +26,7 @@ use wf_model::{ModelApi, ModelDefinition, ModelTable, SecretSource};
 /// The streams at once. The first case is what one takes.
 const CASES: [usize; 2] = [1, 200];
 
-/// The most memory that all may take, in MB.
+/// The most memory all may take, in MB.
 const MOST_MB: f64 = 100.0;
 
 /// The pieces of a reply, and the characters of each.
@@ -145,7 +145,7 @@ fn read_request(stream: &mut TcpStream) {
     }
 }
 
-/// Returns the most memory that this process had, in MB.
+/// Returns the most memory this process had, in MB.
 fn peak_mb() -> f64 {
     let status = fs::read_to_string("/proc/self/status").expect("Linux");
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).expect("it has the peak");

@@ -1,7 +1,7 @@
 use wf_core::agent::{ModelReply, ModelRequest};
 use wf_model::TokenUsage;
 
-/// Returns an estimate of what a call took, for a provider that does not count.
+/// Returns an estimate of the usage of a call, for a provider without counts.
 pub(crate) fn estimate_usage(request: &ModelRequest, reply: &ModelReply) -> TokenUsage {
     TokenUsage {
         input: request.estimated_tokens(),

@@ -2,7 +2,7 @@ use std::marker::PhantomData;
 
 use serde_json::Value;
 
-/// An error that names the field of a document that it is about.
+/// An error naming the field of a document it is about.
 pub(crate) trait FieldError {
     fn missing(field: String) -> Self;
 
@@ -10,7 +10,7 @@ pub(crate) trait FieldError {
     fn unlike(field: String, expected: &'static str) -> Self;
 }
 
-/// A value of a document with its path, so that errors name it.
+/// A value of a document with its path, so errors name it.
 #[derive(Clone, Debug)]
 pub(crate) struct JsonField<'a, E> {
     value: &'a Value,

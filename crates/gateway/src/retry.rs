@@ -1,4 +1,4 @@
-//! The rules after a failed call: what it was, whether and when to call again, and for how long to wait before that.
+//! The rules after a failed call: its class, whether and when to call again, and the wait before.
 //!
 //! **Invariant:** pure; the time is passed in.
 
@@ -123,7 +123,7 @@ pub struct ModelFailure {
 }
 
 impl ModelFailure {
-    /// Makes a failure whose message says what to do.
+    /// Makes a failure with a remedy in its message.
     pub fn new(kind: ModelFailureKind, message: impl Into<String>) -> Self {
         Self { kind, message: message.into(), retry_after: None }
     }
@@ -148,11 +148,11 @@ impl fmt::Display for ModelFailure {
 
 impl std::error::Error for ModelFailure {}
 
-/// The parts of words with which providers report that they are overloaded, or have a failure of their own.
+/// The parts of words for an overload of a provider, or a failure of its own.
 const TRANSIENT_WORDS: [&str; 7] =
     ["overloaded", "server_error", "api_error", "timeout", "unavailable", "internal", "capacity"];
 
-/// Classifies a reply whose status is an error. `retry_after` is its header of that name.
+/// Classifies a reply with the status of an error. `retry_after` is its header of this name.
 pub fn classify_status(
     status: u16,
     message: &ProviderMessage,
@@ -204,7 +204,7 @@ fn kind_of_status(status: u16) -> ModelFailureKind {
     }
 }
 
-/// Returns the kind that a word in a reply with status 200 means.
+/// Returns the kind a word in a reply with status 200 means.
 fn kind_of_word(word: &str) -> ModelFailureKind {
     if let Ok(status) = word.parse::<u16>() {
         return kind_of_status(status);
@@ -234,7 +234,7 @@ pub struct RetryDelays {
     pub base: Duration,
     /// The longest delay that is not the provider's wish.
     pub cap: Duration,
-    /// The longest delay that a provider is granted.
+    /// The longest delay a provider is granted.
     pub retry_after_cap: Duration,
 }
 

@@ -31,7 +31,7 @@ pub enum SseError {
 pub struct SseParser {
     limit: usize,
     line: Vec<u8>,
-    /// True after a carriage return: a line feed that follows belongs to it.
+    /// True after a carriage return: a line feed following belongs to it.
     is_after_return: bool,
     is_first_line: bool,
     event: String,
@@ -53,8 +53,8 @@ impl SseParser {
         }
     }
 
-    /// Takes the next bytes of the stream and adds the events that they complete. After an error the stream is
-    /// useless. An event that no blank line ends is never completed, as the standard says.
+    /// Takes the next bytes of the stream and adds the events they complete. After an error the stream is
+    /// useless. An event no blank line ends is never completed, as the standard says.
     pub fn push(&mut self, bytes: &[u8], events: &mut Vec<SseEvent>) -> Result<(), SseError> {
         for &byte in bytes {
             let is_second_half = std::mem::take(&mut self.is_after_return) && byte == b'\n';

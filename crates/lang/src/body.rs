@@ -71,7 +71,7 @@ struct StepSections {
     blocks: Vec<FencedBlock>,
 }
 
-/// Pairs each section with its step: that of its heading, or that of the section above it.
+/// Pairs each section with its step: by its heading, or by the section above it.
 fn owners(
     sections: Vec<MarkdownSection>,
     names: &HashMap<Name, usize>,
@@ -91,7 +91,7 @@ fn owners(
 }
 
 impl StepSections {
-    /// Adds a section. The heading that names the step is left out; those below it are part of the prose.
+    /// Adds a section. The heading naming the step is left out; those below it are part of the prose.
     fn add(&mut self, section: MarkdownSection, is_nested: bool) {
         let heading = section.heading.filter(|_| !is_nested);
         let start = heading.map_or(section.span.start, |heading| heading.span.end);

@@ -49,7 +49,7 @@ pub struct DiskFiles {
     root: PathBuf,
 }
 
-/// The files in memory, by path: for tests, and for the texts that a run was started with.
+/// The files in memory, by path: for tests, and for the texts a run was started with.
 #[derive(Clone, Debug, Default)]
 pub struct InMemoryFiles(pub BTreeMap<String, Vec<u8>>);
 
@@ -81,7 +81,7 @@ impl SpecFileSource for DiskFiles {
         !self.root.join(path).is_file()
     }
 
-    /// A path that cannot be resolved leads nowhere; reading it reports that.
+    /// An unresolvable path leads nowhere; reading it reports so.
     fn leads_out(&self, path: &str) -> bool {
         let real = |path: &Path| fs::canonicalize(path).ok();
         match (real(&self.root), real(&self.root.join(path))) {
@@ -134,7 +134,7 @@ fn refused(error: &io::Error) -> FileReadError {
     }
 }
 
-/// Returns the path that `used` means in the file `from`; both relative to the workspace. `None` if
+/// Returns the path `used` means in the file `from`; both relative to the workspace. `None` if
 /// it lies outside the workspace or names nothing.
 pub(super) fn join_paths(from: &str, used: &str) -> Option<String> {
     if used.starts_with('/') {

@@ -1,9 +1,9 @@
 //! Spec files: from text to declarations with locations, and on to the model.
 //!
-//! [`load()`] reads a file and all that it uses: the front matter becomes a spanned tree
+//! [`load()`] reads a file and all it uses: the front matter becomes a spanned tree
 //! ([`yaml`]), the tree becomes declarations ([`ast`]), and the body's sections are given to their
 //! steps. The mistakes are collected in the [`LoadedSpec`], to which `check` adds. [`lower()`] makes
-//! the model of it. The times of a goal are read by [`timing()`], together with the file, so that a
+//! the model of it. The times of a goal are read by [`timing()`], together with the file, so a
 //! mistake in an expression is reported at its exact characters.
 //!
 //! **Invariant:** any bytes can be loaded: never a panic, time and memory bounded.

@@ -10,18 +10,18 @@ use wf_base::diag::{Code, Diagnostic, nearest};
 use wf_base::name::{GateId, SkillName};
 use wf_base::source::{SourceText, Span, Spanned};
 
-/// The maximum number of files that one load may read.
+/// The maximum number of files one load may read.
 pub const MAX_FILES: usize = 1000;
 /// The maximum depth to which plans may use each other.
 pub const MAX_USES: usize = 32;
 
-/// Loads a spec file and all that it uses. Each file is read once. The path, and all paths in the
+/// Loads a spec file and all it uses. Each file is read once. The path, and all paths in the
 /// result, are relative to the workspace.
 pub fn load(files: &dyn SpecFileSource, path: &str) -> LoadedSpec {
     load_with(files, path, &[])
 }
 
-/// Loads a spec file and all that it uses, and the gates of the workspace with it.
+/// Loads a spec file and all it uses, and the gates of the workspace with it.
 pub fn load_with(files: &dyn SpecFileSource, path: &str, system: &[GateId]) -> LoadedSpec {
     let mut loader = SpecLoader { files, loaded: LoadedSpec::default(), open: Vec::new() };
     let path = super::files::join_paths("", path).unwrap_or_else(|| path.to_owned());
@@ -94,7 +94,7 @@ impl SpecLoader<'_> {
         self.loaded.diagnostics.push((0, mistake));
     }
 
-    /// Loads the files that a file uses, recursively.
+    /// Loads the files a file uses, recursively.
     fn follow(&mut self, file: usize) {
         self.open.push(file);
         for named in names(self.loaded.plans.get(file)) {
@@ -118,7 +118,7 @@ impl SpecLoader<'_> {
         self.open.pop();
     }
 
-    /// Loads the skills that a plan names, and completes the steps that run their scripts.
+    /// Loads the skills a plan names, and completes the steps running their scripts.
     fn skills(&mut self, file: usize) {
         let plan = self.loaded.plans.get(file).and_then(Option::as_ref);
         for name in plan.map(skills::named).unwrap_or_default() {
@@ -126,9 +126,9 @@ impl SpecLoader<'_> {
                 self.loaded.diagnostics.push((file, *mistake));
             }
         }
-        let known = &self.loaded.skills;
+        let skills = &self.loaded.skills;
         if let Some(Some(plan)) = self.loaded.plans.get_mut(file) {
-            skills::complete(plan, |name| known.values().find(|skill| skill.name == *name));
+            skills::complete(plan, |name| skills.values().find(|skill| skill.name == *name));
         }
     }
 
@@ -178,8 +178,8 @@ impl SpecLoader<'_> {
         let Some(path) = self.loaded.resolve(file, &used.value) else {
             return Err(refuse("the path is outside the workspace"));
         };
-        if let Some(known) = self.loaded.index.get(&path) {
-            return self.circle(*known, used);
+        if let Some(index) = self.loaded.index.get(&path) {
+            return self.circle(*index, used);
         }
         if self.loaded.sources.len() >= MAX_FILES {
             return Err(refuse(&format!("more than {MAX_FILES} files are used")));
@@ -214,7 +214,7 @@ impl SpecLoader<'_> {
         Ok(())
     }
 
-    /// Loads the persona that an agent has.
+    /// Loads the persona an agent has.
     fn load_persona(&mut self, file: usize, named: &Spanned<String>) -> Result<(), Box<Diagnostic>> {
         let refuse = |reason: &str| {
             let message = format!("cannot load the persona `{}`: {reason}", named.value);
@@ -223,7 +223,7 @@ impl SpecLoader<'_> {
         let Some(path) = self.loaded.resolve(file, &named.value) else {
             return Err(refuse("the path is outside the workspace"));
         };
-        let known = match self.loaded.index.get(&path) {
+        let index = match self.loaded.index.get(&path) {
             Some(known) => *known,
             None if self.loaded.sources.len() >= MAX_FILES => {
                 return Err(refuse(&format!("more than {MAX_FILES} files are used")));
@@ -234,7 +234,7 @@ impl SpecLoader<'_> {
             None => self.read(&path).map_err(|refusal| refuse(&refusal.message))?,
         };
         // A file with mistakes has reported them.
-        if self.loaded.is_whole(known) && !self.loaded.personas.contains_key(&known) {
+        if self.loaded.is_whole(index) && !self.loaded.personas.contains_key(&index) {
             return Err(refuse("it is no persona: write `kind: persona` in it"));
         }
         Ok(())
@@ -255,15 +255,15 @@ impl SpecLoader<'_> {
         }
     }
 
-    /// Loads the file of a gate, and the plans that its escalations start; returns its index.
+    /// Loads the file of a gate, and the plans its escalations start; returns its index.
     fn load_gate(&mut self, named: &Spanned<GateId>) -> Result<usize, Box<Diagnostic>> {
         let path = gate_path(&named.value);
         let refuse = |reason: &str| {
             let message = format!("cannot load the gate `{}`: {reason}", named.value);
             Box::new(Diagnostic::new(Code::UnknownGate, named.span, message))
         };
-        if let Some(known) = self.loaded.index.get(&path) {
-            return Ok(*known);
+        if let Some(index) = self.loaded.index.get(&path) {
+            return Ok(*index);
         }
         if self.loaded.sources.len() >= MAX_FILES {
             return Err(refuse(&format!("more than {MAX_FILES} files are used")));
@@ -290,11 +290,11 @@ impl SpecLoader<'_> {
     }
 
     /// Fails if a file uses itself: if it is still being read.
-    fn circle(&self, known: usize, used: &Spanned<String>) -> Result<(), Box<Diagnostic>> {
-        let Some(start) = self.open.iter().position(|open| *open == known) else {
+    fn circle(&self, index: usize, used: &Spanned<String>) -> Result<(), Box<Diagnostic>> {
+        let Some(start) = self.open.iter().position(|open| *open == index) else {
             return Ok(());
         };
-        let members = self.open.iter().skip(start).chain([&known]);
+        let members = self.open.iter().skip(start).chain([&index]);
         let paths: Vec<_> = members
             .filter_map(|file| Some(format!("`{}`", self.loaded.sources.get(*file)?.path())))
             .collect();
@@ -329,12 +329,12 @@ pub fn no_gate(named: &Spanned<GateId>, files: &dyn SpecFileSource) -> Diagnosti
     }
 }
 
-/// Returns the gates that a plan names, each once, where it is first named.
+/// Returns the gates a plan names, each once, where it is first named.
 fn names(plan: Option<&Option<PlanSpec>>) -> Vec<Spanned<GateId>> {
     let mut named: Vec<Spanned<GateId>> = Vec::new();
     for gate in plan.into_iter().flatten().flat_map(PlanSpec::all_gates) {
         if let GateRef::Named(id) = gate
-            && named.iter().all(|known| known.value != id.value)
+            && named.iter().all(|id_above| id_above.value != id.value)
         {
             named.push(id.clone());
         }
@@ -342,7 +342,7 @@ fn names(plan: Option<&Option<PlanSpec>>) -> Vec<Spanned<GateId>> {
     named
 }
 
-/// Returns the files of personas that the agents of a plan have, each once.
+/// Returns the files of personas the agents of a plan have, each once.
 fn personas(plan: Option<&Option<PlanSpec>>) -> Vec<Spanned<String>> {
     let steps = plan.into_iter().flatten().flat_map(PlanSpec::all_steps);
     let ways = steps.flat_map(StepSpec::with_all_alternatives);
@@ -353,7 +353,7 @@ fn personas(plan: Option<&Option<PlanSpec>>) -> Vec<Spanned<String>> {
     first.into_values().cloned().collect()
 }
 
-/// Returns the paths that a plan's steps use, and that of the plan that undoes it, each once, at its first location.
+/// Returns the paths a plan's steps use, and the path of the plan undoing it, each once, at its first location.
 fn uses(plan: Option<&Option<PlanSpec>>) -> Vec<Spanned<String>> {
     let mut first = BTreeMap::new();
     let plan = plan.and_then(Option::as_ref);

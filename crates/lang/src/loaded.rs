@@ -1,4 +1,4 @@
-//! The plans that the runs of a plan may suggest. They are not loaded: a person starts one as it is by then.
+//! The plans the runs of a plan may suggest. They are not loaded: a person starts one as it is by then.
 
 use super::ast::{GateRef, GateSpec, GoalSpec, PersonaFileSpec, PlanSpec, StepSpec};
 use super::skills::LoadedSkill;
@@ -13,7 +13,7 @@ use wf_base::source::{SourceText, Spanned};
 pub struct LoadedSpec {
     /// The files; the first is the requested one. Their paths are relative to the workspace.
     pub sources: Vec<SourceText>,
-    /// The plan that each file declares, by the index of its source; `None` if it is a gate, or too
+    /// The plan each file declares, by the index of its source; `None` if it is a gate, or too
     /// little could be read. The plan of a goal consists of its checks and its repair.
     pub plans: Vec<Option<PlanSpec>>,
     /// The goals among the files, by the index of their source: only the first file can be one
@@ -33,7 +33,7 @@ pub struct LoadedSpec {
 }
 
 impl LoadedSpec {
-    /// Returns the plan that the requested file declares.
+    /// Returns the plan the requested file declares.
     pub fn root(&self) -> Option<&PlanSpec> {
         self.plans.first()?.as_ref()
     }
@@ -43,18 +43,18 @@ impl LoadedSpec {
         self.goals.get(&0)
     }
 
-    /// Returns the index of the file that a step of the file `from` uses; `None` if the step uses
+    /// Returns the index of the file a step of the file `from` uses; `None` if the step uses
     /// none or it could not be read.
     pub fn used(&self, from: usize, step: &StepSpec) -> Option<usize> {
         self.file_at(from, step.used_file()?)
     }
 
-    /// Returns the index of the file that the file `from` names by a path; `None` if it could not be read.
+    /// Returns the index of the file the file `from` names by a path; `None` if it could not be read.
     pub fn file_at(&self, from: usize, path: &str) -> Option<usize> {
         self.index.get(&self.resolve(from, path)?).copied()
     }
 
-    /// Returns a gate that a plan names, or contains, with the index of its file; `None` if it
+    /// Returns a gate a plan names, or contains, with the index of its file; `None` if it
     /// could not be read. `from` is the file of the plan.
     pub fn gate<'a>(&'a self, from: usize, gate_ref: &'a GateRef) -> Option<(usize, &'a GateSpec)> {
         match gate_ref {
@@ -68,8 +68,8 @@ impl LoadedSpec {
 
     /// Returns a skill that could be read, with the index of its file.
     pub fn skill(&self, name: &SkillName) -> Option<(usize, &LoadedSkill)> {
-        let mut all = self.skills.iter();
-        let (file, skill) = all.find(|(_, skill)| skill.name == *name)?;
+        let mut skills = self.skills.iter();
+        let (file, skill) = skills.find(|(_, skill)| skill.name == *name)?;
         Some((*file, skill))
     }
 
@@ -79,17 +79,17 @@ impl LoadedSpec {
         self.system.iter().filter_map(gate)
     }
 
-    /// True if there are errors, so that nothing may run.
+    /// True if there are errors, so nothing may run.
     pub fn has_errors(&self) -> bool {
-        let mut all = self.diagnostics.iter();
-        all.any(|(_, diagnostic)| diagnostic.severity() == Severity::Error)
+        let mut diagnostics = self.diagnostics.iter();
+        diagnostics.any(|(_, diagnostic)| diagnostic.severity() == Severity::Error)
     }
 
-    /// True if a file has no errors so far: its declarations are complete, so that a name not found
+    /// True if a file has no errors so far: its declarations are complete, so a name not found
     /// in it does not exist.
     pub fn is_whole(&self, file: usize) -> bool {
-        let mut all = self.diagnostics.iter();
-        !all.any(|(at, diagnostic)| *at == file && diagnostic.severity() == Severity::Error)
+        let mut diagnostics = self.diagnostics.iter();
+        !diagnostics.any(|(at, diagnostic)| *at == file && diagnostic.severity() == Severity::Error)
     }
 
     /// Sorts the diagnostics by file and location.
@@ -97,7 +97,7 @@ impl LoadedSpec {
         self.diagnostics.sort_by_key(|(file, diagnostic)| (*file, diagnostic.span, diagnostic.code));
     }
 
-    /// Returns the path in the workspace that the file `from` means; `None` if it lies outside.
+    /// Returns the path in the workspace the file `from` means; `None` if it lies outside.
     pub(super) fn resolve(&self, from: usize, used: &str) -> Option<String> {
         files::join_paths(self.sources.get(from)?.path(), used)
     }
@@ -111,7 +111,7 @@ pub fn gate_path(id: &GateId) -> String {
 /// The folder of the workspace that gates are in.
 pub const GATES: &str = "gates";
 
-/// Returns the mistakes in naming plans that may be suggested: those that are not there.
+/// Returns the mistakes in naming plans to be suggested: missing ones.
 pub(super) fn missing_suggested_plans(
     loaded: &LoadedSpec,
     files: &dyn SpecFileSource,

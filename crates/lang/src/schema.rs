@@ -40,7 +40,7 @@ pub fn skill_schema() -> Value {
 }
 
 /// The JSON Schema (draft 2020-12) of a type, for the file `schemas/NAME.schema.json`. It refers to no other file, so
-/// that an editor can be given this one alone: the definition of a step is in that of plans and in that of goals.
+/// an editor can be given this one alone: the definition of a step is in those of plans and of goals.
 pub fn schema_of<T: JsonSchema>(title: &str, name: &str) -> Value {
     let settings = SchemaSettings::draft2020_12();
     let mut schema = SchemaGenerator::new(settings).into_root_schema_for::<T>();

@@ -1,4 +1,4 @@
-//! Skills as plans use them: found in the workspace, read, and merged into the steps that run their
+//! Skills as plans use them: found in the workspace, read, and merged into the steps running their
 //! scripts.
 
 use super::ast::{AllowSpec, PlanSpec, SkillArgs, SkillExtension, SkillUse, StepSpec};
@@ -10,13 +10,13 @@ use wf_base::name::SkillName;
 use wf_base::source::{SourceText, Span, Spanned};
 use wf_skill::{self as skill, SHELVES, Skill};
 
-/// The file name that makes a folder a skill.
+/// The file name making a folder a skill.
 pub const SKILL_FILE: &str = "SKILL.md";
 
-/// A skill that a plan uses.
+/// A skill a plan uses.
 #[derive(Clone, Debug)]
 pub struct LoadedSkill {
-    /// Its name, which is that of its folder.
+    /// Its name, that of its folder.
     pub name: SkillName,
     /// Its folder, relative to the workspace.
     pub folder: String,
@@ -36,7 +36,7 @@ impl LoadedSkill {
         name.is_some_and(|name| self.scripts.iter().all(|known| known != name))
     }
 
-    /// Returns the path of a script that a step means, in the folder; `None` if it is ambiguous.
+    /// Returns the path of a script a step means, in the folder; `None` if it is ambiguous.
     pub fn script(&self, skill_use: &SkillUse) -> Option<String> {
         let said = skill_use.script.as_ref().map(|script| script.value.as_str());
         match self.extension.script(said) {
@@ -69,7 +69,8 @@ pub fn read(source: &SourceText, name: &SkillName) -> (Option<(Skill, SkillExten
         }
         Ok(skill) => {
             let warnings = skill.warnings.iter();
-            let mut diagnostics: Vec<Diagnostic> = warnings.map(|it| it.diagnostic(true)).collect();
+            let mut diagnostics: Vec<Diagnostic> =
+                warnings.map(|skill_finding| skill_finding.diagnostic(true)).collect();
             let (own, wrong) = own(source.text(), skill.own);
             diagnostics.extend(wrong);
             (own.map(|own| (skill, own)), diagnostics)
@@ -92,13 +93,13 @@ pub fn own(text: &str, at: Option<Span>) -> (Option<SkillExtension>, Vec<Diagnos
     (own, decoder.into_mistakes().into_diagnostics())
 }
 
-/// Returns the mistake of naming a skill that the workspace does not have.
+/// Returns the mistake of naming a skill the workspace does not have.
 pub(super) fn no_skill(named: &Spanned<SkillName>, files: &dyn SpecFileSource) -> Diagnostic {
     let name = &named.value;
     let message = format!("skill `{name}` not found in the workspace");
     let mistake = Diagnostic::new(Code::UnknownSkill, named.span, message);
-    let known: Vec<String> = SHELVES.iter().flat_map(|place| files.names(place)).collect();
-    match nearest(name.as_str(), known.iter().map(String::as_str)) {
+    let names: Vec<String> = SHELVES.iter().flat_map(|place| files.names(place)).collect();
+    match nearest(name.as_str(), names.iter().map(String::as_str)) {
         Some(near) if near != name.as_str() => mistake.with_suggestion(Some(near)),
         _ => mistake.with_help(
             "install it into skills/ with `wf skill install`; list the skills with \
@@ -107,21 +108,21 @@ pub(super) fn no_skill(named: &Spanned<SkillName>, files: &dyn SpecFileSource) -
     }
 }
 
-/// Returns the skills that a plan names, each once, where it is first named.
+/// Returns the skills a plan names, each once, where it is first named.
 pub(super) fn named(plan: &PlanSpec) -> Vec<Spanned<SkillName>> {
     let listed = plan.skills.iter().flatten();
     let ways = plan.all_steps().flat_map(StepSpec::with_all_alternatives);
     let used = ways.flat_map(StepSpec::named_skills);
-    let mut all: Vec<Spanned<SkillName>> = Vec::new();
+    let mut names: Vec<Spanned<SkillName>> = Vec::new();
     for name in listed.chain(used) {
-        if all.iter().all(|known| known.value != name.value) {
-            all.push(name.clone());
+        if names.iter().all(|known| known.value != name.value) {
+            names.push(name.clone());
         }
     }
-    all
+    names
 }
 
-/// Merges the declarations of skills' scripts into the steps that run them: permissions, limits and
+/// Merges the declarations of skills' scripts into the steps running them: permissions, limits and
 /// arguments, and outputs.
 pub(super) fn complete<'s>(plan: &mut PlanSpec, find: impl Fn(&SkillName) -> Option<&'s LoadedSkill>) {
     let main = plan.steps.iter_mut().flatten();
@@ -180,8 +181,8 @@ impl SkillArgs {
         match self {
             Self::Named(entries) => {
                 let mut entries = entries.iter();
-                let found = entries.find(|(known, _)| known.value.as_str() == name);
-                found.map(|(_, value)| &value.value.0)
+                let entry = entries.find(|(arg, _)| arg.value.as_str() == name);
+                entry.map(|(_, value)| &value.value.0)
             }
             Self::Words(_) => None,
         }

@@ -11,7 +11,7 @@ use wf_model::schedule::{
     GoalSchedule, ScheduleExclusion, ScheduleZone, TimingRule, Weekday,
 };
 
-/// The maximum number of distances between scheduled times that are searched for the shortest.
+/// The maximum number of distances between scheduled times searched for the shortest.
 const SOME: usize = 2_000;
 /// The beginning of 2026, from which they are searched unless the goal has a start of its own.
 const USUAL: Moment = Moment::from_millis(1_767_225_600_000);
@@ -42,10 +42,10 @@ impl TimingReader<'_> {
             Some(name) => self.zone(name),
             None => Some(ScheduleZone::utc()),
         };
-        let said = goal.dst.as_ref();
+        let dst_spec = goal.dst.as_ref();
         let dst = DstPolicy {
-            gap: said.and_then(|dst| dst.gap).unwrap_or_default(),
-            overlap: said.and_then(|dst| dst.overlap).unwrap_or_default(),
+            gap: dst_spec.and_then(|dst| dst.gap).unwrap_or_default(),
+            overlap: dst_spec.and_then(|dst| dst.overlap).unwrap_or_default(),
         };
         let written = goal.schedule.iter().flat_map(|rules| &rules.value.0);
         let mut rules = Vec::new();
@@ -83,8 +83,8 @@ impl TimingReader<'_> {
     }
 
     fn zone(&mut self, name: &Spanned<String>) -> Option<ScheduleZone> {
-        let found = ScheduleZone::parse(&name.value);
-        let bad = match found {
+        let parsed = ScheduleZone::parse(&name.value);
+        let bad = match parsed {
             Ok(zone) => return Some(zone),
             Err(bad) => bad,
         };
@@ -150,7 +150,7 @@ impl TimingReader<'_> {
         None
     }
 
-    /// Reads the first or the last instant at which the goal may be due.
+    /// Reads the first or the last instant when the goal may be due.
     fn bound(&mut self, text: &Spanned<String>, zone: &ScheduleZone, is_end: bool) -> Option<Moment> {
         let written = text.value.as_str();
         if let Ok(moment) = Moment::parse(written) {
@@ -191,15 +191,15 @@ impl TimingReader<'_> {
 
     /// Reads a day at a byte offset of a text.
     fn day(&mut self, text: &Spanned<String>, day: &str, at: usize) -> Option<CivilDate> {
-        let found = day.parse().ok();
-        if found.is_none() {
+        let date = day.parse().ok();
+        if date.is_none() {
             let span = part(self.source, text, at..at + day.len());
             let message = format!("invalid date `{day}`");
             let help = "use an existing date, like 2026-12-25, or a range of days, like \
                         2026-12-24..2027-01-02";
             self.bad(span, message, help);
         }
-        found
+        date
     }
 
     fn hours(&mut self, hours: &HoursExclusionSpec) -> Option<ScheduleExclusion> {
@@ -228,17 +228,17 @@ impl TimingReader<'_> {
     }
 
     fn clock(&mut self, text: &Spanned<String>) -> Option<ClockTime> {
-        let found = text.value.parse().ok();
-        if found.is_none() {
+        let time = text.value.parse().ok();
+        if time.is_none() {
             let message = format!("invalid time of day `{}`", text.value);
             self.bad(text.span, message, "write 00:00 to 24:00, like 22:00");
         }
-        found
+        time
     }
 }
 
-/// Returns the instant at which clocks of a zone show a time: one that they never show is the
-/// instant at which they skip it; of two, it is the last if it ends something.
+/// Returns the instant when clocks of a zone show a time: one they never show is the
+/// instant when they skip it; of two, it is the last if it ends something.
 fn instant(civil: CivilDateTime, zone: &ScheduleZone, is_end: bool) -> Option<Moment> {
     let dst = DstPolicy {
         gap: DstGapPolicy::RunAtTransition,
@@ -272,7 +272,7 @@ fn wide_splay(goal: &GoalSpec, schedule: &GoalSchedule) -> Option<Diagnostic> {
     let from = Moment::from_millis(from.millis().saturating_sub(1));
     let slots = || schedule.slots(from, Moment::from_millis(i64::MAX)).take(SOME);
     let pairs = slots().zip(slots().skip(1));
-    let shortest = pairs.map(|(one, next)| next.at.since(one.at)).min()?;
+    let shortest = pairs.map(|(slot, next)| next.at.since(slot.at)).min()?;
     if splay.value.0 <= shortest {
         return None;
     }

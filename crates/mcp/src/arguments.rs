@@ -2,7 +2,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-/// The maximum time that `status` waits, in seconds.
+/// The maximum time `status` waits, in seconds.
 pub(crate) const MAX_WAIT: u32 = 600;
 
 /// The arguments of a tool without any.

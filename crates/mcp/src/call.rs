@@ -11,7 +11,7 @@ use crate::program::{CommandFailure, CommandOutput, WfProgram};
 use crate::session::McpCall;
 use crate::wait::CallStop;
 
-/// The time between two looks at a run that is waited for.
+/// The time between two looks at a run waited for.
 const POLL: Duration = Duration::from_millis(500);
 
 /// The reason why a call has no answer.
@@ -59,7 +59,7 @@ impl<'a> ToolCaller<'a> {
         }
     }
 
-    /// Returns the document that a command prints. A command that finds something wrong prints one, too.
+    /// Returns the document a command prints. A command that finds something wrong prints one, too.
     fn document(&self, command: &McpCommand, stop: &CallStop) -> Result<Value, CallFailure> {
         let output = self.program.execute(command, stop)?;
         match serde_json::from_str(&output.out) {
@@ -118,11 +118,11 @@ impl<'a> ToolCaller<'a> {
     }
 }
 
-/// Returns the reason that a command gives.
+/// Returns the reason a command gives.
 fn refused(output: &CommandOutput) -> CallFailure {
-    let said = output.messages.trim_end();
+    let messages = output.messages.trim_end();
     CallFailure::Refused(match output.code {
-        _ if !said.is_empty() => said.to_owned(),
+        _ if !messages.is_empty() => messages.to_owned(),
         Some(code) => format!("error: the command ended with exit code {code} and said nothing"),
         None => "error: a signal ended the command".to_owned(),
     })

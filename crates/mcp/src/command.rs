@@ -14,12 +14,12 @@ use crate::tool::McpTool;
 /// The number of last lines of a step, if a call names none.
 const TAIL: u32 = 200;
 
-/// The command that starts a run. It demands an approval that was given before, so it signs nothing, and waits for
-/// those that the run asks for. Parameters come over standard input: their values stay as they are, and are in no
+/// The command starting a run. It demands an approval given before, so it signs nothing, and waits for
+/// those the run asks for. Parameters come over standard input: their values stay as they are, and are in no
 /// list of processes.
 const START: &[&str] = &["run", "--json", "--wait", "--require-approval", "--params=/dev/stdin"];
 
-/// The command that shows what a run would do.
+/// The command showing what a run would do.
 const PREVIEW: &[&str] = &["run", "--json", "--dry-run", "--params=/dev/stdin"];
 
 /// A command of `wf`.
@@ -27,16 +27,16 @@ const PREVIEW: &[&str] = &["run", "--json", "--dry-run", "--params=/dev/stdin"];
 pub(crate) struct McpCommand {
     /// The arguments.
     pub(crate) argv: Vec<String>,
-    /// The parameters that it reads from standard input, if it does.
+    /// The parameters it reads from standard input, if it does.
     pub(crate) params: Option<Map<String, Value>>,
 }
 
 /// The work of a call.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum McpWork {
-    /// A command that prints a JSON document.
+    /// A command printing a JSON document.
     Document(McpCommand),
-    /// A command that prints a text.
+    /// A command printing a text.
     Text(McpCommand),
     /// A run to be started.
     Start(McpCommand),
@@ -64,52 +64,52 @@ pub(crate) enum CallMistake {
 }
 
 /// Returns the work of a call in the workspace below a root.
-pub(crate) fn work_of(root: &Path, tool: McpTool, given: Value) -> Result<McpWork, CallMistake> {
+pub(crate) fn work_of(root: &Path, tool: McpTool, arguments: Value) -> Result<McpWork, CallMistake> {
     let path =
         |path: &str| inside(root, path).map_err(|reason| CallMistake::Path { tool, outside_path: reason });
     Ok(match tool {
         McpTool::List => {
-            let NoArguments {} = read(tool, given)?;
+            let NoArguments {} = read(tool, arguments)?;
             McpWork::Document(McpCommand::new(&["list", "--json"], []))
         }
         McpTool::Pending => {
-            let NoArguments {} = read(tool, given)?;
+            let NoArguments {} = read(tool, arguments)?;
             McpWork::Pending
         }
         McpTool::Check => {
-            let CheckArguments { paths } = read(tool, given)?;
-            let paths = paths.iter().map(|one| path(one)).collect::<Result<Vec<_>, _>>()?;
+            let CheckArguments { paths } = read(tool, arguments)?;
+            let paths = paths.iter().map(|listed_path| path(listed_path)).collect::<Result<Vec<_>, _>>()?;
             McpWork::Document(McpCommand::new(&["check", "--json"], paths))
         }
         McpTool::Graph => {
-            let PlanArguments { plan } = read(tool, given)?;
+            let PlanArguments { plan } = read(tool, arguments)?;
             McpWork::Text(McpCommand::new(&["graph"], [path(&plan)?]))
         }
         McpTool::Preview => {
-            let StartArguments { plan, params } = read(tool, given)?;
+            let StartArguments { plan, params } = read(tool, arguments)?;
             McpWork::Document(McpCommand::new(PREVIEW, [path(&plan)?]).with_params(params))
         }
         McpTool::Run => {
-            let StartArguments { plan, params } = read(tool, given)?;
+            let StartArguments { plan, params } = read(tool, arguments)?;
             McpWork::Start(McpCommand::new(START, [path(&plan)?]).with_params(params))
         }
         McpTool::Status => {
-            let StatusArguments { run, wait_seconds } = read(tool, given)?;
+            let StatusArguments { run, wait_seconds } = read(tool, arguments)?;
             let wait = Duration::from_secs(u64::from(wait_seconds.unwrap_or(0).min(MAX_WAIT)));
             McpWork::Status(McpCommand::of_run(&["show", "--json"], run, None), wait)
         }
         McpTool::Runs => {
-            let RunsArguments { plan, limit } = read(tool, given)?;
+            let RunsArguments { plan, limit } = read(tool, arguments)?;
             let command = McpCommand::new(&["runs", "--json"], []);
             McpWork::Document(command.option("--plan", plan).option("--limit", limit))
         }
         McpTool::Logs => {
-            let LogsArguments { run, step, tail } = read(tool, given)?;
+            let LogsArguments { run, step, tail } = read(tool, arguments)?;
             let tail = format!("--tail={}", tail.unwrap_or(TAIL));
             McpWork::Text(McpCommand::of_run(&["logs", &tail], run, step))
         }
         McpTool::Verify => {
-            let VerifyArguments { run, step } = read(tool, given)?;
+            let VerifyArguments { run, step } = read(tool, arguments)?;
             let step = step.map(|step| format!("--step={step}"));
             let words: Vec<&str> = ["verify", "--json"].into_iter().chain(step.as_deref()).collect();
             McpWork::Document(McpCommand::of_run(&words, run, None))
@@ -118,7 +118,7 @@ pub(crate) fn work_of(root: &Path, tool: McpTool, given: Value) -> Result<McpWor
 }
 
 impl McpCommand {
-    /// A command, and names that are no options whatever they begin with.
+    /// A command, and names never read as options.
     pub(crate) fn new(words: &[&str], names: impl IntoIterator<Item = String>) -> Self {
         let mut argv: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
         let mut names = names.into_iter().peekable();
@@ -148,13 +148,13 @@ impl McpCommand {
     }
 }
 
-fn read<T: DeserializeOwned>(tool: McpTool, given: Value) -> Result<T, CallMistake> {
+fn read<T: DeserializeOwned>(tool: McpTool, arguments: Value) -> Result<T, CallMistake> {
     let mistake = |reason: String| CallMistake::Arguments { tool, reason };
     // A structure could be read from a list, too.
-    if !given.is_object() {
+    if !arguments.is_object() {
         return Err(mistake("they are no object".into()));
     }
-    serde_json::from_value(given).map_err(|error| mistake(error.to_string()))
+    serde_json::from_value(arguments).map_err(|error| mistake(error.to_string()))
 }
 
 #[cfg(test)]

@@ -35,7 +35,7 @@ pub(crate) fn inside(root: &Path, path: &str) -> Result<String, OutsidePath> {
     Ok(if shown.is_empty() { ".".to_owned() } else { shown.to_owned() })
 }
 
-/// Returns the place that a path, or the nearest folder above it that exists, has behind all links.
+/// Returns the place a path, or the nearest folder above it that exists, has behind all links.
 fn existing(path: &Path) -> Option<PathBuf> {
     path.ancestors().find_map(|part| part.canonicalize().ok())
 }

@@ -35,8 +35,8 @@ fn is_question(ask: &Value) -> bool {
 
 /// Returns a remark on pending approvals for a model, if there are any.
 pub(crate) fn pending_note(pending: &[Value]) -> Option<String> {
-    let lines = pending.iter().map(|one| {
-        let word = |key: &str| one.get(key).and_then(Value::as_str).unwrap_or_default();
+    let lines = pending.iter().map(|line| {
+        let word = |key: &str| line.get(key).and_then(Value::as_str).unwrap_or_default();
         let (step, message) = (word("step"), word("message"));
         format!("`{step}`: {message}\n  {}\n  {}\n", word("to_approve"), word("to_deny"))
     });
@@ -45,11 +45,11 @@ pub(crate) fn pending_note(pending: &[Value]) -> Option<String> {
     (!listed.is_empty()).then(|| format!("{intro}{listed}"))
 }
 
-/// Returns the open questions of a run, by the names that the command line knows.
+/// Returns the open questions of a run, by the names the command line knows.
 fn open_questions<'a>(document: &'a Value, above: &str) -> Vec<(String, &'a Value)> {
     let list = |key: &str| document.get(key).and_then(Value::as_array).into_iter().flatten();
     let own = list("questions").filter(|one| one.get("given").is_none_or(Value::is_null));
-    let own = own.filter_map(|one| one.get("ask")).map(|ask| {
+    let own = own.filter_map(|question| question.get("ask")).map(|ask| {
         let name = match ask.get("step").and_then(Value::as_str) {
             None if above.is_empty() => "run".to_owned(),
             None => above.trim_end_matches('/').to_owned(),

@@ -15,7 +15,7 @@ const MAX_OUTPUT: u64 = 4 * 1024 * 1024;
 /// The maximum size of the messages that are read, in bytes.
 const MAX_MESSAGES: u64 = 64 * 1024;
 
-/// The program, and the workspace that it works in.
+/// The program, and the workspace it works in.
 #[derive(Clone, Debug)]
 pub struct WfProgram {
     /// The executable.
@@ -26,7 +26,7 @@ pub struct WfProgram {
     pub state: PathBuf,
 }
 
-/// The output of a command that ended, or of a run that began.
+/// The output of an ended command, or of a begun run.
 #[derive(Debug)]
 pub(crate) struct CommandOutput {
     /// The exit code; `None`: it goes on, or a signal ended it.
@@ -109,7 +109,7 @@ impl WfProgram {
 struct StartedCommand {
     child: Child,
     out: ChildStdout,
-    /// The messages go to a file, so that nobody has to read them while the command works.
+    /// The messages go to a file, so nobody has to read them while the command works.
     messages: File,
 }
 

@@ -9,7 +9,7 @@ pub(crate) const LAST_WITH_HANDSHAKE: &str = "2025-11-25";
 /// The first version without a handshake: each request says what its client can.
 pub(crate) const STATELESS: &str = "2026-07-28";
 
-/// An error of the protocol: of a message that no tool gets.
+/// An error of the protocol: of a message no tool gets.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum McpError {
     /// The line is not JSON.

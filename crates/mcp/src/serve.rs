@@ -21,7 +21,7 @@ const MAX_CALLS: usize = 16;
 /// The calls under way, by the ids of their requests as JSON.
 type OpenCalls = Mutex<BTreeMap<String, Arc<CallStop>>>;
 
-/// Serves a client until its messages end, and the calls that it made. `send` sends a line, and returns false if
+/// Serves a client until its messages end, and the calls it made. `send` sends a line, and returns false if
 /// the client is gone.
 pub fn serve(
     program: &WfProgram,

@@ -142,14 +142,14 @@ fn handshake(params: &Value) -> Map<String, Value> {
 }
 
 fn discovery() -> Map<String, Value> {
-    let mut found = Map::from_iter([
+    let mut fields = Map::from_iter([
         ("supportedVersions".to_owned(), VERSIONS.as_slice().into()),
         ("capabilities".to_owned(), json!({"tools": {}})),
         ("instructions".to_owned(), INSTRUCTIONS.into()),
         ("_meta".to_owned(), json!({SERVER_KEY: server()})),
     ]);
-    found.extend(cache_hints());
-    found
+    fields.extend(cache_hints());
+    fields
 }
 
 fn server() -> Value {
@@ -171,7 +171,7 @@ fn call(id: &Value, params: &Value, stateless: bool) -> Result<McpCall, McpError
     })?;
     let arguments = match params.get("arguments") {
         None | Some(Value::Null) => json!({}),
-        Some(given) => given.clone(),
+        Some(value) => value.clone(),
     };
     Ok(McpCall { id: id.clone(), tool, arguments, stateless })
 }

@@ -3,7 +3,7 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 
-/// The wish of a client that a call ends, and the process that then is to exit.
+/// The wish of a client that a call ends, and the process to exit then.
 #[derive(Debug, Default)]
 pub(crate) struct CallStop {
     state: Mutex<StopWish>,
@@ -42,7 +42,7 @@ impl CallStop {
         self.lock().cancels
     }
 
-    /// Names the process that works for the call, which is not waited for yet; `None`: there is no longer one.
+    /// Names the process working for the call, which is not waited for yet; `None`: there is no longer one.
     pub(crate) fn watch(&self, pid: Option<Pid>) {
         let mut state = self.lock();
         state.pid = pid;

@@ -8,7 +8,7 @@ use wf_base::keywords;
 pub struct ConnectionDeclaration {
     /// The method by which the user authenticates to the service.
     pub auth: AuthMethod,
-    /// The permissions that the first setup requests from the service.
+    /// The permissions the first setup requests from the service.
     pub initial: Vec<String>,
     /// The permissions that can be requested later; one in neither list is never requested.
     pub available: Vec<String>,

@@ -21,11 +21,11 @@ pub struct Goal {
     /// The file of the goal, relative to the workspace.
     pub path: String,
     pub timing: GoalSchedule,
-    /// The handling of scheduled times at which no engine was running.
+    /// The handling of scheduled times when no engine was running.
     pub missed: MissedTimesPolicy,
     /// The delay within which a scheduled time still counts as on time.
     pub window: Duration,
-    /// The handling of a scheduled time that comes during a reconciliation.
+    /// The handling of a scheduled time coming during a reconciliation.
     pub overlap: GoalOverlapPolicy,
     /// The number of failed reconciliations in a row after which the goal pauses; `None`: it never
     /// pauses by itself. Never 0.
@@ -38,7 +38,7 @@ pub struct Goal {
     /// True if it has no checks: its steps run at each scheduled time, and nothing judges the result.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_job: bool,
-    /// The approval that a repair needs.
+    /// The approval a repair needs.
     pub approval: GoalApproval,
     /// The notifications that are sent.
     pub notify: Vec<NotificationRule>,
@@ -66,7 +66,7 @@ fn pause_text(count: Option<u32>) -> (String, f64) {
     )
 }
 
-/// The effect of a failed check, and the approval that it needs.
+/// The effect of a failed check, and the approval it needs.
 fn show_consequence(goal: &Goal, summary: &mut SummaryBuilder) {
     let text = match goal.on_failure {
         OnUnmet::Report => ("report: a notification is sent, and nothing is repaired", 0.0),
@@ -135,7 +135,7 @@ keywords! {
 
 keywords! {
     listed
-    /// The handling of a scheduled time that comes during a reconciliation of the same goal.
+    /// The handling of a scheduled time coming during a reconciliation of the same goal.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
     pub enum GoalOverlapPolicy {
         /// It is skipped.
@@ -167,7 +167,7 @@ keywords! {
 
 keywords! {
     listed
-    /// The approval that a repair needs.
+    /// The approval a repair needs.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
     pub enum GoalApproval {
         /// A standing approval: signed once, used by each repair.
@@ -217,7 +217,7 @@ pub enum NotificationDelivery {
     Webhook {
         /// The address.
         url: WebhookUrl,
-        /// The secret of the plan that the request is signed with; `None`: it is not signed.
+        /// The secret of the plan the request is signed with; `None`: it is not signed.
         secret: Option<EnvName>,
     },
 }
@@ -227,7 +227,7 @@ pub enum NotificationDelivery {
 pub enum WebhookUrl {
     /// In the file.
     Text(String),
-    /// In a secret of the plan: anything that has the address may post to it.
+    /// In a secret of the plan: anything with the address may post to it.
     Secret(EnvName),
 }
 
@@ -257,18 +257,18 @@ keywords! {
 }
 
 impl GoalEvent {
-    /// True if every recipient is notified, whatever it subscribed to: a goal that is not run reports nothing else.
+    /// True if every recipient is notified, regardless of its subscription: a goal not run reports nothing else.
     pub fn is_for_all(self) -> bool {
         matches!(self, Self::Blocked | Self::Expiring)
     }
 }
 
 keywords! {
-    /// A parameter that the plan of a goal has in addition to its own. All are text.
+    /// A parameter the plan of a goal has in addition to its own. All are text.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
     pub enum GoalParam {
-        /// The output of the checks that failed before a repair: a JSON list, `[]` while checking.
-        /// Untrusted: it carries text that checks printed.
+        /// The output of the checks failed before a repair: a JSON list, `[]` while checking.
+        /// Untrusted: it carries text printed by checks.
         FailedChecks = "failed_checks",
         /// The scheduled time of the reconciliation, as RFC 3339; empty if started otherwise.
         Slot = "slot",
@@ -318,7 +318,7 @@ pub struct AutonomyThresholds {
     /// Below this correction rate, widening is proposed.
     pub widen_below: f64,
     /// Above this correction rate, tightening is proposed. It is more than `widen_below`: between
-    /// the two nothing is proposed, so that proposals do not oscillate.
+    /// the two nothing is proposed, so proposals do not oscillate.
     pub tighten_above: f64,
     /// No proposal allows more repairs than this.
     pub most_executions: u32,

@@ -1,4 +1,4 @@
-//! The author's intent, free of text: plans that are valid by construction.
+//! The author's intent, free of text: plans valid by construction.
 //!
 //! Steps refer to each other by [`StepIx`]. A plan's `finally` steps follow its main steps in the
 //! same list. Values known only to a run stay [`Template`](crate::expr::Template)s and
@@ -23,7 +23,7 @@
 //!
 //! Start at [`Plan`], then [`Step`] and [`StepWork`].
 //!
-//! **Invariant:** a [`Plan`] has unique step ids, dependencies that exist and no cycle; only
+//! **Invariant:** a [`Plan`] has unique step ids, existing dependencies and no cycle; only
 //! [`Plan::new`] makes one. **Invariant:** nothing here knows YAML, Markdown or spans.
 
 #[macro_use]

@@ -6,21 +6,21 @@ use wf_base::time::Moment;
 use wf_core::machine::{BudgetLedger, BudgetUsage};
 use wf_model::{BudgetResource, Money};
 
-/// The amounts that a run has used at an instant, on one line:
+/// The amounts a run has used at an instant, on one line:
 /// `attempts 12/20 · 3m/30m · 12k/200k tokens · $0.40/$2.00`. `None` if there is neither a budget
 /// nor anything that only a ledger records.
 pub fn usage_line(ledger: &BudgetLedger, now: Moment) -> Option<String> {
     if !ledger.is_worth_reporting() {
         return None;
     }
-    let parts = BudgetResource::ALL.into_iter().filter_map(|what| {
-        let (used, limit) = (ledger.used(what, now), ledger.limit(what));
-        let told = match what {
+    let parts = BudgetResource::ALL.into_iter().filter_map(|resource| {
+        let (used, limit) = (ledger.used(resource, now), ledger.limit(resource));
+        let is_notified = match resource {
             BudgetResource::Attempts => true,
             BudgetResource::WallTime => limit.is_some(),
             _ => limit.is_some() || used > 0,
         };
-        told.then(|| part(what, used, limit))
+        is_notified.then(|| part(resource, used, limit))
     });
     let mut text = parts.collect::<Vec<_>>().join(" · ");
     if ledger.spent.is_some() {
@@ -35,15 +35,15 @@ pub fn threshold_text(usage: BudgetUsage, percent: u32) -> String {
 }
 
 fn part(resource: BudgetResource, used: u64, limit: Option<u64>) -> String {
-    let one = |amount| match resource {
+    let amount_text = |amount| match resource {
         BudgetResource::Attempts | BudgetResource::Rounds => format!("{amount}"),
         BudgetResource::WallTime => time(amount),
         BudgetResource::Tokens => count(amount),
         BudgetResource::Cost => Money::of_micros(amount).to_string(),
     };
     let amount = match limit {
-        Some(limit) => format!("{}/{}", one(used), one(limit)),
-        None => one(used),
+        Some(limit) => format!("{}/{}", amount_text(used), amount_text(limit)),
+        None => amount_text(used),
     };
     match resource {
         BudgetResource::Attempts => format!("attempts {amount}"),

@@ -1,4 +1,4 @@
-//! A decision that is about to be signed, as what it decides: read from the very bytes that are signed.
+//! The content of a decision about to be signed, read from the very bytes for the signature.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -16,14 +16,14 @@ const MAX_NAMED_ENTRIES: usize = 12;
 /// The keys of an entry of a list that may be its title, in order.
 const TITLES: [&str; 6] = ["title", "name", "subject", "file", "path", "id"];
 
-/// The part of a proposal that an answer is about.
+/// The part of a proposal an answer is about.
 #[derive(Deserialize)]
 struct Proposal {
     ask: ApprovalRequest,
 }
 
-/// Returns what an approval of a request decides beyond yes, in words; empty if that is all. `payload` are the bytes that are
-/// signed, `proposal` those whose digest they have. `None`: the statement is about another request, or cannot be read.
+/// Returns the decisions in an approval of a request beyond yes, in words; empty if there is none. `payload` are the bytes to be
+/// signed, `proposal` those with their digest. `None`: the statement is about another request, or cannot be read.
 pub fn signed_decision_text(payload: &str, proposal: &str) -> Option<String> {
     let statement: ApprovalStatement = serde_json::from_str(payload).ok()?;
     let digest = statement.request_ref.as_ref().map(|ask| ask.proposal);
@@ -44,11 +44,11 @@ fn answer_text(options: Option<&AnswerOptions>, answer: Option<&TypedAnswer>) ->
         (Some(AnswerOptions::Select(entries)), Some(TypedAnswer::Selected(positions))) => {
             let is_chosen = |position: &u32| positions.contains(position);
             let mut text = format!("{name} {} of {}\n", positions.len(), entries.len());
-            let all = || (1..).zip(entries);
-            all()
+            let numbered = || (1..).zip(entries);
+            numbered()
                 .filter(|(at, _)| is_chosen(at))
                 .for_each(|(at, entry)| text.push_str(&entry_line(at, entry)));
-            let left: Vec<String> = all()
+            let left: Vec<String> = numbered()
                 .filter(|(at, _)| !is_chosen(at))
                 .map(|(_, entry)| untrusted(&entry_title(entry)).to_string())
                 .collect();
@@ -100,7 +100,7 @@ pub fn value_text(value: &Value) -> String {
     }
 }
 
-/// Returns a text whose last line ends, for a difference without a remark about that.
+/// Returns a text with a last line end, for a difference without a remark about it.
 fn with_end(text: &str) -> String {
     if text.ends_with('\n') { text.to_owned() } else { format!("{text}\n") }
 }

@@ -218,8 +218,8 @@ fn skip_reason(plan: &Plan, step: &Step, params: &JsonObject, skipped: &[Option<
         }
     }
     let when = when?;
-    let known = |reference: &ExprReference| matches!(reference, ExprReference::Param(_));
-    if !when.refs().iter().all(|reference| known(&reference.name)) {
+    let is_known = |reference: &ExprReference| matches!(reference, ExprReference::Param(_));
+    if !when.refs().iter().all(|reference| is_known(&reference.name)) {
         return None;
     }
     let value = when.eval(&ForecastValues(params)).ok()?;

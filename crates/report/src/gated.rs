@@ -7,7 +7,7 @@ use wf_core::gate::{GateAction, GateOutcome, GateResult, ResolvedEscalation};
 use wf_model::{Escalation, Gate, GateLane};
 
 /// The answer of a gate as text: its lane, its answer and the reason, its rewrite, and the
-/// escalations that a block would lead to.
+/// escalations a block would lead to.
 pub fn gate_result_text(gate: &Gate, gated: &GateOutcome, escalations: &[ResolvedEscalation]) -> String {
     let mut text = String::new();
     for result in &gated.results {
@@ -22,10 +22,10 @@ pub fn gate_result_text(gate: &Gate, gated: &GateOutcome, escalations: &[Resolve
     for (name, value) in &gated.rewritten {
         text += &line("now", &format!("{name}: {value}"));
     }
-    for (at, one) in escalations.iter().enumerate() {
+    for (at, escalation) in escalations.iter().enumerate() {
         let word = if at == 0 { "escalates to" } else { "then" };
-        text += &line(word, &step(&one.escalation));
-        if let Some(warning) = &one.warning {
+        text += &line(word, &step(&escalation.escalation));
+        if let Some(warning) = &escalation.warning {
             text += &line("warning", &paint(WARN, warning));
         }
     }
@@ -34,15 +34,15 @@ pub fn gate_result_text(gate: &Gate, gated: &GateOutcome, escalations: &[Resolve
 
 /// The same as JSON.
 pub fn gate_result_json(gate: &Gate, gated: &GateOutcome, escalations: &[ResolvedEscalation]) -> Value {
-    let escalations = escalations.iter().map(|one| {
-        let escalation = &one.escalation;
+    let escalations = escalations.iter().map(|resolved_escalation| {
+        let escalation = &resolved_escalation.escalation;
         json!({
             "name": escalation.name,
             "action": escalation.action,
             "message": escalation.message,
             "queue": escalation.queue,
             "plan": escalation.plan,
-            "warning": one.warning,
+            "warning": resolved_escalation.warning,
         })
     });
     json!({
@@ -107,6 +107,6 @@ fn step(escalation: &Escalation) -> String {
 }
 
 /// A line below the first, with its label in front.
-fn line(word: &str, what: &str) -> String {
-    format!("  {word:<9} {}\n", styled_line(what.trim_end()))
+fn line(word: &str, text: &str) -> String {
+    format!("  {word:<9} {}\n", styled_line(text.trim_end()))
 }

@@ -29,10 +29,10 @@ pub(super) fn hint(verdict: &CheckVerdict) -> Option<&'static str> {
     if verdict.ruling == CheckRuling::Pass {
         return None;
     }
-    let said = format!("{}\n{}", verdict.found, verdict.evidence).to_lowercase();
-    let has = |signs: &[&str]| signs.iter().any(|sign| said.contains(sign));
+    let text = format!("{}\n{}", verdict.found, verdict.evidence).to_lowercase();
+    let has = |signs: &[&str]| signs.iter().any(|sign| text.contains(sign));
     let is_said = verdict.found.contains("not declared");
-    if !is_said && !verdict.hidden.is_empty() && (has(&NO_FILE) || names(&verdict.hidden, &said)) {
+    if !is_said && !verdict.hidden.is_empty() && (has(&NO_FILE) || names(&verdict.hidden, &text)) {
         return Some(
             "a check cannot see undeclared new files: list the file in `artifacts` or `writes` \
              of the step",

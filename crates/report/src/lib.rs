@@ -8,13 +8,13 @@
 //! - [`card`]: a request for an approval or an answer, as a card.
 //! - [`record`]: a run as recorded in the store.
 //! - [`session`]: a session of the workspace, as far as it has come.
-//! - [`locks`]: the locks and permits that tasks wait for.
+//! - [`locks`]: the locks and permits for tasks.
 //! - [`replay`]: a run and its replay, compared.
 //! - [`metrics`]: the counts of a workspace, for dashboards.
 //! - [`mistakes`]: diagnostics as text, JSON, SARIF and annotations.
 //! - [`draw`]: a plan as a picture.
 //! - [`attest`]: the result of a run, as a statement for third parties.
-//! - [`consent`]: everything that a plan will do, for the approver who decides on it.
+//! - [`consent`]: everything a plan will do, for its approver.
 //! - [`diff`]: the changes in meaning between two versions of a plan.
 //! - [`run_diff`]: the differences between two runs.
 //!

@@ -10,7 +10,7 @@ use wf_base::untrusted::{BAD, DIM, paint, styled_line, untrusted};
 use wf_core::machine::{CheckVerdict, ProductChanges};
 use wf_model::{CheckPhase, JsonObject};
 
-/// The column in which the text of a line begins, after verb and time.
+/// The column where the text of a line begins, after verb and time.
 pub(super) const INDENT: &str = "                       ";
 
 /// A failed criterion: the expected value, and the one found.
@@ -22,8 +22,8 @@ pub(super) fn failed_check_text(verdict: &CheckVerdict) -> String {
             let _ = writeln!(text, "{INDENT}  {word:<9}{}", untrusted(what.trim_end()));
         }
     }
-    let said = verdict.found.contains(verdict.evidence.trim());
-    for line in untrusted(&verdict.evidence).lines().filter(|_| !said) {
+    let is_repeated = verdict.found.contains(verdict.evidence.trim());
+    for line in untrusted(&verdict.evidence).lines().filter(|_| !is_repeated) {
         let _ = writeln!(text, "{INDENT}  {} {line}", paint(DIM, "│"));
     }
     if let Some(hint) = hint(verdict) {
@@ -46,7 +46,7 @@ pub(super) fn pairs(values: &JsonObject) -> String {
     values.iter().map(pair).collect::<Vec<_>>().join(" ")
 }
 
-/// Returns what stands beside a verdict: what of the products had changed when it was given, and why it shows little.
+/// Returns the remarks on a verdict: the products changed before it, and its weakness.
 pub(super) fn verdict_remarks(verdict: &CheckVerdict) -> Vec<String> {
     let changes = verdict.changes.as_ref().filter(|changes| changes.count > 0);
     let mut remarks: Vec<String> = changes.map(ProductChanges::describe).into_iter().collect();
@@ -104,6 +104,6 @@ pub(super) fn line(style: Style, verb: &str, took: Option<Duration>, text: &str)
 
 /// A goal as commands accept it: by its id if its folder is searched for goals, else by its file.
 pub fn goal_name(id: &str, path: &str) -> String {
-    let known = ["goals/", "workflows/"];
-    if known.iter().any(|folder| path.starts_with(folder)) { id.to_owned() } else { shell_word(path) }
+    let folders = ["goals/", "workflows/"];
+    if folders.iter().any(|folder| path.starts_with(folder)) { id.to_owned() } else { shell_word(path) }
 }

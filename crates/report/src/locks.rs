@@ -13,7 +13,7 @@ pub fn lock_key_text(key: &LockKey) -> String {
     }
 }
 
-/// Returns what a task waits for, and who has it or comes first.
+/// Returns the lock or permit a task waits for, and its holder or the first in line.
 pub fn lock_holder_text(holder: &LockHolder) -> String {
     let LockHolder { key, run, place, waits } = holder;
     let verb = match key {

@@ -9,7 +9,7 @@ use wf_core::machine::{Round, RoundExhaustion, RoundFailureClass};
 /// The placeholder for the run's name until it is printed: no plan can contain it.
 const RUN_PLACEHOLDER: &str = "\u{0}";
 
-/// The options after the round that a run ended with; none if it was accepted. Every retry reuses
+/// The options after the round a run ended with; none if it was accepted. Every retry reuses
 /// verified results, so that is not mentioned.
 pub fn moves(round: &Round) -> Vec<String> {
     let mut moves = Vec::new();
@@ -70,8 +70,8 @@ pub fn moves_text(moves: &[String], run: &str) -> String {
     let mut text = String::new();
     for (at, one) in moves.iter().enumerate() {
         let head = if at == 0 { "options:" } else { "          " };
-        let one = one.replace(RUN_PLACEHOLDER, run);
-        let _ = writeln!(text, "{} {}", paint(DIM, head), styled_line(&one));
+        let line = one.replace(RUN_PLACEHOLDER, run);
+        let _ = writeln!(text, "{} {}", paint(DIM, head), styled_line(&line));
     }
     text
 }
@@ -84,7 +84,7 @@ pub(crate) mod tests {
     use wf_core::machine::{CriteriaCount, Round, RoundFailureClass};
     use wf_model::ReplanSettings;
 
-    /// A round in which everything failed.
+    /// A round where everything failed.
     pub(crate) fn round(omega: f64, stop_reason: Option<&str>) -> Round {
         let measures = RoundMeasures { d: 1.0, p: 1.0, omega };
         Round {

@@ -10,7 +10,7 @@ use wf_core::gate::GateAction;
 use wf_core::machine::{AnswerOptions, ApprovalRequest, Artifact, Event, EventKind};
 use wf_store::RunRow;
 
-/// The kinds of events that the text of an approval request is made of.
+/// The kinds of events the text of an approval request is made of.
 pub const REQUEST_TEXT_EVENTS: [&str; 6] = [
     "gate_evaluated",
     "agent_briefed",
@@ -20,7 +20,7 @@ pub const REQUEST_TEXT_EVENTS: [&str; 6] = [
     "tool_call_refused",
 ];
 
-/// A pending approval, with everything that the decision covers. Invisible characters are shown by
+/// A pending approval, with everything the decision covers. Invisible characters are shown by
 /// their numbers.
 pub fn approval_request_text(
     request: &ApprovalRequest,
@@ -97,7 +97,7 @@ fn entry_text(position: u32, entry: &serde_json::Value) -> String {
     format!("    {position}. {}\n", quote_untrusted(&value, "       "))
 }
 
-/// Returns the events that may be about the same: for a call of an agent, those since what it did before.
+/// Returns the events that may be about the same: for a call of an agent, those since its last action.
 fn events_of_subject<'a>(request: &ApprovalRequest, events: &'a [Event]) -> &'a [Event] {
     let before = |event: &Event| {
         let id = match &event.fact {
@@ -122,8 +122,8 @@ fn approvers_and_deadline(request: &ApprovalRequest) -> String {
         (Some(count), []) => format!("{count} of all approvers"),
         (Some(count), names) => format!("{count} of {}", names.join(", ")),
     };
-    let what = if request.is_question() { "required answers:" } else { "required approvals:" };
-    let _ = writeln!(text, "  {} {}", paint(DIM, what), styled_line(&who));
+    let label = if request.is_question() { "required answers:" } else { "required approvals:" };
+    let _ = writeln!(text, "  {} {}", paint(DIM, label), styled_line(&who));
     if let Some(queue) = &request.queue {
         let _ = writeln!(text, "  {} {}", paint(DIM, "queue:"), untrusted(queue));
     }

@@ -8,8 +8,8 @@ use wf_core::ggs::Directive;
 use wf_core::machine::{AlternativeSwitch, EventKind, IntentAdvice, Round, ToolAdvice};
 
 /// The rounds of a run, a line each: `1  D 0.67  P 0.00  Ω 0.00  L 0.40  ∇L 0.00  change_path`, and
-/// the changes. With `all`, also what was blocked, what ran again, and the reasons.
-pub fn rounds_table(rounds: &[Round], all: bool) -> String {
+/// the changes. With `all`, also the blocked and repeated steps, and the reasons.
+pub fn rounds_table(rounds: &[Round], is_full: bool) -> String {
     let mut text = String::new();
     for round in rounds {
         let loss = &round.solved.loss;
@@ -32,8 +32,8 @@ pub fn rounds_table(rounds: &[Round], all: bool) -> String {
             let _ = write!(text, " · {failed}{}", failure_class.unwrap_or_default());
         }
         text.push('\n');
-        for one in &round.changes {
-            let _ = writeln!(text, "        {}", change_text(one));
+        for switch in &round.changes {
+            let _ = writeln!(text, "        {}", change_text(switch));
         }
         if let Some(stop_reason) = &round.stop_reason {
             let _ = writeln!(text, "        {}", paint(BAD, &untrusted(stop_reason)));
@@ -41,7 +41,7 @@ pub fn rounds_table(rounds: &[Round], all: bool) -> String {
         if !round.escalated.is_empty() {
             let _ = writeln!(text, "        {}", paint(WARN, &escalation_text(round)));
         }
-        if all {
+        if is_full {
             text.push_str(&details(round));
         }
     }
@@ -129,27 +129,28 @@ pub fn memory_advice_text(
     switches: &[AlternativeSwitch],
 ) -> Vec<String> {
     let sums = |attention, decision| format!("(attention {attention:.2}, decision {decision:+.2})");
-    let intent = intent.map(|one| {
-        let (advice, sums) = (one.advice.as_str(), sums(one.attention, one.decision));
-        format!("{advice} intent:{} {sums}", one.slug)
+    let intent = intent.map(|intent_advice| {
+        let (advice, sums) =
+            (intent_advice.advice.as_str(), sums(intent_advice.attention, intent_advice.decision));
+        format!("{advice} intent:{} {sums}", intent_advice.slug)
     });
-    let said = advice.iter().map(|one| {
-        let on = one.target.as_ref();
+    let said = advice.iter().map(|tool_advice| {
+        let on = tool_advice.target.as_ref();
         let on = on.map(|target| format!(" on {}", untrusted(target)));
-        let (advice, sums) = (one.advice.as_str(), sums(one.attention, one.decision));
-        let tool = untrusted(&one.tool);
+        let (advice, sums) = (tool_advice.advice.as_str(), sums(tool_advice.attention, tool_advice.decision));
+        let tool = untrusted(&tool_advice.tool);
         format!("{advice} {tool}{} {sums}", on.unwrap_or_default())
     });
-    let said = intent.into_iter().chain(said);
-    said.chain(switches.iter().map(change_text)).collect()
+    let texts = intent.into_iter().chain(said);
+    texts.chain(switches.iter().map(change_text)).collect()
 }
 
 /// The result of a round, in one line, during the run.
 pub fn round_text(round: &Round) -> String {
     let mut text =
         format!("{} · {} · {}", round.round, directive(round.solved.directive), untrusted(&round.rationale));
-    for one in &round.changes {
-        let _ = write!(text, " · {}", change_text(one));
+    for switch in &round.changes {
+        let _ = write!(text, " · {}", change_text(switch));
     }
     if let Some(stop_reason) = &round.stop_reason {
         let _ = write!(text, " · {}", untrusted(stop_reason));
@@ -160,7 +161,7 @@ pub fn round_text(round: &Round) -> String {
     text
 }
 
-/// Returns the steps that people are asked about, in words.
+/// Returns the steps people are asked about, in words.
 fn escalation_text(round: &Round) -> String {
     let steps: Vec<String> = round.escalated.iter().map(|step| format!("`{step}`")).collect();
     format!("people are asked about {}", steps.join(", "))

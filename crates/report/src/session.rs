@@ -1,6 +1,6 @@
-//! A session as a checkpoint: what was done in it, what waits, and what comes next.
+//! A session as a checkpoint: the work done in it, the waiting, and the next steps.
 //!
-//! It is a view of the log. Another process that reads it knows where the work stands.
+//! It is a view of the log. Another process reading it knows where the work stands.
 
 use std::fmt::Write as _;
 
@@ -27,16 +27,16 @@ pub struct SessionCheckpoint {
     pub v: u32,
     #[serde(flatten)]
     pub session: SessionRecord,
-    /// The time at which something last happened in it.
+    /// The time when something last happened in it.
     pub last_active: Moment,
     /// Its outermost runs, newest first.
     pub runs: Vec<SessionRun>,
     /// The open requests of its runs.
     pub requests: Vec<SessionRequest>,
-    /// The values that its steps gave, the latest first.
+    /// The values its steps gave, the latest first.
     pub answers: Vec<SessionAnswer>,
     pub conversations: Vec<ConversationSummary>,
-    /// The files that its steps left or merged, by path.
+    /// The files its steps left or merged, by path.
     pub files: Vec<SessionFile>,
     pub notes: Vec<MemoryNote>,
     /// The reasons why it does not go on.
@@ -52,12 +52,12 @@ pub struct SessionRun {
     /// The id of its plan.
     pub plan: String,
     pub state: RunLifecycle,
-    /// The time at which it began.
+    /// The time when it began.
     pub created: Moment,
     /// The reason for its outcome; empty for success.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub reason: String,
-    /// The run that it repeats.
+    /// The run it repeats.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub retry_of: Option<RunId>,
 }
@@ -75,7 +75,7 @@ pub struct SessionRequest {
     pub expires: Moment,
 }
 
-/// The values that a step gave.
+/// The values a step gave.
 #[derive(Clone, Debug, Serialize)]
 pub struct SessionAnswer {
     pub run: RunId,
@@ -84,7 +84,7 @@ pub struct SessionAnswer {
     pub outputs: JsonObject,
 }
 
-/// A file that a step left, or that was merged from its worktree.
+/// A file left by a step, or merged from its worktree.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct SessionFile {
     /// The path, relative to the workspace.
@@ -95,7 +95,7 @@ pub struct SessionFile {
 }
 
 impl SessionCheckpoint {
-    /// Derives what keeps the session from going on, and what takes it further.
+    /// Derives the obstacles of the session, and its next steps.
     #[must_use]
     pub fn with_outlook(mut self) -> Self {
         let name = &self.session.name;
@@ -104,9 +104,9 @@ impl SessionCheckpoint {
             self.next.push(format!("wf session resume {name}"));
         }
         for request in &self.requests {
-            let (short, wanted) =
+            let (short, purpose) =
                 (request.run.short(), if request.is_question { "an answer" } else { "approval" });
-            self.blockers.push(format!("run {short} waits for {wanted}: {}", request.message));
+            self.blockers.push(format!("run {short} waits for {purpose}: {}", request.message));
             let step = if request.name == "run" { String::new() } else { format!(" {}", request.name) };
             let verb = if request.is_question { "answer" } else { "approve" };
             let text = if request.is_question { " --text TEXT" } else { "" };
@@ -156,10 +156,10 @@ impl SessionCheckpoint {
             format!("{}  {}  {}", paint(NAME, answer.run.short()), answer.step, line(&outputs))
         };
         section(&mut text, "answers", self.answers.iter().map(answer));
-        let told = |conversation: &ConversationSummary| {
+        let summary = |conversation: &ConversationSummary| {
             format!("{}  {}", paint(NAME, conversation.name.as_str()), line(&conversation.answer))
         };
-        section(&mut text, "conversations", self.conversations.iter().map(told));
+        section(&mut text, "conversations", self.conversations.iter().map(summary));
         let file = |file: &SessionFile| format!("{}  {}", paint(NAME, file.run.short()), line(&file.path));
         section(&mut text, "files", self.files.iter().map(file));
         let note = |note: &MemoryNote| {

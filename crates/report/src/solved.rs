@@ -49,14 +49,14 @@ fn directive_text(replan: &ReplanSettings, solved: &SolverOutcome) -> String {
         None => "none".into(),
     };
     let mut table = TextTable::new(&[("", ColumnAlign::Left), ("", ColumnAlign::Left)]);
-    for (name, said, style) in [
+    for (name, text, style) in [
         ("cell", cell, Style::new()),
         ("directive", solved.directive.as_str().into(), BOLD),
         ("rule", solved.rule.as_str().into(), Style::new()),
         ("urgency", urgency(solved), Style::new()),
         ("because", solved.rationale(replan), Style::new()),
     ] {
-        table.row(vec![(name.into(), DIM), (said, style)]);
+        table.row(vec![(name.into(), DIM), (text, style)]);
     }
     rows(&table)
 }

@@ -10,7 +10,7 @@ pub const SHELVES: [&str; 3] = ["skills", ".agents/skills", ".claude/skills"];
 /// The maximum number of folders read from a shelf: a bound, as a shelf may be untrusted.
 pub const MOST: usize = 2_000;
 
-/// A folder that holds the folders of skills.
+/// A folder holding the folders of skills.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SkillSearchFolder {
     /// Its displayed path, for example `.agents/skills` or `~/.agents/skills`.
@@ -40,7 +40,7 @@ pub struct DiscoveredSkill {
     pub text: String,
     /// The skill, or the findings because of which it does not load.
     pub skill: Result<Skill, Vec<SkillFinding>>,
-    /// The displayed path of the skill of the same name that takes precedence.
+    /// The displayed path of the skill of the same name taking precedence.
     pub shadowed_by: Option<String>,
 }
 
@@ -81,21 +81,21 @@ pub fn shelves() -> Vec<SkillSearchFolder> {
 /// Finds the skills on shelves. The first of a name takes precedence, even if it does not load: a
 /// broken skill of the workspace is not replaced by a skill of the user.
 pub fn discover(search_folders: &[SkillSearchFolder], reader: &impl SkillFolderReader) -> SkillDiscovery {
-    let mut all = SkillDiscovery::default();
+    let mut discovery = SkillDiscovery::default();
     let mut first: BTreeMap<String, String> = BTreeMap::new();
     for shelf in search_folders {
-        for folder in first_folders(shelf, reader, &mut all.omitted) {
+        for folder in first_folders(shelf, reader, &mut discovery.omitted) {
             let Some(text) = reader.text(shelf, &folder) else {
                 continue;
             };
-            let mut found = loaded_skill(shelf, folder, text);
-            let shown = found.shown();
-            found.shadowed_by = first.get(&found.name).cloned();
-            first.entry(found.name.clone()).or_insert(shown);
-            all.skills.push(found);
+            let mut skill = loaded_skill(shelf, folder, text);
+            let shown = skill.shown();
+            skill.shadowed_by = first.get(&skill.name).cloned();
+            first.entry(skill.name.clone()).or_insert(shown);
+            discovery.skills.push(skill);
         }
     }
-    all
+    discovery
 }
 
 /// Returns the first folders of a shelf by name, in whatever order they come. Memory is bounded;

@@ -95,7 +95,7 @@ impl SkillFolderError {
 }
 
 /// Reads the folder of a skill. Every folder and file is opened relative to its checked parent
-/// folder, and never through a link, so that nothing outside of the skill is read, even if the
+/// folder, and never through a link, so nothing outside of the skill is read, even if the
 /// folder changes meanwhile.
 ///
 /// **Bounds:** [`MAX_FILES`], [`MAX_DEPTH`], [`MAX_FILE`], [`MAX_ALL`], [`MAX_SKILL_MD`].
@@ -105,7 +105,7 @@ pub fn read(folder: &Path) -> Result<SkillBundle, SkillFolderError> {
 }
 
 /// Lists the files of a skill's folder without their content, within the same bounds of number and
-/// depth: a caller that lists a skill reads none of its files.
+/// depth: a caller listing a skill reads none of its files.
 pub fn names(folder: &Path) -> Result<Vec<String>, SkillFolderError> {
     Ok(all(folder, false)?.files.into_keys().collect())
 }

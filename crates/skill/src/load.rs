@@ -19,7 +19,7 @@ pub const MAX_TEXT: usize = 1 << 20;
 /// why wf does not load it: its description is missing, or its front matter cannot be read even
 /// after quoting the value that breaks it.
 ///
-/// Every text of at most [`MAX_TEXT`] bytes that the reference validator finds valid is loaded.
+/// Every text of at most [`MAX_TEXT`] bytes the reference validator finds valid is loaded.
 pub fn load(text: &str, folder: &str) -> Result<Skill, Vec<SkillFinding>> {
     if text.len() > MAX_TEXT {
         let message = format!("SKILL.md is larger than {} MiB", MAX_TEXT >> 20);

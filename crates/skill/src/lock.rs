@@ -234,9 +234,9 @@ pub fn locked_files(bundle: &SkillBundle) -> BTreeMap<String, LockedFile> {
 /// Returns every difference between the locked and the present files, by path.
 pub fn changes(locked: &BTreeMap<String, LockedFile>, bundle: &SkillBundle) -> Vec<SkillFileChange> {
     let now = locked_files(bundle);
-    let mut all = Vec::new();
+    let mut skill_file_changes = Vec::new();
     let mut add = |path: &String, kind| {
-        all.push(SkillFileChange { path: path.clone(), kind });
+        skill_file_changes.push(SkillFileChange { path: path.clone(), kind });
     };
     for (path, file) in &now {
         match locked.get(path) {
@@ -256,8 +256,8 @@ pub fn changes(locked: &BTreeMap<String, LockedFile>, bundle: &SkillBundle) -> V
     for path in locked.keys().filter(|path| !now.contains_key(*path)) {
         add(path, SkillFileChangeKind::Removed);
     }
-    all.sort();
-    all
+    skill_file_changes.sort();
+    skill_file_changes
 }
 
 #[cfg(test)]

@@ -17,7 +17,7 @@ pub struct PromptSkill {
     pub location: String,
 }
 
-/// Returns the block of XML that lists the skills for a model. As in the reference package, the
+/// Returns the block of XML listing the skills for a model. As in the reference package, the
 /// location is inserted unescaped.
 pub fn prompt(skills: &[PromptSkill]) -> String {
     let mut lines = vec!["<available_skills>".to_owned()];

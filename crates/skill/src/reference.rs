@@ -123,7 +123,7 @@ fn broken(text: &str, span: Span, reason: &str) -> SkillFinding {
 }
 
 fn fields(root: &YamlNode<'_>, folder: &str) -> Vec<SkillFinding> {
-    let mut found = Vec::new();
+    let mut findings = Vec::new();
     let mut extra: Vec<&str> = root.entries().unwrap_or(&[]).iter().map(|entry| &*entry.key).collect();
     extra.retain(|key| !FIELDS.contains(key));
     extra.sort_unstable();
@@ -134,19 +134,19 @@ fn fields(root: &YamlNode<'_>, folder: &str) -> Vec<SkillFinding> {
             extra.join(", "),
             known.join(", ")
         );
-        found.push(SkillFinding::new("FIELDS", root.span, message));
+        findings.push(SkillFinding::new("FIELDS", root.span, message));
     }
     match root.get("name") {
-        None => found.push(missing("NAME-MISSING", "name", root.span)),
-        Some(entry) => found.extend(name(&entry.value, folder)),
+        None => findings.push(missing("NAME-MISSING", "name", root.span)),
+        Some(entry) => findings.extend(name(&entry.value, folder)),
     }
     match root.get("description") {
-        None => found.push(missing("DESC-MISSING", "description", root.span)),
-        Some(entry) => found.extend(description(&entry.value)),
+        None => findings.push(missing("DESC-MISSING", "description", root.span)),
+        Some(entry) => findings.extend(description(&entry.value)),
     }
     let compatibility = root.get("compatibility");
-    found.extend(compatibility.and_then(|entry| self::compatibility(&entry.value)));
-    found
+    findings.extend(compatibility.and_then(|entry| self::compatibility(&entry.value)));
+    findings
 }
 
 fn missing(code: &'static str, field: &str, span: Span) -> SkillFinding {
@@ -171,10 +171,10 @@ fn name(node: &YamlNode<'_>, folder: &str) -> Vec<SkillFinding> {
 
 /// Returns the mistakes in a name that is stripped and normalized.
 pub(super) fn name_rules(name: &str, folder: &str, span: Span) -> Vec<SkillFinding> {
-    let mut found = Vec::new();
+    let mut findings = Vec::new();
     let mut rule = |is_broken: bool, code, message: String| {
         if is_broken {
-            found.push(SkillFinding::new(code, span, message));
+            findings.push(SkillFinding::new(code, span, message));
         }
     };
     let count = length(name);
@@ -203,7 +203,7 @@ pub(super) fn name_rules(name: &str, folder: &str, span: Span) -> Vec<SkillFindi
         "NAME-DIR",
         format!("Directory name '{folder}' must match skill name '{name}'"),
     );
-    found
+    findings
 }
 
 fn description(node: &YamlNode<'_>) -> Option<SkillFinding> {

@@ -7,7 +7,7 @@ pub struct SearchableSkill<'a> {
     pub body: &'a str,
 }
 
-/// Returns the skills that contain all the words, best first: the indices in `among`, and the
+/// Returns the skills containing all the words, best first: the indices in `among`, and the
 /// scores. A word scores most in the name and least in the body, and a whole word scores more than
 /// a part of one. Equal scores are in the order of the names.
 pub fn search(words: &[String], skills: &[SearchableSkill<'_>]) -> Vec<(usize, u32)> {

@@ -12,7 +12,7 @@ pub struct Skill {
     pub license: Option<String>,
     /// The requirements on its environment.
     pub compatibility: Option<String>,
-    /// The tools that it asks for; wf grants none of them because of that.
+    /// The tools it asks for; wf grants none of them because of that.
     pub allowed_tools: Vec<String>,
     /// Its other metadata.
     pub metadata: BTreeMap<String, String>,
@@ -51,7 +51,7 @@ impl SkillFinding {
         self
     }
 
-    /// Returns it as a diagnostic: for a skill that does not load, or for one that does.
+    /// Returns it as a diagnostic: for a skill unable to load, or for another one.
     pub fn diagnostic(&self, loads: bool) -> Diagnostic {
         let code = if loads { Code::SkillNoted } else { Code::SkillUnreadable };
         let message = format!("{} ({})", self.message, self.code);
@@ -74,15 +74,15 @@ pub struct ScriptDeclarations {
 /// The declarations of a skill about one script.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ScriptDeclaration {
-    /// The environment variables that it is given, by name.
+    /// The environment variables it is given, by name.
     pub env: BTreeSet<String>,
     /// True if it may use the network.
     pub net: bool,
-    /// The files and folders that it may read in addition to the workspace.
+    /// The files and folders it may read in addition to the workspace.
     pub read: Vec<String>,
-    /// The files and folders of the workspace that it may write.
+    /// The files and folders of the workspace it may write.
     pub write: Vec<String>,
-    /// The programs that it may start; `None`: every program that it can read.
+    /// The programs it may start; `None`: every program it can read.
     pub exec: Option<Vec<String>>,
     /// True if an install tries it, in the sandbox.
     pub is_tried: bool,

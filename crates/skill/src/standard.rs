@@ -12,16 +12,16 @@ use wf_base::yaml::{FenceError, FrontMatter, YamlEntry, YamlNode, YamlOddityKind
 /// Returns the violations of the specification in a SKILL.md; none if it is valid. `file` is the
 /// name of the file, and `folder` that of its folder.
 pub fn standard(text: &str, file: &str, folder: &str) -> Vec<SkillFinding> {
-    let mut found = Vec::new();
+    let mut findings = Vec::new();
     if file != "SKILL.md" {
         let message = format!("the file is named `{file}`, but must be named `SKILL.md`");
-        found.push(SkillFinding::new("FILE-CASE", Span::default(), message));
+        findings.push(SkillFinding::new("FILE-CASE", Span::default(), message));
     }
     match root(text) {
-        Ok(root) => fields(&root, folder, &mut found),
-        Err(finding) => found.push(finding),
+        Ok(root) => fields(&root, folder, &mut findings),
+        Err(finding) => findings.push(finding),
     }
-    found
+    findings
 }
 
 /// Reads the front matter by YAML 1.2, between lines that are `---`.
@@ -76,18 +76,18 @@ fn name(node: &YamlNode<'_>, folder: &str) -> Vec<SkillFinding> {
         return vec![SkillFinding::new("NAME-EMPTY", node.span, message)];
     };
     // The reference's rules that are also in the standard; the characters are its own.
-    let mut found = name_rules(name, folder, node.span);
+    let mut findings = name_rules(name, folder, node.span);
     let ascii = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
-    found.retain(|rule| matches!(rule.code, "NAME-LEN" | "NAME-HYPHEN" | "NAME-DHYPHEN"));
+    findings.retain(|rule| matches!(rule.code, "NAME-LEN" | "NAME-HYPHEN" | "NAME-DHYPHEN"));
     if !name.chars().all(ascii) {
         let message = format!("the name `{name}` has characters other than a-z, 0-9 and hyphens");
-        found.push(SkillFinding::new("NAME-CHARS", node.span, message));
+        findings.push(SkillFinding::new("NAME-CHARS", node.span, message));
     }
     if name != folder {
         let message = format!("the name `{name}` does not match the folder, `{folder}`");
-        found.push(SkillFinding::new("NAME-DIR", node.span, message));
+        findings.push(SkillFinding::new("NAME-DIR", node.span, message));
     }
-    found
+    findings
 }
 
 fn description(node: &YamlNode<'_>) -> Option<SkillFinding> {

@@ -1,4 +1,4 @@
-//! The front matter of a skill: [`wf_base::yaml`] in which every scalar is text, as it is for the reference validator.
+//! The front matter of a skill: [`wf_base::yaml`] where every scalar is text, as it is for the reference validator.
 //!
 //! Oddities are kept beside the tree: each of the three readers of a `SKILL.md` decides what they mean.
 
@@ -24,7 +24,7 @@ impl SkillYamlDocument {
 
 pub(crate) fn read(text: &str, at: Span) -> Result<SkillYamlDocument, YamlError> {
     let mut odd = Vec::new();
-    let root = yaml::read(text, at, YamlSchema::Failsafe, &mut |one| odd.push(one))?;
+    let root = yaml::read(text, at, YamlSchema::Failsafe, &mut |oddity| odd.push(oddity))?;
     odd.sort_by_key(|odd| odd.span.start);
     Ok(SkillYamlDocument { root: root.map(|root| root.moved(&|span| span)), odd })
 }

@@ -26,7 +26,7 @@ pub struct SiteAddress {
     pub listen: SocketAddr,
     /// True if browsers reach it by the name `localhost`, for which they keep passkeys.
     is_named: bool,
-    /// The name of this machine that the workspace alone uses; a cookie for it is sent to no other service.
+    /// The name of this machine the workspace alone uses; a cookie for it is sent to no other service.
     own_name: Option<String>,
     /// The host of the proxy, with its port unless that is 443.
     public: Option<String>,
@@ -47,7 +47,7 @@ impl SiteAddress {
         Ok(Self { listen: address, is_named: local.is_some(), own_name: None, public: public.transpose()? })
     }
 
-    /// Returns the same address with the port that the system chose.
+    /// Returns the same address with the port the system chose.
     #[must_use]
     pub fn at(self, listen: SocketAddr) -> Self {
         Self { listen, ..self }
@@ -80,7 +80,7 @@ impl SiteAddress {
     }
 
     /// True if a `Host` header, or the authority of a request, names this site: its proxy, or this machine at its port.
-    /// A name that somebody else controls may lead here, too, and is refused.
+    /// A name somebody else controls may lead here, too, and is refused.
     pub fn is_own_host(&self, host: &str) -> bool {
         if let Some(public) = &self.public {
             return host.eq_ignore_ascii_case(public);

@@ -1,7 +1,7 @@
 //! The news that the log has grown: one watcher for all browsers, and a stream of server-sent events for each.
 //!
-//! An event has the version of all views as its id and nothing else: whoever was away learns from the first event that
-//! the version is another one, and asks for its page again.
+//! An event has the version of all views as its id and nothing else: whoever was away learns the new version
+//! from the first event, and asks for its page again.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -60,7 +60,7 @@ fn version(caller: &PageCaller) -> Result<Option<String>, CommandError> {
     reader.map(|reader| views::view_version(caller, &reader)).transpose()
 }
 
-/// Returns a stream with an event for the log as it is, and one for each time that it grew.
+/// Returns a stream with an event for the log as it is, and one for each time it grew.
 pub(crate) fn event_stream(
     mut log: watch::Receiver<String>,
     place: StreamPlace,

@@ -75,7 +75,7 @@ pub(crate) async fn require_login(State(site): State<Site>, mut request: Request
     next.run(request).await
 }
 
-/// Refuses requests that change something from browsers that may only look.
+/// Refuses requests changing something from browsers that may only look.
 pub(crate) async fn require_operator(
     State(site): State<Site>,
     Extension(access): Extension<LoginAccess>,
@@ -101,16 +101,16 @@ pub(crate) fn may_only_look(site: &Site) -> Response {
     )
 }
 
-/// Returns the key that a browser sent.
+/// Returns the key a browser sent.
 pub(crate) fn login_key<'a>(site: &Site, headers: &'a HeaderMap) -> Option<&'a str> {
     let name = &*site.cookie;
     let cookies = headers.get_all(COOKIE).iter().filter_map(|cookies| cookies.to_str().ok());
     let mut pairs =
         cookies.flat_map(|cookies| cookies.split(';')).filter_map(|pair| pair.trim().split_once('='));
-    pairs.find(|(given, _)| *given == name).map(|(_, key)| key)
+    pairs.find(|(key_name, _)| *key_name == name).map(|(_, key)| key)
 }
 
-/// Returns the header that sets the key of a browser; an empty key removes it.
+/// Returns the header setting the key of a browser; an empty key removes it.
 pub(crate) fn login_cookie(site: &Site, key: &str) -> String {
     let name = &site.cookie;
     let secure = if site.address.is_encrypted() { "; Secure" } else { "" };

@@ -8,18 +8,17 @@
 //! ```
 //!
 //! Pages are rendered here and work without scripts. The one script of a page asks for it again when the log has grown
-//! (`changes`), so that there is one way in which anything is shown.
+//! (`changes`), so there is one way anything is shown.
 //!
-//! A browser that may look has opened the one link that `wf serve` printed (`logins`). `guard` refuses requests for other hosts,
-//! so that no other site can reach the pages by a name that it controls.
+//! A browser allowed to look has opened the one link printed by `wf serve` (`logins`). `guard` refuses requests for other hosts,
+//! so no other site can reach the pages by a name under its control.
 //!
-//! A person answers requests with a key that the browser has and the server has not: `pages` draft what is signed and pass
-//! on what was signed, and `wf_app::approve` decides whether it counts.
+//! A person answers requests with a key of the browser unknown to the server: `pages` draft the text to sign and pass
+//! on the signed one, and `wf_app::approve` decides whether it counts.
 //!
-//! **Invariants:** a page shows what is durable. Text of others is escaped, and what would hide in it is visible. Nothing
-//! changes the state of the workspace but an answer with a signature that counts, the run that it lets go on, the goals that a browser that may
-//! operate pauses, resumes and starts, the runs that it undoes, the suggestions that it decides, and the secrets that it enters where a setup waits for
-//! them: these are in no page.
+//! **Invariants:** a page shows durable facts. Text of others is escaped, and hidden characters in it are visible. Nothing
+//! changes the state of the workspace but an answer with a valid signature, the run continued by it, the goals paused, resumed and started by
+//! a browser allowed to operate, the runs it undoes, the suggestions it decides, and the secrets it enters where a setup waits for them: these are in no page.
 
 mod address;
 mod caller;

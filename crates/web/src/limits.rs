@@ -16,22 +16,22 @@ use crate::guard::login_key;
 use crate::respond::{plain, too_many};
 use crate::site::Site;
 
-/// The most pages that are made at once, and the most requests that wait for that.
+/// The most pages made at once, and the most requests waiting for that.
 const MAX_PAGES: usize = 8;
 const MAX_WAITING_PAGES: usize = 128;
 
-/// The most requests with a change that are received and answered at once, and the most that wait for that.
+/// The most requests with a change received and answered at once, and the most waiting.
 const MAX_POSTS: usize = 8;
 const MAX_WAITING_POSTS: usize = 64;
 
 /// The most streams that are open at once.
 const MAX_STREAMS: usize = 256;
 
-/// The longest time that a request waits, and the time after which one that was refused is sent again.
+/// The longest time a request waits, and the time after which a refused one is sent again.
 const MAX_WAIT: Duration = Duration::from_millis(500);
 const RETRY: Duration = Duration::from_secs(1);
 
-/// The time after which a stream that was refused is asked for again: streams last.
+/// The time after which a refused stream is asked for again: streams last.
 const STREAM_RETRY: Duration = Duration::from_secs(5);
 
 /// The longest time for the body of a request to arrive.
@@ -56,7 +56,7 @@ pub(crate) struct StreamPlace {
 }
 
 impl RequestLimits {
-    /// Creates the limits of a site that answers nothing yet.
+    /// Creates the limits of a site answering nothing yet.
     pub fn new() -> Self {
         Self {
             page_limit: RequestLimit::new(MAX_PAGES, MAX_WAITING_PAGES),
@@ -87,7 +87,7 @@ impl RequestLimit {
     }
 }
 
-/// Limits the pages that are made at once.
+/// Limits the pages made at once.
 pub(crate) async fn limit_pages(State(site): State<Site>, request: Request, next: Next) -> Response {
     let headers = request.headers().clone();
     let Some(_place) = site.limits.page_limit.enter().await else {

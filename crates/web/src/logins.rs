@@ -1,4 +1,4 @@
-//! The browsers that were let in: each opened a link with a key, which works once, and has the access of its link.
+//! The admitted browsers: each opened a link with a key for one use, and has the access of its link.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -19,13 +19,13 @@ const IDLE_TIME: Duration = Duration::from_hours(12);
 /// The time after which a login ends, however it is used.
 pub(crate) const MAX_TIME: Duration = Duration::from_hours(24 * 7);
 
-/// The most browsers, and the most links that nobody has opened; the oldest give way.
+/// The most browsers, and the most links nobody has opened; the oldest give way.
 const MAX_LOGINS: usize = 64;
 
 /// The rate at which a browser may change something: more than a person does, less than a flood.
 const POST_RATE: RateLimit = RateLimit { burst: 60, interval: Duration::from_millis(500) };
 
-/// The rate at which links that are not valid may be opened, and at which tokens may be wrong.
+/// The rate of invalid links and of wrong tokens.
 const GUESS_RATE: RateLimit = RateLimit { burst: 20, interval: Duration::from_secs(3) };
 
 /// The system has no random bytes.
@@ -44,8 +44,8 @@ pub enum LoginAccess {
     Operate,
 }
 
-/// The keys of links that nobody has opened, and the browsers that opened one. Only digests of keys are kept, and they are
-/// looked up by digest: how long that takes says nothing about a key.
+/// The keys of links nobody has opened, and the browsers that opened one. Only digests of keys are kept, and they are
+/// looked up by digest: how long taking says nothing about a key.
 #[derive(Debug, Default)]
 pub(crate) struct Logins {
     /// The time without an operation after which a browser may only look; `None`: as long as its login.
@@ -56,7 +56,7 @@ pub(crate) struct Logins {
     wrong_tokens: Mutex<RateUse>,
 }
 
-/// A link that nobody has opened.
+/// A link nobody has opened.
 #[derive(Clone, Copy, Debug)]
 struct LoginLink {
     since: Moment,
@@ -86,7 +86,7 @@ impl Logins {
         Self { expires_after, ..Self::default() }
     }
 
-    /// Returns the key of a new link that gives an access.
+    /// Returns the key of a new link giving an access.
     pub fn add_link(&self, access: LoginAccess, now: Moment) -> Result<String, LinkError> {
         let key = random_key()?;
         let mut links = lock(&self.links);
@@ -129,7 +129,7 @@ impl Logins {
         Some(login.access)
     }
 
-    /// Counts a change that the browser with a key asks for; the error is the time until it may.
+    /// Counts a change the browser with a key asks for; the error is the time until it may.
     pub fn take_post(&self, key: &str, now: Moment) -> Result<(), Duration> {
         let mut browsers = lock(&self.browsers);
         browsers.get_mut(&digest(key)).map_or(Ok(()), |login| login.posts.take(POST_RATE, now))

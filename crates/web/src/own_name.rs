@@ -17,8 +17,8 @@ const DIGITS: usize = 8;
 pub(crate) async fn find_own_name(root: &Path) -> Option<String> {
     let name = format!("wf-{}.localhost", workspace_digits(root));
     let lookup = tokio::net::lookup_host((name.as_str(), 0));
-    let found: Vec<_> = tokio::time::timeout(LOOKUP_TIME, lookup).await.ok()?.ok()?.collect();
-    let is_here = !found.is_empty() && found.iter().all(|address| address.ip().is_loopback());
+    let addresses: Vec<_> = tokio::time::timeout(LOOKUP_TIME, lookup).await.ok()?.ok()?.collect();
+    let is_here = !addresses.is_empty() && addresses.iter().all(|address| address.ip().is_loopback());
     is_here.then_some(name)
 }
 

@@ -7,13 +7,13 @@ use wf_base::time::Moment;
 /// A limit on a rate.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RateLimit {
-    /// The number that is permitted at once.
+    /// The number permitted at once.
     pub burst: u32,
     /// The time after which one more is permitted.
     pub interval: Duration,
 }
 
-/// The use of a rate: the moment at which all of it is available again.
+/// The use of a rate: the moment when all of it is available again.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct RateUse(Moment);
 

@@ -12,7 +12,7 @@ use crate::site::Site;
 use wf_app::{CliExitCode, CommandError};
 use wf_base::untrusted;
 
-/// Returns a short text, for requests that no page sends.
+/// Returns a short text, for requests no page sends.
 pub(crate) fn plain(status: StatusCode, text: &str) -> Response {
     (status, [(CONTENT_TYPE, "text/plain; charset=utf-8")], text.to_owned()).into_response()
 }
@@ -57,17 +57,17 @@ pub(crate) fn uncounted(site: &Site, error: &CommandError) -> Response {
     plain(StatusCode::CONFLICT, &untrusted::plain(&site.failure_text(error)))
 }
 
-/// Leads to the page that shows what was done, or says why nothing was done.
+/// Leads to the page showing the effect, or the reason for none.
 pub(crate) fn done(site: &Site, page: Result<String, CommandError>) -> Response {
     match page {
         Ok(page) => (StatusCode::SEE_OTHER, [(LOCATION, page)]).into_response(),
         Err(error) => {
-            let told = untrusted::plain(&site.failure_text(&error));
+            let message = untrusted::plain(&site.failure_text(&error));
             // The problems of a file are not part of the error: a command prints them.
-            let reason = if told.is_empty() {
+            let reason = if message.is_empty() {
                 "Its file has problems. To see them: wf check".to_owned()
             } else {
-                told
+                message
             };
             site.templates.refusal(StatusCode::CONFLICT, "Nothing was done", &reason)
         }
@@ -79,8 +79,8 @@ pub(crate) async fn no_page(State(site): State<Site>) -> Response {
     missing(&site)
 }
 
-/// Refuses a request that comes while there are too many, or too soon after others, and says when to send it again: with a
-/// page, if that is what the browser asks for.
+/// Refuses a request at a time of too many, or too soon after others, and says when to send it again: with a
+/// page, if the browser asks for one.
 pub(crate) fn too_many(
     site: &Site,
     headers: &HeaderMap,

@@ -55,7 +55,7 @@ impl WebServer {
         Ok(Self { listener, site: Site::new(host, SiteOptions { address, ..options }) })
     }
 
-    /// Returns the address of a page that lets the browser that opens it in, to operate, once and within some minutes.
+    /// Returns the address of a page that lets the browser opening it in, to operate, once and within some minutes.
     pub fn add_link(&self) -> Result<String, LinkError> {
         self.site.add_link(LoginAccess::Operate)
     }

@@ -17,7 +17,7 @@ use crate::template::PageTemplates;
 use crate::{changes, guard, limits, pages, respond};
 use wf_app::{Caller as _, CliExitCode, CommandError, Host};
 
-/// The most views that are read at once, the most parts of streams, and the most changes. A reader of a large run takes
+/// The most views read at once, the most parts of streams, and the most changes. A reader of a large run takes
 /// memory.
 const MAX_READERS: usize = 4;
 
@@ -30,7 +30,7 @@ pub struct SiteOptions {
     pub address: SiteAddress,
     /// The token with which a program may read the metrics; `None`: it needs a login.
     pub metrics_token: Option<String>,
-    /// The time without an operation after which a browser that may operate may only look; `None`: as long as its login.
+    /// The time without an operation after which a browser loses its right to operate; `None`: as long as its login.
     pub operate_for: Option<Duration>,
     /// The words of its pages for what a person can do.
     pub action_words: ActionWords,
@@ -132,7 +132,7 @@ impl Site {
         done.await.unwrap_or_else(|_| Err(CommandError::new(CliExitCode::Bug, "the view ended early")))
     }
 
-    /// Carries out what a browser asks for and takes longer than a view, so that no view waits for it.
+    /// Carries out a request of a browser with a longer duration than a view, so no view waits for it.
     pub async fn execute<T: Send + 'static>(
         &self,
         act: impl FnOnce(&PageCaller) -> Result<T, CommandError> + Send + 'static,
@@ -176,7 +176,7 @@ impl Site {
     /// Returns the pages that show something.
     fn views(&self) -> Router<Self> {
         let pages = Router::new()
-            .route("/", get(pages::run::stream))
+            .route("/", get(pages::run::list_changes))
             .route("/review", get(pages::review::requests))
             .route("/review/{run}/{number}", get(pages::review::request))
             .route("/keys", get(pages::keys::key))
@@ -205,8 +205,8 @@ impl Site {
         let secret_size = DefaultBodyLimit::max(pages::secrets::MAX_FORM_SIZE);
         let operations = Router::new()
             .route("/runs/{run}/undo", post(pages::run::undo))
-            .route("/suggestions/{number}/accept", post(pages::goals::accept))
-            .route("/suggestions/{number}/dismiss", post(pages::goals::dismiss))
+            .route("/suggestions/{number}/accept", post(pages::goals::post_acceptance))
+            .route("/suggestions/{number}/dismiss", post(pages::goals::post_dismissal))
             .route("/goals/{goal}/pause", post(pages::goals::pause))
             .route("/goals/{goal}/tighten", post(pages::goals::tighten))
             .route("/goals/{goal}/resume", post(pages::goals::resume))

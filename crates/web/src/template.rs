@@ -1,5 +1,5 @@
-//! The templates of pages. Every text that they print is escaped, and a character that would hide in it is a visible
-//! mark: pages show plans, messages and output that others wrote.
+//! The templates of pages. Every text they print is escaped, and a character that would hide in it is a visible
+//! mark: pages show plans, messages and output others wrote.
 
 use axum::http::StatusCode;
 use axum::http::header::CONTENT_TYPE;
@@ -74,7 +74,7 @@ impl PageTemplates {
         self.render(StatusCode::OK, template, context! { view => Value::from(Serde(view)), log })
     }
 
-    /// Returns a page that says why another one is not shown. One for a browser that may not look has no other links.
+    /// Returns a page saying why another one is not shown. One for a browser not allowed to look has no other links.
     pub fn refusal(&self, status: StatusCode, title: &str, message: &str) -> Response {
         let is_let_in = status != StatusCode::UNAUTHORIZED;
         self.render(status, "refusal.html", context! { title, message, log => is_let_in.then_some(0) })
@@ -119,7 +119,7 @@ fn when(value: &str) -> Value {
     Value::from_safe_string(format!("<time datetime=\"{at}\">{}</time>", moment(at)))
 }
 
-/// Returns the time between two instants, without milliseconds in which nobody worked.
+/// Returns the time between two instants, without milliseconds where nobody worked.
 fn took(from: &str, to: &str, idle_ms: Option<u64>) -> String {
     match (Moment::parse(from), Moment::parse(to)) {
         (Ok(from), Ok(to)) => {
@@ -164,7 +164,7 @@ fn dollars(micros: u64) -> String {
     format!("${}.{:06}", micros / 1_000_000, micros % 1_000_000)
 }
 
-/// Returns a text for a field, escaped and otherwise as it is: what comes back must be what the person left.
+/// Returns a text for a field, escaped and otherwise as it is: the text coming back must be the text left by the person.
 fn editable(text: &str) -> Value {
     Value::from_safe_string(HtmlEscape(text).to_string())
 }

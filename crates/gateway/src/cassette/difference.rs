@@ -7,10 +7,10 @@ use wf_core::agent::{Message, ModelRequest};
 
 use super::RecordedExchange;
 
-/// The number of characters of a differing text that a message shows.
+/// The number of characters of a differing text a message shows.
 const SHOWN: usize = 60;
 
-/// The number of equal characters that it shows before them.
+/// The number of equal characters it shows before them.
 const BEFORE: usize = 12;
 
 /// A part of a request, as people call it.
@@ -21,7 +21,7 @@ pub struct RequestPart {
     pub text: String,
 }
 
-/// The distance of a recorded request from another, and the first part in which they differ.
+/// The distance of a recorded request from another, and the first part where they differ.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RequestDifference {
     /// The number of equal parts at the beginning of both conversations.
@@ -61,7 +61,9 @@ impl RequestDifference {
 
     /// True if it is smaller than another.
     pub fn is_smaller_than(&self, other: &Self) -> bool {
-        let likeness = |one: &Self| (one.same_messages, one.same_settings, Reverse(one.surplus));
+        let likeness = |difference: &Self| {
+            (difference.same_messages, difference.same_settings, Reverse(difference.surplus))
+        };
         likeness(self) > likeness(other)
     }
 }

@@ -54,13 +54,13 @@ pub struct RecordedFailure {
     pub kind: ModelFailureKind,
     /// The reason in a sentence.
     pub message: String,
-    /// The number of requests that were made to it; 0 in recordings that do not say so.
+    /// The number of requests made to it; 0 in recordings that do not say so.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub tries: u32,
 }
 
-/// Returns the digest by which a request to a model is found: that of its JSON text with sorted keys, and without the
-/// durations that the programs of tools print.
+/// Returns the digest to find a request to a model by: of its JSON text with sorted keys, and without the
+/// durations the programs of tools print.
 pub fn request_digest(model: &Name, request: &ModelRequest) -> Sha256Digest {
     let mut value = json!({ "model": model, "request": request });
     // A schema has its keys in the order of the plan, which does not change its meaning.

@@ -1,4 +1,4 @@
-//! Recordings that have only the newest messages of a conversation, made whole.
+//! Recordings with only the newest messages of a conversation, made whole.
 
 use super::RecordedExchange;
 use std::collections::BTreeMap;
@@ -18,9 +18,9 @@ pub struct Cassette {
     is_replay: bool,
     /// True if the folder is created with the first exchange.
     is_created_late: bool,
-    /// The number of replies that were given to each request.
+    /// The number of replies given to each request.
     pub(super) played: Mutex<BTreeMap<Sha256Digest, u32>>,
-    /// The conversations that this process recorded, by the names of their recordings.
+    /// The conversations this process recorded, by the names of their recordings.
     recorded: Mutex<KnownConversations>,
     pub(super) last_read: LastRead,
 }
@@ -106,12 +106,12 @@ impl Cassette {
         self.recorded.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns an exchange without the messages that another recording has.
+    /// Returns an exchange without the messages another recording has.
     fn shortened(&self, exchange: &RecordedExchange) -> RecordedExchange {
         let mut short = exchange.clone();
-        if let Some(known) = self.recorded().beginning(&exchange.request.messages) {
-            short.request.messages.drain(..known.messages);
-            short.continues = Some(known.name);
+        if let Some(beginning) = self.recorded().beginning(&exchange.request.messages) {
+            short.request.messages.drain(..beginning.messages);
+            short.continues = Some(beginning.name);
         }
         short
     }
@@ -201,10 +201,10 @@ pub(super) fn is_recording(path: &Path) -> bool {
     stem.split('-').next().is_some_and(|digest| digest.parse::<Sha256Digest>().is_ok())
 }
 
-/// The maximum size of a recorded exchange, with those that it continues, in bytes.
+/// The maximum size of a recorded exchange, with those it continues, in bytes.
 const MAX_BYTES: u64 = 64 * 1024 * 1024;
 
-/// The conversations that were read last, by the names of their recordings without `.json`. Who replays a conversation
+/// The conversations read last, by the names of their recordings without `.json`. The replay of a conversation
 /// reads each recording once.
 #[derive(Debug, Default)]
 pub(super) struct LastRead(Mutex<BTreeMap<String, Vec<Message>>>);
@@ -219,15 +219,15 @@ impl LastRead {
     }
 }
 
-/// Reads an exchange from a file, with the messages of the recordings that it continues.
+/// Reads an exchange from a file, with the messages of the recordings it continues.
 pub(super) fn read_exchange(path: &Path, last: &LastRead) -> io::Result<RecordedExchange> {
     let mut size = 0;
     let mut exchange = read_file(path, &mut size)?;
     let mut parts = vec![std::mem::take(&mut exchange.request.messages)];
     let mut continued = exchange.continues.take();
     while let Some(name) = continued {
-        if let Some(known) = last.take(&name) {
-            parts.push(known);
+        if let Some(messages) = last.take(&name) {
+            parts.push(messages);
             break;
         }
         let before = path.with_file_name(format!("{name}.json"));
@@ -247,7 +247,7 @@ pub(super) fn read_exchange(path: &Path, last: &LastRead) -> io::Result<Recorded
     Ok(exchange)
 }
 
-/// The maximum number of recordings that one continues: they may name each other in a circle.
+/// The maximum number of recordings one continues: they may name each other in a circle.
 const MAX_PARTS: usize = 10_000;
 
 fn read_file(path: &Path, size: &mut u64) -> io::Result<RecordedExchange> {

@@ -1,12 +1,12 @@
-//! Recorded exchanges with models: a cassette is a folder of them, from which a run is repeated without a provider.
+//! Recorded exchanges with models: a cassette is a folder of them, to repeat a run from without a provider.
 //!
 //! The [exchange](RecordedExchange) and the comparison of requests are pure; [`Cassette`] alone reads and writes files.
 //!
 //! **Invariant:** a file of a cassette has its name only when it is complete, and it is readable by its owner alone.
-//! **Invariant:** a recording does not have the path of the workspace, so that it can be replayed in another place.
+//! **Invariant:** a recording does not have the path of the workspace, so it can be replayed in another place.
 //! **Invariant:** a conversation takes space once: the recording of a request has only the messages after those of an
 //! earlier one.
-//! **Invariant:** who replays makes no request and reads no key.
+//! **Invariant:** a replay makes no request and reads no key.
 
 mod difference;
 mod exchange;

@@ -4,10 +4,10 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-/// The text that stands for the path of the workspace in a recording.
+/// The text standing for the path of the workspace in a recording.
 const WORKSPACE: &str = "/[workspace]";
 
-/// Returns a value with a mark in place of the path of a workspace, so that it is the same in every place.
+/// Returns a value with a mark in place of the path of a workspace, so it is the same in every place.
 pub fn to_portable<T: Serialize + DeserializeOwned + Clone>(value: &T, root: &Path) -> T {
     mapped(value, |text| replaced(text, root.to_str()?, WORKSPACE))
 }

@@ -37,7 +37,7 @@ impl Cassette {
         Err(failed(format!("{folder} {NO_RECORDED_REPLY}: {reason}; --record makes a new cassette")))
     }
 
-    /// Returns the recorded request that is nearest to one that was not recorded, and its first difference.
+    /// Returns the recorded request nearest to an unrecorded one, and its first difference.
     fn describe_miss(&self, model: &Name, request: &ModelRequest) -> String {
         let mut nearest: Option<(PathBuf, RequestDifference)> = None;
         // One after the other: a cassette may be larger than the memory.

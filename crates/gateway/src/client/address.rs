@@ -100,7 +100,7 @@ fn check(url: &Url) -> Result<(), BadBaseUrl> {
     Ok(())
 }
 
-/// True if a host is a name or an address of this machine that no other machine can have.
+/// True if a host is a name or an address of this machine no other machine can have.
 fn is_this_machine(host: &str) -> bool {
     let bare = host.trim_start_matches('[').trim_end_matches(']');
     host == "localhost" || bare.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
@@ -115,7 +115,7 @@ pub struct ModelKey(String);
 pub enum BadModelKey {
     #[error("the key is empty")]
     Empty,
-    /// It has a character that a header cannot have.
+    /// It has a character a header cannot have.
     #[error("the key has a character that is no visible ASCII character, such as a blank or a line end")]
     Character,
 }

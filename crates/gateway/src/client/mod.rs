@@ -1,6 +1,6 @@
-//! One call over HTTP: where it may go, what it carries, and how much of the reply is kept.
+//! One call over HTTP: its address, its content, and the bounds of the reply.
 //!
-//! Replies are streamed, so that a provider that went silent is noticed and a long reply does not run into a timeout
+//! Replies are streamed, so a silent provider is noticed and a long reply does not run into a timeout
 //! of a proxy.
 //!
 //! **Invariant:** a redirect is never followed, so a key reaches the origin of its address alone. Plain HTTP reaches

@@ -80,7 +80,7 @@ pub struct ProviderClient {
 }
 
 impl ProviderClient {
-    /// Creates a client that uses `https_proxy`, `all_proxy` and `no_proxy` of an environment, in lower or upper case.
+    /// Creates a client using `https_proxy`, `all_proxy` and `no_proxy` of an environment, in lower or upper case.
     /// Plain HTTP stays on this machine, so it uses no proxy.
     pub fn new(environment: &BTreeMap<String, String>, limits: ClientLimits) -> Self {
         let proxies = environment.iter().map(|(name, value)| (name.to_lowercase(), value.clone())).collect();
@@ -147,8 +147,8 @@ impl ProviderClient {
     }
 
     fn client(&self) -> Result<&reqwest::Client, String> {
-        let made = self.client.get_or_init(|| self.build().map_err(|error| cause(&error)));
-        made.as_ref().map_err(|reason| format!("cannot send requests: {reason}"))
+        let built = self.client.get_or_init(|| self.build().map_err(|error| cause(&error)));
+        built.as_ref().map_err(|reason| format!("cannot send requests: {reason}"))
     }
 
     fn build(&self) -> reqwest::Result<reqwest::Client> {
@@ -205,8 +205,8 @@ async fn ensure_success(call: &ProviderCall<'_>, answer: &mut Response) -> Resul
         return Err(ModelFailure::new(ModelFailureKind::Redirected, message));
     }
     let retry_after = header(RETRY_AFTER).map(str::to_owned);
-    let told = read_error_body(&receive_error(answer).await);
-    Err(classify_status(status.as_u16(), &told, retry_after.as_deref(), call.now))
+    let provider_message = read_error_body(&receive_error(answer).await);
+    Err(classify_status(status.as_u16(), &provider_message, retry_after.as_deref(), call.now))
 }
 
 fn send_failure(address: &ProviderAddress, error: &reqwest::Error) -> ModelFailure {

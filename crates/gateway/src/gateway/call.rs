@@ -70,7 +70,7 @@ impl<'a> CallTally<'a> {
 }
 
 impl Gateway {
-    /// Creates a gateway to the models of a table. `root` is the workspace, in which scripts are.
+    /// Creates a gateway to the models of a table. `root` is the workspace, where scripts are.
     pub fn new(
         table: ModelTable,
         key_resolver: Arc<dyn ModelKeyResolver>,
@@ -119,7 +119,7 @@ impl Gateway {
         self.call_within(model, request, &mut UnlimitedTries).await
     }
 
-    /// Does the same for a call that somebody pays for: the first try is paid, and each further one only follows if its
+    /// Does the same for a call somebody pays for: the first try is paid, and each further one only follows if its
     /// payer allows it, where those before it have used something.
     pub async fn call_within(
         &self,
@@ -133,9 +133,8 @@ impl Gateway {
         }
     }
 
-    /// Records a call and its result, both without secrets, on the cassette of its run, and on the one that takes
-    /// all exchanges, if there is one. A result that cannot be recorded is a failure, and keeps its cost: who records
-    /// relies on the recording being whole.
+    /// Records a call and its result, both without secrets, on the cassette of its run, and on the one for all
+    /// exchanges, if there is one. A failure to record is a failure of the call, and keeps its cost: a recording is relied on to be whole.
     pub async fn record(
         &self,
         cassette: Option<&Arc<Cassette>>,
@@ -209,7 +208,7 @@ impl Gateway {
         let mut tally = CallTally::of(allowance);
         let mut failures: Vec<FailedModelCall> = Vec::new();
         let mut replied = None;
-        let mut known = vec![&model.name];
+        let mut names = vec![&model.name];
         let mut next = Some(model);
         let mut fallbacks = model.fallback.iter();
         while let Some(current) = next {
@@ -224,7 +223,7 @@ impl Gateway {
                     failures.push(FailedModelCall { model: current.name.clone(), failure, tries });
                 }
             }
-            next = self.next_fallback(&mut fallbacks, &mut known, &mut failures);
+            next = self.next_fallback(&mut fallbacks, &mut names, &mut failures);
             if next.is_some()
                 && let Some(reason) = tally.refusal().await
             {
@@ -256,14 +255,14 @@ impl Gateway {
     fn next_fallback<'m>(
         &'m self,
         fallbacks: &mut impl Iterator<Item = &'m Name>,
-        known: &mut Vec<&'m Name>,
+        names: &mut Vec<&'m Name>,
         failures: &mut Vec<FailedModelCall>,
     ) -> Option<&'m ModelDefinition> {
         for name in fallbacks {
-            if known.contains(&name) {
+            if names.contains(&name) {
                 continue;
             }
-            known.push(name);
+            names.push(name);
             if let Some(model) = self.table.models.get(name) {
                 return Some(model);
             }

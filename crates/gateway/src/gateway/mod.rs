@@ -1,6 +1,6 @@
 //! Calls of models: retries, breakers and fallbacks around one call after the other.
 //!
-//! **Invariant:** whatever a try will be billed is in the result, also that of a reply which broke off.
+//! **Invariant:** the whole bill of a try is in the result, also of a reply broken off.
 
 mod call;
 mod ports;

@@ -1,4 +1,4 @@
-//! What the caller of the gateway provides: allowances, health, keys.
+//! The ports of the gateway, provided by its caller: allowances, health, keys.
 
 use crate::client::ModelKey;
 use std::collections::BTreeMap;
@@ -19,7 +19,7 @@ pub trait TryAllowance: Send {
     fn allow(&mut self, usage: AttemptUsage) -> AllowanceFuture<'_>;
 }
 
-/// The allowance of a call that nobody limits.
+/// The allowance of a call nobody limits.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct UnlimitedTries;
 
@@ -32,7 +32,7 @@ impl TryAllowance for UnlimitedTries {
 /// A decision that is being made.
 pub type CallHealthFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// The health of models, which all who call them share. It has no errors: a call does not depend on the record of others.
+/// The health of models, shared by all callers. It has no errors: a call does not depend on the record of others.
 pub trait CallHealth: Send + Sync {
     /// Decides about a call.
     fn admit(&self, target: CallTarget) -> CallHealthFuture<'_, Result<(), OpenBreaker>>;
@@ -82,7 +82,7 @@ pub struct ModelKeyError(pub String);
 /// A key that is being read.
 pub type ModelKeyFuture<'a> = Pin<Box<dyn Future<Output = Result<ModelKey, ModelKeyError>> + Send + 'a>>;
 
-/// A source of the keys of models. It is asked before every call, so that a new key needs no restart.
+/// A source of the keys of models. It is asked before every call, so a new key needs no restart.
 pub trait ModelKeyResolver: Send + Sync {
     fn resolve<'a>(&'a self, source: &'a SecretSource) -> ModelKeyFuture<'a>;
 }

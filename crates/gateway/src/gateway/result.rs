@@ -11,7 +11,7 @@ use crate::retry::{CallFailureClass, ModelFailure, ModelFailureKind};
 /// The result of a call, with its retries and fallbacks.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ModelCallResult {
-    /// The model that replied; if none did, the one that was called first.
+    /// The model with the reply; without any, the one called first.
     pub model: Name,
     /// The reply, or the failures of all models.
     pub outcome: Result<ModelReply, ModelCallError>,
@@ -23,7 +23,7 @@ pub struct ModelCallResult {
     pub usage: TokenUsage,
     /// The cost of all tries.
     pub cost: Money,
-    /// The changes of breakers that it caused, in order.
+    /// The changes of breakers it caused, in order.
     pub breakers: Vec<BreakerNote>,
     /// The duration, with the delays between tries, in milliseconds.
     pub duration_ms: u64,
@@ -46,7 +46,7 @@ impl ModelCallResult {
 pub struct FailedModelCall {
     pub model: Name,
     pub failure: ModelFailure,
-    /// The number of requests that were made to it.
+    /// The number of requests made to it.
     pub tries: u32,
 }
 

@@ -14,8 +14,8 @@ impl ModelScript {
     pub fn parse(path: &str, text: &str) -> Result<Self, ScriptError> {
         let reader = ScriptReader { source: SourceText::new(path, text) };
         let mut odd = None;
-        let tree = yaml::read(text, Span::new(0, text.len()), YamlSchema::Core, &mut |one| {
-            odd.get_or_insert(one);
+        let tree = yaml::read(text, Span::new(0, text.len()), YamlSchema::Core, &mut |oddity| {
+            odd.get_or_insert(oddity);
         });
         let tree = tree.map_err(|error| reader.error(error.span, error.message))?;
         if let Some(odd) = odd {
@@ -25,7 +25,7 @@ impl ModelScript {
             None => Vec::new(),
             Some(tree) => reader.conversations(tree)?,
         };
-        if conversations.iter().all(|one| one.replies.is_empty()) {
+        if conversations.iter().all(|conversation| conversation.replies.is_empty()) {
             return Err(reader.error(Span::new(0, 0), "a script has at least one reply".into()));
         }
         Ok(Self { path: path.to_owned(), conversations })
@@ -48,8 +48,8 @@ impl ScriptReader {
     }
 
     fn conversation(&self, node: &YamlNode<'_>) -> Result<ScriptedConversation, ScriptError> {
-        let known = ["when", "replies"];
-        let replies = self.replies(self.need(node, &known, "replies")?)?;
+        let keys = ["when", "replies"];
+        let replies = self.replies(self.need(node, &keys, "replies")?)?;
         let when = node.get("when").map(|entry| self.text(&entry.value)).transpose()?;
         Ok(ScriptedConversation { when, replies })
     }
@@ -59,9 +59,9 @@ impl ScriptReader {
     }
 
     fn reply(&self, node: &YamlNode<'_>) -> Result<ScriptedReply, ScriptError> {
-        let known = ["text", "tool_calls", "usage", "stop", "error", "expect"];
+        let keys = ["text", "tool_calls", "usage", "stop", "error", "expect"];
         let mut reply = ScriptedReply::default();
-        let entries = self.entries(node, &known)?;
+        let entries = self.entries(node, &keys)?;
         for entry in entries {
             let value = &entry.value;
             match entry.key.as_ref() {
@@ -69,7 +69,7 @@ impl ScriptReader {
                 "tool_calls" => {
                     let calls = self.list(value)?;
                     reply.tool_calls =
-                        calls.iter().map(|one| self.tool_call(one)).collect::<Result<_, _>>()?;
+                        calls.iter().map(|yaml_node| self.tool_call(yaml_node)).collect::<Result<_, _>>()?;
                 }
                 "usage" => reply.usage = Some(self.usage(value)?),
                 "stop" => reply.stop = Some(self.stop(value)?),
@@ -93,8 +93,8 @@ impl ScriptReader {
     }
 
     fn tool_call(&self, node: &YamlNode<'_>) -> Result<ToolCall, ScriptError> {
-        let known = ["tool", "arguments"];
-        let tool = self.text(self.need(node, &known, "tool")?)?;
+        let keys = ["tool", "arguments"];
+        let tool = self.text(self.need(node, &keys, "tool")?)?;
         let arguments = match node.get("arguments").map(|entry| &entry.value) {
             None => "{}".to_owned(),
             // A text stays as it is, so that a script can show what bad arguments lead to.
@@ -123,8 +123,8 @@ impl ScriptReader {
     }
 
     fn scripted_error(&self, node: &YamlNode<'_>) -> Result<ScriptedError, ScriptError> {
-        let known = ["status", "retry_after"];
-        let at = self.need(node, &known, "status")?;
+        let keys = ["status", "retry_after"];
+        let at = self.need(node, &keys, "status")?;
         let status = u16::try_from(self.count(at)?).ok().filter(|status| (400..600).contains(status));
         let status =
             status.ok_or_else(|| self.error(at.span, "a status is a number from 400 to 599".into()))?;
@@ -158,19 +158,19 @@ impl ScriptReader {
         }
     }
 
-    /// Returns the entries of a mapping that has no others than these.
+    /// Returns the entries of a mapping without others than these.
     fn entries<'n, 'a>(
         &self,
         node: &'n YamlNode<'a>,
-        known: &[&str],
+        keys: &[&str],
     ) -> Result<&'n [YamlEntry<'a>], ScriptError> {
         let entries = node
             .entries()
             .ok_or_else(|| self.error(node.head(), format!("expected a mapping, found {}", node.noun())))?;
-        match entries.iter().find(|entry| !known.contains(&entry.key.as_ref())) {
+        match entries.iter().find(|entry| !keys.contains(&entry.key.as_ref())) {
             None => Ok(entries),
             Some(entry) => {
-                let message = format!("unknown key `{}`: expected {}", entry.key, known.join(", "));
+                let message = format!("unknown key `{}`: expected {}", entry.key, keys.join(", "));
                 Err(self.error(entry.at, message))
             }
         }
@@ -180,12 +180,12 @@ impl ScriptReader {
     fn need<'n, 'a>(
         &self,
         node: &'n YamlNode<'a>,
-        known: &[&str],
+        keys: &[&str],
         key: &str,
     ) -> Result<&'n YamlNode<'a>, ScriptError> {
-        self.entries(node, known)?;
-        let found = node.get(key).map(|entry| &entry.value);
-        found.ok_or_else(|| self.error(node.head(), format!("`{key}` is missing")))
+        self.entries(node, keys)?;
+        let yaml_node = node.get(key).map(|entry| &entry.value);
+        yaml_node.ok_or_else(|| self.error(node.head(), format!("`{key}` is missing")))
     }
 
     fn error(&self, span: Span, message: String) -> ScriptError {

@@ -1,6 +1,6 @@
 //! Replies from a file of the workspace, for tests and examples: a model without a provider.
 //!
-//! **Invariant:** a reply depends on the conversation alone, so a call that is made again after a crash has the same
+//! **Invariant:** a reply depends on the conversation alone, so a call made again after a crash has the same
 //! reply.
 
 mod decode;

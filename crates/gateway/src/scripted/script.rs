@@ -20,7 +20,7 @@ pub struct ModelScript {
 /// The replies of a conversation, in their order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ScriptedConversation {
-    /// The text that a message before the first reply must contain; `None`: it fits any.
+    /// The text a message before the first reply must contain; `None`: it fits any.
     pub when: Option<String>,
     pub replies: Vec<ScriptedReply>,
 }
@@ -29,7 +29,7 @@ pub struct ScriptedConversation {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ScriptedReply {
     pub text: String,
-    /// The tools that it calls, without the ids.
+    /// The tools it calls, without the ids.
     pub tool_calls: Vec<ToolCall>,
     /// The tokens; `None`: estimated from the lengths.
     pub usage: Option<TokenUsage>,
@@ -37,7 +37,7 @@ pub struct ScriptedReply {
     pub stop: Option<StopReason>,
     /// The failure that happens instead of a reply.
     pub error: Option<ScriptedError>,
-    /// The text that the last message of the request must contain.
+    /// The text the last message of the request must contain.
     pub expected: Option<String>,
 }
 
@@ -72,7 +72,7 @@ pub enum ScriptError {
 }
 
 impl ModelScript {
-    /// Returns the reply to a request: in the first conversation that fits, the one whose number is that of the
+    /// Returns the reply to a request: in the first fitting conversation, the one with the number of the
     /// replies so far. So a script has no state, and gives the same reply after a crash.
     pub fn reply(&self, request: &ModelRequest) -> Result<ModelReply, ModelFailure> {
         let unscripted = |message: String| ModelFailure::new(ModelFailureKind::Unscripted, message);
@@ -99,10 +99,10 @@ impl ModelScript {
         });
         let before = replies.sum::<usize>();
         let Some(reply) = conversation.replies.get(before) else {
-            let (path, all) = (&self.path, conversation.replies.len());
+            let (path, count) = (&self.path, conversation.replies.len());
             let number = before + 1;
             let message =
-                format!("{path} has {all} replies, and this is call {number} of the conversation: add one");
+                format!("{path} has {count} replies, and this is call {number} of the conversation: add one");
             return Err(unscripted(message));
         };
         if let Some(expected) = &reply.expected
@@ -143,8 +143,8 @@ impl ScriptedReply {
 
 impl ScriptedError {
     fn failure(self) -> ModelFailure {
-        let told = ProviderMessage { word: String::new(), message: "scripted".into() };
-        let mut failure = classify_status(self.status, &told, None, Moment::default());
+        let provider_message = ProviderMessage { word: String::new(), message: "scripted".into() };
+        let mut failure = classify_status(self.status, &provider_message, None, Moment::default());
         failure.retry_after = self.retry_after.map(Duration::from_secs);
         failure
     }

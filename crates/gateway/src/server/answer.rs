@@ -16,7 +16,7 @@ use super::{
 /// The longest time for the body of a request to arrive.
 const BODY_TIMEOUT: Duration = Duration::from_mins(2);
 
-/// The parts that the answers to all requests share.
+/// The parts the answers to all requests share.
 #[derive(Clone)]
 pub(super) struct ClientService {
     pub(super) token: ClientToken,
@@ -49,25 +49,25 @@ impl ClientService {
     }
 
     async fn count_tokens(self, request: Request<Incoming>) -> Result<Response<AnswerBody>, CallRefusal> {
-        let asked = read(ClientApi::Anthropic, request).await?;
-        Ok(json_response(json!({"input_tokens": asked.request.estimated_tokens()}).to_string()))
+        let client_request = read(ClientApi::Anthropic, request).await?;
+        Ok(json_response(json!({"input_tokens": client_request.request.estimated_tokens()}).to_string()))
     }
 
     /// Calls a model. A stream begins when the first keep-alive event is due, and not before: until then a refusal has its
-    /// own status, by which clients know that they need not try again.
+    /// own status, so clients know that they need not try again.
     async fn call(
         self,
         api: ClientApi,
         request: Request<Incoming>,
     ) -> Result<Response<AnswerBody>, CallRefusal> {
-        let asked = read(api, request).await?;
+        let client_request = read(api, request).await?;
         let no_id =
             |error: super::NoRandomBytes| refuse(StatusCode::INTERNAL_SERVER_ERROR, error.to_string());
         let id = random_hex::<12>().map_err(no_id)?;
-        let (stream, keep_alive) = (asked.stream, self.keep_alive);
+        let (stream, keep_alive) = (client_request.stream, self.keep_alive);
         let mut reply = Box::pin(async move {
-            let reply = self.calls.call(asked.clone()).await?;
-            Ok(write_reply(&asked, &reply, &id))
+            let reply = self.calls.call(client_request.clone()).await?;
+            Ok(write_reply(&client_request, &reply, &id))
         });
         if !stream {
             return reply.await.map(whole);
@@ -98,7 +98,7 @@ async fn read(api: ClientApi, request: Request<Incoming>) -> Result<ClientReques
     read_request(api, &text).map_err(|error| refuse(StatusCode::BAD_REQUEST, error.to_string()))
 }
 
-/// Returns events that clients count as activity and that say nothing.
+/// Returns events without content, counted as activity by clients.
 fn keep_alive_event(api: ClientApi) -> &'static str {
     match api {
         ClientApi::Anthropic => "event: ping\ndata: {\"type\":\"ping\"}\n\n",

@@ -3,7 +3,7 @@ use std::pin::Pin;
 use wf_core::agent::{ModelReply, ModelRequest};
 use wf_model::ModelApi;
 
-/// A format that clients speak.
+/// A format clients speak.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ClientApi {
     /// Anthropic Messages.
@@ -27,9 +27,9 @@ impl ClientApi {
 /// A request of a client.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ClientRequest {
-    /// Its format, which is also that of the reply.
+    /// Its format, and the one of the reply.
     pub api: ClientApi,
-    /// The model that it names.
+    /// The model it names.
     pub model: String,
     /// True if the reply is to be a stream of events.
     pub stream: bool,
@@ -37,13 +37,13 @@ pub struct ClientRequest {
     pub includes_usage: bool,
     /// The maximum tokens of the reply; `None`: the client names none.
     pub max_output: Option<u64>,
-    /// The tools that the reply names in another way than the request to the model does, by the model's name.
+    /// The tools the reply names in another way than the request to the model does, by the model's name.
     pub renamed_tools: BTreeMap<String, ClientTool>,
     /// The request for the model. Its `max_output` is the client's, else [`wf_model::ModelDefinition::MAX_OUTPUT`].
     pub request: ModelRequest,
 }
 
-/// A tool of OpenAI Responses that a model is given as a plain function.
+/// A tool of OpenAI Responses a model is given as a plain function.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ClientTool {
     /// A tool whose only argument is a text. The function has it as the argument `input`.

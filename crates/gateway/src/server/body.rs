@@ -15,7 +15,7 @@ use super::route::refuse;
 /// The longest body of a request, in bytes.
 pub(super) const MAX_BODY: usize = 32 * 1024 * 1024;
 
-/// The part of a longer body that is read and thrown away. Without that, many clients do not read the refusal.
+/// The part of a longer body to be read and thrown away. Otherwise many clients do not read the refusal.
 const MAX_DISCARDED: usize = 4 * MAX_BODY;
 
 /// The end of a reply that is still being made.
@@ -27,9 +27,9 @@ pub(super) enum AnswerBody {
     Whole(Option<Bytes>),
     /// A stream of events, kept alive until the rest is there.
     KeptAlive {
-        /// The event that says nothing.
+        /// The event saying nothing.
         event: &'static str,
-        /// The times at which it is sent.
+        /// The times when it is sent.
         times: Interval,
         /// The rest of the stream.
         rest: PendingText,

@@ -1,11 +1,11 @@
-//! The gateway's server: programs in a sandbox call models through it, in the format that they speak, with a token in
+//! The gateway's server: programs in a sandbox call models through it, in the format they speak, with a token in
 //! place of a key.
 //!
 //! The formats ([`read_request`], [`write_reply`]) and the routes are pure; [`serve()`] alone has connections.
 //!
-//! A request keeps what every model can do: texts, function calls and their results, a schema of the answer. Thinking,
+//! A request keeps the abilities of every model: texts, function calls and their results, a schema of the answer. Thinking,
 //! cache marks, metadata and betas are dropped; system and developer texts, wherever they stand, become the system
-//! prompt; a tool that takes a text of its own grammar becomes a function with that text. A hosted tool, such as a web
+//! prompt; a tool taking a text of its own grammar becomes a function with this text. A hosted tool, such as a web
 //! search, is left out of the tools, so the model cannot call it. An image, or a conversation kept at a provider, is
 //! refused.
 //!

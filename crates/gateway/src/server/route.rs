@@ -4,7 +4,7 @@ use hyper::{Method, StatusCode};
 use std::fmt;
 use std::hint::black_box;
 
-/// The headers that have a key alone.
+/// The headers with a key alone.
 const KEYS: [&str; 2] = ["x-api-key", "api-key"];
 
 /// A service of the server.
@@ -16,7 +16,7 @@ pub(super) enum ClientRoute {
     Call(ClientApi),
     /// An estimate of the tokens of a request.
     CountTokens,
-    /// The list of the models, which is empty: a model is named by whoever started the client.
+    /// The empty list of the models: whoever started the client names one.
     Models,
 }
 
@@ -34,9 +34,9 @@ impl ClientRoute {
             check_token(headers, token)?;
         }
         let route = route.ok_or_else(|| {
-            let known = "POST /v1/messages, /v1/messages/count_tokens, /v1/chat/completions or /v1/responses, and \
+            let routes = "POST /v1/messages, /v1/messages/count_tokens, /v1/chat/completions or /v1/responses, and \
                          GET /v1/models";
-            refuse(StatusCode::NOT_FOUND, format!("there is no {path:?} here: use {known}"))
+            refuse(StatusCode::NOT_FOUND, format!("there is no {path:?} here: use {routes}"))
         })?;
         let reads = matches!(*method, Method::GET | Method::HEAD);
         let is_post = matches!(route, Self::Call(_) | Self::CountTokens);
@@ -63,7 +63,7 @@ impl ClientRoute {
         })
     }
 
-    /// Returns the methods that it supports.
+    /// Returns the methods it supports.
     pub(super) fn allowed(self) -> &'static str {
         match self {
             Self::Ready | Self::Models => "GET, HEAD",
@@ -85,7 +85,7 @@ pub(super) fn refuse(status: StatusCode, reason: impl Into<String>) -> CallRefus
     CallRefusal::new(status.as_u16(), reason)
 }
 
-/// Checks that there is a token, and no other credential, with which a program could mean to call somebody else.
+/// Checks that there is a token, and no other credential, meant for another service.
 fn check_token(headers: &HeaderMap, token: &ClientToken) -> Result<(), CallRefusal> {
     let bearers =
         [AUTHORIZATION, PROXY_AUTHORIZATION].map(|name| headers.get_all(name)).into_iter().flatten();
@@ -126,11 +126,11 @@ impl ClientToken {
         &self.0
     }
 
-    /// True if a text is the token. It takes as long for any text of the same length, so that nothing can be guessed
+    /// True if a text is the token. It takes as long for any text of the same length, so nothing can be guessed
     /// piece by piece.
     pub(super) fn is(&self, text: &str) -> bool {
         let (own, other) = (self.0.as_bytes(), text.as_bytes());
-        let differences = own.iter().zip(other).fold(0, |all, (one, two)| black_box(all | (one ^ two)));
+        let differences = own.iter().zip(other).fold(0, |bits, (one, two)| black_box(bits | (one ^ two)));
         own.len() == other.len() && differences == 0
     }
 }

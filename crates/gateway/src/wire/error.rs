@@ -37,10 +37,10 @@ pub enum WireError {
 }
 
 impl WireError {
-    /// Takes an error that a provider reported in JSON.
+    /// Takes an error a provider reported in JSON.
     pub(super) fn reported(json: &Value) -> Self {
-        let told = read_error_json(json);
-        Self::Reported { word: told.word, message: told.message }
+        let provider_message = read_error_json(json);
+        Self::Reported { word: provider_message.word, message: provider_message.message }
     }
 }
 
@@ -56,7 +56,7 @@ pub struct ProviderMessage {
     pub message: String,
 }
 
-/// Reads the body of a reply whose status is an error, in any of the usual forms. A body that is no JSON, such as the
+/// Reads the body of a reply with the status of an error, in any of the usual forms. A body other than JSON, such as the
 /// page of a proxy, is cut to a short message.
 pub fn read_error_body(body: &[u8]) -> ProviderMessage {
     match serde_json::from_slice::<Value>(body) {

@@ -50,7 +50,7 @@ pub trait ReplyStream: Send {
     /// True if no further event matters.
     fn is_done(&self) -> bool;
 
-    /// Returns the tokens that the provider has counted so far.
+    /// Returns the tokens the provider has counted so far.
     fn counted(&self) -> TokenUsage;
 
     /// Returns the length of all that was generated so far, in bytes.
@@ -69,7 +69,7 @@ pub fn open_stream(api: ModelApi) -> Box<dyn ReplyStream> {
     }
 }
 
-/// Returns what a provider will bill for a reply that broke off: what it counted, else an estimate; none if nothing
+/// Returns the usage billed by a provider for a reply broken off: its count, else an estimate; none if nothing
 /// has arrived.
 pub fn usage_so_far(stream: &dyn ReplyStream, request: &ModelRequest) -> TokenUsage {
     let (counted, bytes) = (stream.counted(), stream.generated());

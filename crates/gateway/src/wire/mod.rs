@@ -1,9 +1,9 @@
 //! The wire formats of providers: a request becomes JSON, JSON or a stream becomes a reply.
 //!
-//! Pure: nothing here sends. Unknown fields of a reply are ignored; a missing one that matters is an error that names
+//! Pure: nothing here sends. Unknown fields of a reply are ignored; a missing one of importance is an error naming
 //! it.
 //!
-//! **Invariant:** a stream that was cut is an error and never a shorter reply.
+//! **Invariant:** a cut stream is an error and never a shorter reply.
 
 pub mod anthropic;
 mod error;

@@ -1,15 +1,15 @@
 use serde_json::Value;
 
-/// The demands of a provider on a schema that it is to enforce.
+/// The demands of a provider on a schema it is to enforce.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SchemaDemands {
-    /// The keywords that it refuses.
+    /// The keywords it refuses.
     pub(super) refused: &'static [&'static str],
     /// True if each property of an object must be required.
     pub(super) all_required: bool,
 }
 
-/// The keywords that no provider enforces.
+/// The keywords no provider enforces.
 const REFUSED: [&str; 14] = [
     "allOf",
     "contains",
@@ -57,10 +57,10 @@ impl SchemaDemands {
             })
     }
 
-    /// True if an object can have no property that the schema does not describe.
+    /// True if an object can have no property the schema does not describe.
     fn is_closed(self, schema: &Value) -> bool {
         let required = schema.get("required").and_then(Value::as_array);
-        let is_required = |name: &str| required.is_some_and(|all| all.iter().any(|one| one == name));
+        let is_required = |name: &str| required.is_some_and(|all| all.iter().any(|listed| listed == name));
         let names = schema.get("properties").and_then(Value::as_object);
         schema.get("additionalProperties") == Some(&Value::Bool(false))
             && (!self.all_required || names.is_none_or(|names| names.keys().all(|name| is_required(name))))

@@ -6,8 +6,8 @@
 //! goals ──▶ plans ──▶ steps ──▶ checks ──▶ parts
 //! ```
 //!
-//! Each room uses those to its right: `goals` and `plans` are kinds of files, `steps` and `checks` what these consist of,
-//! `parts` the declarations that all of them share. Start at [`StepSpec`], then [`PlanSpec`].
+//! Each room uses those to its right: `goals` and `plans` are kinds of files, `steps` and `checks` their
+//! content, `parts` the shared declarations. Start at [`StepSpec`], then [`PlanSpec`].
 //!
 //! # A key of a step
 //!
@@ -16,10 +16,10 @@
 //! | declaration | derived from it | asked for by the compiler |
 //! |---|---|---|
 //! | the key of [`StepSpec`]: its type, whether it is required, its description | decoder, diagnostics of unknown keys, JSON Schemas | its check in `finish`, if it has one |
-//! | the field of [`Step`](wf_model::Step), with or without `#[serde(skip)]` | its place in the [definition](wf_model::definition), so in retries, attestations and cache keys | lowering, and the line that shows it to approvers, from which the diff of two plans follows |
+//! | the field of [`Step`](wf_model::Step), with or without `#[serde(skip)]` | its place in the [definition](wf_model::definition), so in retries, attestations and cache keys | lowering, and the line shown to approvers, the base of the diff of two plans |
 //!
-//! A test of the approval view tries other values of every key of the JSON Schemas, and fails for a key that
-//! changes no line.
+//! A test of the approval view tries other values of every key of the JSON Schemas, and fails for a key
+//! changing no line.
 
 mod checks;
 mod goals;

@@ -34,41 +34,45 @@ impl<'a> KnownEscalations<'a> {
     }
 }
 
-/// The names that the escalations of a map fall back on.
+/// The names the escalations of a map fall back on.
 pub(super) fn fallbacks(entries: &OrderedEntries<Name, EscalationSpec>) -> BTreeSet<&str> {
-    let all = entries.iter().filter_map(|(_, one)| one.fallback.as_ref());
-    all.map(|name| name.value.as_str()).collect()
+    let fallbacks = entries.iter().filter_map(|(_, escalation)| escalation.fallback.as_ref());
+    fallbacks.map(|name| name.value.as_str()).collect()
 }
 
-/// The names that a gate leads to.
+/// The names a gate leads to.
 pub(super) fn led_to(gate: &GateSpec) -> BTreeSet<&str> {
     let mut names = fallbacks(&gate.escalation);
     names.extend(gate.on_block.iter().map(|name| name.value.as_str()));
     names
 }
 
-pub(super) fn block_exists(gate: &GateSpec, known: &KnownEscalations<'_>, diagnostics: &mut FileDiagnostics) {
+pub(super) fn block_exists(
+    gate: &GateSpec,
+    escalations: &KnownEscalations<'_>,
+    diagnostics: &mut FileDiagnostics,
+) {
     if let Some(name) = &gate.on_block
-        && !known.has(name.value.as_str())
+        && !escalations.has(name.value.as_str())
     {
         let message = format!("unknown escalation `{}`", name.value);
         let mistake = Diagnostic::new(Code::UnknownEscalation, name.span, message);
         let help = "declare it under `escalation`";
-        diagnostics.misspelt(mistake, name.value.as_str(), known.names(), help);
+        diagnostics.misspelt(mistake, name.value.as_str(), escalations.names(), help);
     }
 }
 
 pub(super) fn fallbacks_exist(
     entries: &OrderedEntries<Name, EscalationSpec>,
-    known: &KnownEscalations<'_>,
+    escalations: &KnownEscalations<'_>,
     diagnostics: &mut FileDiagnostics,
 ) {
-    for name in entries.iter().filter_map(|(_, one)| one.fallback.as_ref()) {
-        if !known.has(name.value.as_str()) {
+    for name in entries.iter().filter_map(|(_, escalation)| escalation.fallback.as_ref()) {
+        if !escalations.has(name.value.as_str()) {
             let message = format!("unknown escalation `{}`", name.value);
             let mistake = Diagnostic::new(Code::UnknownEscalation, name.span, message);
             let help = "declare it under `escalation`";
-            diagnostics.misspelt(mistake, name.value.as_str(), known.names(), help);
+            diagnostics.misspelt(mistake, name.value.as_str(), escalations.names(), help);
         }
     }
 }
@@ -80,11 +84,15 @@ pub(super) fn start_nothing(
     help: &str,
     diagnostics: &mut FileDiagnostics,
 ) {
-    for (name, one) in entries.iter().filter(|(_, one)| one.action.value == EscalationAction::SpawnTask) {
+    for (name, escalation_spec) in
+        entries.iter().filter(|(_, escalation)| escalation.action.value == EscalationAction::SpawnTask)
+    {
         // Without a plan it is a mistake already.
-        let Some(plan) = &one.plan else { continue };
+        let Some(plan) = &escalation_spec.plan else { continue };
         let message = format!("the escalation `{}` of {owner} cannot start {}", name.value, plan.value);
-        diagnostics.note(Diagnostic::new(Code::TaskNotStarted, one.action.span, message).with_help(help));
+        diagnostics.note(
+            Diagnostic::new(Code::TaskNotStarted, escalation_spec.action.span, message).with_help(help),
+        );
     }
 }
 
@@ -102,8 +110,8 @@ pub(super) fn start_in_time(
         return;
     }
     let mut next = gate.on_block.as_ref();
-    let mut seen = BTreeSet::new();
-    while let Some(name) = next.filter(|name| seen.insert(name.value.as_str())) {
+    let mut names = BTreeSet::new();
+    while let Some(name) = next.filter(|name| names.insert(name.value.as_str())) {
         let mut declared = gate.escalation.iter().chain(entries_of_plan.iter());
         let Some((_, one)) = declared.find(|(other, _)| other.value == name.value) else { return };
         if one.action.value == EscalationAction::SpawnTask {
@@ -121,8 +129,8 @@ pub(super) fn start_in_time(
 /// Notes each circle of fallbacks once, at the first fallback that closes it.
 pub(super) fn no_circles(entries: &OrderedEntries<Name, EscalationSpec>, diagnostics: &mut FileDiagnostics) {
     let next = |name: &str| {
-        let (_, found) = entries.iter().find(|(other, _)| other.value.as_str() == name)?;
-        found.fallback.as_ref()
+        let (_, escalation) = entries.iter().find(|(other, _)| other.value.as_str() == name)?;
+        escalation.fallback.as_ref()
     };
     let mut done: BTreeSet<&str> = BTreeSet::new();
     for (start, _) in entries.iter() {
@@ -132,9 +140,9 @@ pub(super) fn no_circles(entries: &OrderedEntries<Name, EscalationSpec>, diagnos
             if done.contains(name) {
                 break;
             }
-            if let Some(at) = path.iter().position(|known| *known == name) {
+            if let Some(at) = path.iter().position(|earlier| *earlier == name) {
                 let circle = path.get(at..).unwrap_or_default();
-                let names: Vec<_> = circle.iter().chain([&name]).map(|one| format!("`{one}`")).collect();
+                let names: Vec<_> = circle.iter().chain([&name]).map(|step| format!("`{step}`")).collect();
                 let message = format!("escalations fall back on each other in a cycle: {}", names.join(", "));
                 diagnostics.note(Diagnostic::new(Code::EscalationCycle, to.span, message));
                 break;

@@ -6,7 +6,7 @@ use crate::LoadedSpec;
 use crate::ast::GateSpec;
 use wf_base::diag::{Code, Diagnostic};
 
-/// Checks that a gate has the name of its file, and leads to escalations that exist.
+/// Checks that a gate has the name of its file, and leads to existing escalations.
 pub(super) fn check_gate_file(
     loaded: &LoadedSpec,
     file: usize,
@@ -40,18 +40,18 @@ pub(super) fn check_gate_file(
 }
 
 fn elsewhere(gate: &GateSpec, diagnostics: &mut FileDiagnostics) {
-    let known = KnownEscalations::of([&gate.escalation]);
+    let escalations = KnownEscalations::of([&gate.escalation]);
     let fallbacks = gate.escalation.iter();
-    let fallbacks = fallbacks.filter_map(|(_, one)| one.fallback.as_ref());
+    let fallbacks = fallbacks.filter_map(|(_, escalation)| escalation.fallback.as_ref());
     for name in fallbacks.chain(&gate.on_block) {
-        if !known.has(name.value.as_str()) {
+        if !escalations.has(name.value.as_str()) {
             let message = format!(
                 "this gate does not declare escalation `{}`: every plan that uses it would have to",
                 name.value
             );
             let mistake = Diagnostic::new(Code::EscalationElsewhere, name.span, message);
             let help = "declare it under `escalation` here";
-            diagnostics.misspelt(mistake, name.value.as_str(), known.names(), help);
+            diagnostics.misspelt(mistake, name.value.as_str(), escalations.names(), help);
         }
     }
 }

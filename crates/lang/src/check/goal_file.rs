@@ -61,11 +61,11 @@ fn check_read_only(plan: &PlanSpec, diagnostics: &mut FileDiagnostics) {
 fn secrets_exist(goal: &GoalSpec, is_whole: bool, diagnostics: &mut FileDiagnostics) {
     let declared = || goal.secrets.iter().map(|(name, _)| name.value.as_str());
     for name in goal.notification_secrets() {
-        let wanted = name.value.as_str();
-        if is_whole && declared().all(|own| own != wanted) {
-            let message = format!("unknown secret `{wanted}`");
+        let secret_name = name.value.as_str();
+        if is_whole && declared().all(|own| own != secret_name) {
+            let message = format!("unknown secret `{secret_name}`");
             let mistake = Diagnostic::new(Code::UnknownSecret, name.span, message);
-            diagnostics.misspelt(mistake, wanted, declared(), "declare it under `secrets`");
+            diagnostics.misspelt(mistake, secret_name, declared(), "declare it under `secrets`");
         }
     }
 }

@@ -2,9 +2,9 @@
 //!
 //! [`check`] looks at every file of a [`Loaded`](crate::LoadedSpec) and adds its findings to the
 //! diagnostics. Each rule is one function, and sees the whole scene: the plan,
-//! its steps by name, the graph, and everything that any expression reads.
+//! its steps by name, the graph, and everything any expression reads.
 //!
-//! If a file and all that it uses are without mistakes, `taint` follows their values.
+//! If a file and all it uses are without mistakes, `taint` follows their values.
 //!
 //! **Invariant:** a rule never stops another; all mistakes are reported at once. **Invariant:** a
 //! name reported as missing is missing: where other mistakes of a file could have hidden a

@@ -10,7 +10,7 @@ use wf_model::{ModelTable, Planner};
 
 /// Adds to the diagnostics the agents, planners and judges whose model, role or MCP server `wf.yaml` does not define. `known` is asked for
 /// the models only if there is one; `None`: they are not known, because `wf.yaml` has errors of its own.
-pub fn models(loaded: &mut LoadedSpec, known: impl FnOnce() -> Option<Arc<ModelTable>>) {
+pub fn models(loaded: &mut LoadedSpec, models: impl FnOnce() -> Option<Arc<ModelTable>>) {
     let mut plans = loaded.plans.iter().flatten();
     let asks = |plan: &PlanSpec| {
         let asks = agents(plan).next().is_some() || planner_role(plan).is_some();
@@ -19,39 +19,39 @@ pub fn models(loaded: &mut LoadedSpec, known: impl FnOnce() -> Option<Arc<ModelT
     if !plans.any(asks) {
         return;
     }
-    let Some(known) = known() else { return };
-    let mut found: Vec<(usize, Diagnostic)> = Vec::new();
+    let Some(table) = models() else { return };
+    let mut mistakes: Vec<(usize, Diagnostic)> = Vec::new();
     for (file, plan) in loaded.plans.iter().enumerate() {
         let mut diagnostics = FileDiagnostics::default();
         let planner = plan.iter().filter_map(planner_role);
         let roles = planner.chain(plan.iter().flat_map(judge_roles));
         let roles = roles.chain(plan.iter().flat_map(envelopes).flat_map(|envelope| &envelope.roles));
-        for role in roles.filter(|role| !known.roles.contains_key(&role.value)) {
-            unknown_role(role, &known, &mut diagnostics);
+        for role in roles.filter(|role| !table.roles.contains_key(&role.value)) {
+            unknown_role(role, &table, &mut diagnostics);
         }
         let usual = plan.as_ref().and_then(usual_planner);
-        if let Some(role) = usual.filter(|role| !known.roles.contains_key(&role.value)) {
-            unknown_role(&role, &known, &mut diagnostics);
+        if let Some(role) = usual.filter(|role| !table.roles.contains_key(&role.value)) {
+            unknown_role(&role, &table, &mut diagnostics);
         }
         let servers = plan.iter().flat_map(envelopes).flat_map(|envelope| &envelope.mcp);
-        for server in servers.filter(|server| !known.servers.contains_key(&server.value)) {
-            unknown_server(server, &known, &mut diagnostics);
+        for server in servers.filter(|server| !table.servers.contains_key(&server.value)) {
+            unknown_server(server, &table, &mut diagnostics);
         }
         for agent in plan.iter().flat_map(agents) {
-            if let Some(name) = agent.model.as_ref().filter(|name| !known.models.contains_key(&name.value)) {
-                unknown_model(name, &known, &mut diagnostics);
+            if let Some(name) = agent.model.as_ref().filter(|name| !table.models.contains_key(&name.value)) {
+                unknown_model(name, &table, &mut diagnostics);
             }
-            if let Some(role) = agent.role.as_ref().filter(|role| !known.roles.contains_key(&role.value)) {
-                unknown_role(role, &known, &mut diagnostics);
+            if let Some(role) = agent.role.as_ref().filter(|role| !table.roles.contains_key(&role.value)) {
+                unknown_role(role, &table, &mut diagnostics);
             }
-            for server in agent.mcp.iter().filter(|server| !known.servers.contains_key(&server.value)) {
-                unknown_server(server, &known, &mut diagnostics);
+            for server in agent.mcp.iter().filter(|server| !table.servers.contains_key(&server.value)) {
+                unknown_server(server, &table, &mut diagnostics);
             }
         }
         let wrong = diagnostics.into_diagnostics().into_iter();
-        found.extend(wrong.map(|mistake| (file, mistake)));
+        mistakes.extend(wrong.map(|mistake| (file, mistake)));
     }
-    loaded.diagnostics.extend(found);
+    loaded.diagnostics.extend(mistakes);
     loaded.sort();
 }
 
@@ -63,7 +63,7 @@ fn agents(plan: &PlanSpec) -> impl Iterator<Item = &AgentSpec> {
     })
 }
 
-/// Returns the limits of the plans that a run makes.
+/// Returns the limits of the plans a run makes.
 fn envelopes(plan: &PlanSpec) -> impl Iterator<Item = &EnvelopeSpec> {
     plan.all_steps().filter_map(|step| step.generated()?.within.as_ref())
 }
@@ -72,13 +72,13 @@ fn planner_role(plan: &PlanSpec) -> Option<&Spanned<Name>> {
     plan.planner.as_ref()?.role.as_ref()
 }
 
-/// Returns the role of the planner that agents ask, if the plan names none.
+/// Returns the role of the planner agents ask, if the plan names none.
 fn usual_planner(plan: &PlanSpec) -> Option<Spanned<Name>> {
     if planner_role(plan).is_some() {
         return None;
     }
     let consulting = plan.all_steps().find(|step| step.consults_planner(plan.on_stuck))?;
-    let span = consulting.on_stuck.as_ref().map_or(consulting.id.span, |said| said.span);
+    let span = consulting.on_stuck.as_ref().map_or(consulting.id.span, |stuck| stuck.span);
     Some(Spanned::new(Name::parse(Planner::USUAL_ROLE).ok()?, span))
 }
 

@@ -4,10 +4,10 @@ use crate::ast::{GateRef, GateSpec, PlanSpec};
 use wf_base::diag::{Code, Diagnostic};
 use wf_base::source::Spanned;
 
-/// Adds to the diagnostics the named approvers who may approve nothing, so that nobody could
+/// Adds to the diagnostics the named approvers who may approve nothing, so nobody could
 /// answer. `names` are all approvers, and `required` of them must agree.
 pub fn people(loaded: &mut LoadedSpec, names: &[String], required: u32) {
-    let mut found: Vec<(usize, Diagnostic)> = Vec::new();
+    let mut mistakes: Vec<(usize, Diagnostic)> = Vec::new();
     for (file, plan) in loaded.plans.iter().enumerate() {
         let of_plans = plan.iter().flat_map(of_plan);
         let gate = loaded.gates.get(&file).into_iter().flat_map(of_gate);
@@ -19,17 +19,17 @@ pub fn people(loaded: &mut LoadedSpec, names: &[String], required: u32) {
             too_few(some, required, &mut diagnostics);
         }
         let wrong = diagnostics.into_diagnostics().into_iter();
-        found.extend(wrong.map(|mistake| (file, mistake)));
+        mistakes.extend(wrong.map(|mistake| (file, mistake)));
     }
-    loaded.diagnostics.extend(found);
+    loaded.diagnostics.extend(mistakes);
     loaded.sort();
 }
 
 fn unknown(name: &Spanned<String>, names: &[String], diagnostics: &mut FileDiagnostics) {
     let message = format!("`{}` is not listed as an approver of this workspace", name.value);
     let mistake = Diagnostic::new(Code::UnknownApprover, name.span, message);
-    let known = names.iter().map(String::as_str);
-    diagnostics.misspelt(mistake, &name.value, known, "add them to approvers.yaml");
+    let known_names = names.iter().map(String::as_str);
+    diagnostics.misspelt(mistake, &name.value, known_names, "add them to approvers.yaml");
 }
 
 /// Notes lists with fewer approvers than must agree.
@@ -48,15 +48,15 @@ fn too_few(some: &[Spanned<String>], required: u32, diagnostics: &mut FileDiagno
 
 /// Returns the lists of approvers in a plan.
 fn of_plan(plan: &PlanSpec) -> Vec<&[Spanned<String>]> {
-    let mut all = Vec::new();
+    let mut lists = Vec::new();
     for step in plan.all_steps() {
         if let Some(approve) = &step.approve {
-            all.extend([&*approve.approvers, &*approve.escalate_to]);
+            lists.extend([&*approve.approvers, &*approve.escalate_to]);
         }
-        all.extend(step.gates.iter().flat_map(inline));
+        lists.extend(step.gates.iter().flat_map(inline));
     }
-    all.extend(plan.gates.iter().flat_map(inline));
-    all
+    lists.extend(plan.gates.iter().flat_map(inline));
+    lists
 }
 
 fn inline(gate: &GateRef) -> Vec<&[Spanned<String>]> {

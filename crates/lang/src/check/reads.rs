@@ -1,11 +1,11 @@
 use crate::ast::{CheckSpec, ForEachSpec, InteractionSpec, PlanSpec, SkillArgs, StepSpec};
 use wf_model::expr::{SpannedReference, Template};
 
-/// A name that an expression of a plan reads.
+/// A name an expression of a plan reads.
 pub(super) struct ExprRead<'a> {
     /// The name, and its location.
     pub(super) reference: &'a SpannedReference,
-    /// The index of the step that contains it; `None`: the plan itself.
+    /// The index of the step containing it; `None`: the plan itself.
     pub(super) step: Option<usize>,
     /// The kind of location.
     pub(super) site: ExprSite,
@@ -37,9 +37,9 @@ pub(super) enum ExprSite {
     Uses,
     /// The name of a file to wait for.
     File,
-    /// A glob of the files that a cache keeps.
+    /// A glob of the files a cache keeps.
     Cache,
-    /// A glob of the files that a step leaves.
+    /// A glob of the files a step leaves.
     Artifact,
     /// The working directory of a step.
     Cwd,
@@ -72,7 +72,7 @@ impl ExprSite {
     }
 }
 
-/// Returns everything that the expressions of a plan read, in the order of its keys.
+/// Returns everything the expressions of a plan read, in the order of its keys.
 pub(super) fn of<'a>(plan: &'a PlanSpec, steps: &[&'a StepSpec]) -> Vec<ExprRead<'a>> {
     let mut reads = ExprReadCollector { reads: Vec::new(), step: None };
     reads.templates(ExprSite::Intent, plan.intent.iter().map(|intent| &intent.value));
@@ -131,7 +131,7 @@ impl<'a> ExprReadCollector<'a> {
             let headers = http.headers.iter().map(|(_, value)| value);
             self.templates(ExprSite::Request, headers.chain(&http.body));
         }
-        let text = step.generated().and_then(|made| made.text.as_ref());
+        let text = step.generated().and_then(|generated| generated.text.as_ref());
         self.templates(ExprSite::Uses, text.into_iter().map(|text| &text.value));
         self.templates(ExprSite::With, step.with.iter().map(|(_, value)| &value.value.0));
         let file = step.wait.iter().filter_map(|wait| wait.file.as_ref());
@@ -142,8 +142,8 @@ impl<'a> ExprReadCollector<'a> {
             let answered = approve.answer.as_ref().and_then(|answer| answer.value.template());
             self.templates(ExprSite::Approve, message.chain(shown).chain(answered));
         }
-        let kept = step.cache.iter().flat_map(|cache| cache.inputs.iter().chain(&cache.outputs));
-        self.templates(ExprSite::Cache, kept.map(|glob| &glob.value));
+        let globs = step.cache.iter().flat_map(|cache| cache.inputs.iter().chain(&cache.outputs));
+        self.templates(ExprSite::Cache, globs.map(|glob| &glob.value));
         let left = step.artifacts.iter().chain(&step.writes);
         self.templates(ExprSite::Artifact, left.map(|glob| &glob.value));
         self.templates(ExprSite::Cwd, step.cwd.iter().map(|cwd| &cwd.value));

@@ -7,13 +7,13 @@ use wf_base::diag::{Diagnostic, nearest};
 /// Checks every loaded file and adds the mistakes to the diagnostics.
 pub fn check(loaded: &mut LoadedSpec) {
     let files = 0..loaded.plans.len();
-    let found: Vec<(usize, Diagnostic)> = files
+    let mistakes_by_file: Vec<(usize, Diagnostic)> = files
         .flat_map(|file| {
             let mistakes = check_file(loaded, file).into_iter();
             mistakes.map(move |mistake| (file, mistake))
         })
         .collect();
-    loaded.diagnostics.extend(found);
+    loaded.diagnostics.extend(mistakes_by_file);
     if !loaded.has_errors() {
         let found = taint::check(loaded);
         loaded.diagnostics.extend(found);
@@ -35,9 +35,10 @@ fn check_file(loaded: &LoadedSpec, file: usize) -> Vec<Diagnostic> {
         goal_file::check_goal_file(loaded, file, goal, &mut notes);
     }
     // A mistake that several alternatives of a step share is reported once.
-    let mut seen = BTreeSet::new();
+    let mut reported = BTreeSet::new();
     let mut mistakes = notes.into_diagnostics();
-    mistakes.retain(|one| seen.insert((one.span, one.code, one.message.clone())));
+    mistakes
+        .retain(|diagnostic| reported.insert((diagnostic.span, diagnostic.code, diagnostic.message.clone())));
     mistakes
 }
 

@@ -93,19 +93,19 @@ impl<'a> RuleContext<'a> {
         self.dropped_keys.as_ref().is_none_or(|words| !words.contains(name))
     }
 
-    /// True if there are other mistakes, so that a use may have been dropped.
+    /// True if there are other mistakes, so a use may have been dropped.
     pub(super) fn may_hide_uses(&self) -> bool {
         self.dropped_keys.is_some()
     }
 
-    /// The plan that a step uses, if it uses one that could be read, with its file.
+    /// The plan a step uses, if it uses one that could be read, with its file.
     pub(super) fn used(&self, step: &StepSpec) -> Option<(usize, &'a PlanSpec)> {
         let file = self.loaded.used(self.file, step)?;
         let plan = self.loaded.plans.get(file)?.as_ref()?;
         Some((file, plan))
     }
 
-    /// Returns the plans that a step uses or may start, each with the path that names it, as far as they could be read.
+    /// Returns the plans a step uses or may start, each with the path naming it, as far as they could be read.
     pub(super) fn all_used(
         &self,
         step: &'a StepSpec,

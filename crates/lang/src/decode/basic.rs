@@ -23,7 +23,7 @@ impl<T: DecodeSpec> DecodeSpec for OneOrMany<T> {
     fn decode(node: &YamlNode<'_>, decoder: &mut SpecDecoder<'_>) -> Option<Self> {
         match node.value {
             YamlValue::List(_) => Vec::decode(node, decoder).map(Self),
-            _ => T::decode(node, decoder).map(|one| Self(vec![one])),
+            _ => T::decode(node, decoder).map(|value| Self(vec![value])),
         }
     }
 }
@@ -38,9 +38,9 @@ impl<T: JsonSchema> JsonSchema for OneOrMany<T> {
     }
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        let one = generator.subschema_for::<T>();
+        let schema = generator.subschema_for::<T>();
         let many = generator.subschema_for::<Vec<T>>();
-        json_schema!({ "anyOf": [one, many] })
+        json_schema!({ "anyOf": [schema, many] })
     }
 }
 

@@ -39,8 +39,8 @@ fn vocabulary(node: &YamlNode<'_>, decoder: &mut SpecDecoder<'_>) -> bool {
 }
 
 fn word(entry: &YamlEntry<'_>, decoder: &mut SpecDecoder<'_>) -> bool {
-    let known = VOCABULARY.iter().find(|(word, _)| *word == entry.key);
-    let Some((_, below)) = known else {
+    let entry_of_word = VOCABULARY.iter().find(|(word, _)| *word == entry.key);
+    let Some((_, below)) = entry_of_word else {
         if !decoder.is_full() {
             let message = format!("unknown key `{}` in a JSON Schema", entry.key);
             let near = nearest(&entry.key, VOCABULARY.iter().map(|(word, _)| *word));

@@ -68,15 +68,15 @@ impl<'a> SpecDecoder<'a> {
         }
     }
 
-    /// Notes that a value is not of the type expected, for example "text". A value that is already
-    /// reported as wrong is not reported again.
+    /// Notes that a value is not of the type expected, for example "text". A value already reported
+    /// as wrong is not reported again.
     pub fn wrong_type(&mut self, node: &YamlNode<'_>, expected: &str) {
         if node.value != YamlValue::Bad {
             self.emit(wrong_type(node, expected));
         }
     }
 
-    /// Notes that a value should be a list, into which a single word is easily turned.
+    /// Notes that a value should be a list; a single word is easily turned into one.
     fn expected_list(&mut self, node: &YamlNode<'_>, first: &str) {
         match &node.value {
             YamlValue::Bad => {}
@@ -124,8 +124,8 @@ impl<'a> SpecDecoder<'a> {
     /// Compiles a JSON Schema, once for all occurrences of the same text.
     pub fn schema(&mut self, text: serde_json::Value, span: Span) -> Option<ValueSchema> {
         let key = text.to_string();
-        if let Some(known) = self.schemas.get(&key) {
-            return Some(known.clone());
+        if let Some(value_schema) = self.schemas.get(&key) {
+            return Some(value_schema.clone());
         }
         match ValueSchema::new(text) {
             Ok(schema) => {
@@ -166,8 +166,8 @@ impl<T: DecodeSpec> DecodeSpec for Vec<T> {
             return None;
         };
         // Allocates exactly: a hundred thousand steps should not be copied to grow.
-        let mut all = Self::with_capacity(items.len());
-        all.extend(items.iter().filter_map(|item| T::decode(item, decoder)));
-        Some(all)
+        let mut values = Self::with_capacity(items.len());
+        values.extend(items.iter().filter_map(|item| T::decode(item, decoder)));
+        Some(values)
     }
 }

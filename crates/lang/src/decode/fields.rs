@@ -4,7 +4,7 @@ use crate::yaml::{YamlEntry, YamlNode, YamlValue};
 use wf_base::diag::{Code, Diagnostic, nearest};
 use wf_base::source::Span;
 
-/// The maximum number of unknown keys of a mapping that are compared with the known ones.
+/// The maximum number of unknown keys of a mapping compared with the known ones.
 const FEW: usize = 20;
 
 /// A key of other tools.

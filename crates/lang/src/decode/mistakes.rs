@@ -20,7 +20,7 @@ impl DiagnosticList {
         }
     }
 
-    /// True if further mistakes are only counted, so that nothing costly need be computed for them.
+    /// True if further mistakes are only counted, so nothing costly need be computed for them.
     pub fn is_full(&self) -> bool {
         self.diagnostics.len() >= MAX_MISTAKES
     }

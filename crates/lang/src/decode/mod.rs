@@ -1,7 +1,7 @@
 //! The conversion of the spanned tree to typed declarations, collecting every mistake on the way.
 //!
 //! `record!` makes, from one declaration of a mapping's keys, the type, its [`DecodeSpec`] and its JSON
-//! Schema, so that the three cannot diverge. `words!` does the same for a choice of words.
+//! Schema, so the three cannot diverge. `words!` does the same for a choice of words.
 
 mod basic;
 mod contract;

@@ -6,7 +6,7 @@ use wf_base::source::Span;
 
 use super::EntryKey;
 
-/// Returns the mistake of a malformed name, with a small change that makes it valid, if any.
+/// Returns the mistake of a malformed name, with a small change making it valid, if any.
 fn malformed(text: &str, error: NameFormatError, remedy: Option<String>, span: Span) -> Diagnostic {
     let mistake = Diagnostic::new(Code::NameMalformed, span, format!("invalid name `{text}`"));
     match remedy {

@@ -51,13 +51,13 @@ impl RecordSchema {
 /// Lets a function check the whole of a record.
 #[inline]
 pub fn finished<'n, 'a, T>(
-    mut made: T,
+    mut record: T,
     fields: &MappingFields<'n, 'a>,
     decoder: &mut SpecDecoder<'_>,
     finish: impl FnOnce(&mut T, &MappingFields<'n, 'a>, &mut SpecDecoder<'_>),
 ) -> T {
-    finish(&mut made, fields, decoder);
-    made
+    finish(&mut record, fields, decoder);
+    record
 }
 
 /// Joins documentation lines to one paragraph.
@@ -77,7 +77,7 @@ pub const fn key_of(field: &'static str) -> &'static str {
 /// Declares a mapping with fixed keys, once: the struct, its `Decode` and its JSON Schema.
 ///
 /// Each key has a mode: `required` (without it there is no record), `expected` (an `Option`, and its absence
-/// a mistake), `optional` (an `Option`), `default` (the type's default if absent). `instead` gives advice for keys that are not allowed; `foreign` names a
+/// a mistake), `optional` (an `Option`), `default` (the type's default if absent). `instead` gives advice for forbidden keys; `foreign` names a
 /// table of the corresponding keys of other tools; `aside` adds fields that are no keys and are set from
 /// elsewhere; `finish` names a function that checks the whole; `blank` makes a constructor from the one
 /// required key.

@@ -20,11 +20,11 @@ pub(super) fn checks(
     verify: &[ast::CheckSpec],
 ) -> Vec<Check> {
     let phases = [(CheckPhase::Inspect, inspect), (CheckPhase::Test, test), (CheckPhase::Verify, verify)];
-    let all = phases.into_iter().flat_map(|(phase, own)| {
+    let checks = phases.into_iter().flat_map(|(phase, own)| {
         let own = own.iter();
         own.map(move |written| check(written, phase))
     });
-    all.collect()
+    checks.collect()
 }
 
 fn check(check: &ast::CheckSpec, phase: CheckPhase) -> Check {
@@ -72,16 +72,16 @@ pub(super) fn globs(globs: &[Spanned<PathGlob>]) -> Vec<String> {
 }
 
 pub(super) fn limits(said: Option<&ast::LimitsSpec>) -> ResourceLimits {
-    let Some(said) = said else {
+    let Some(limits_spec) = said else {
         return ResourceLimits::default();
     };
     let bytes = |size: &Option<Spanned<ByteSize>>| size.as_ref().map(|size| size.value.0);
     ResourceLimits {
-        memory: bytes(&said.memory),
-        cpu: said.cpu.as_ref().map(|period| period.value.0),
-        processes: said.processes.as_ref().map(|count| count.value),
-        scratch: bytes(&said.scratch),
-        output: bytes(&said.output),
+        memory: bytes(&limits_spec.memory),
+        cpu: limits_spec.cpu.as_ref().map(|period| period.value.0),
+        processes: limits_spec.processes.as_ref().map(|count| count.value),
+        scratch: bytes(&limits_spec.scratch),
+        output: bytes(&limits_spec.output),
     }
 }
 

@@ -16,7 +16,7 @@ use wf_model::{
 /// The default timeout of a script (Silas 5.5.4).
 const TIMEOUT: Duration = Duration::from_secs(30);
 
-/// The gates of the workspace, then those that a plan names, each once.
+/// The gates of the workspace, then those a plan names, each once.
 pub(super) fn of_plan(
     loaded: &LoadedSpec,
     file: usize,
@@ -30,7 +30,7 @@ pub(super) fn of_plan(
     Ok(gates)
 }
 
-/// The gates that a plan or a step names, without those of the workspace, which apply anyway.
+/// The gates a plan or a step names, without those of the workspace, which apply anyway.
 pub(super) fn own(
     loaded: &LoadedSpec,
     file: usize,
@@ -148,17 +148,17 @@ pub(super) fn escalations(
     file: usize,
     entries: &OrderedEntries<Name, ast::EscalationSpec>,
 ) -> Vec<Escalation> {
-    let one = |(name, said): &(Spanned<Name>, ast::EscalationSpec)| Escalation {
+    let lowered = |(name, escalation): &(Spanned<Name>, ast::EscalationSpec)| Escalation {
         name: name.value.to_string(),
-        action: said.action.value,
-        message: said.message.clone(),
-        max_retries: said.max_retries.as_ref().map_or(1, |most| most.value),
-        fallback: said.fallback.as_ref().map(|name| name.value.to_string()),
-        queue: said.queue.clone(),
-        rephrase: said.rephrase.clone(),
-        plan: (said.plan.as_ref()).and_then(|plan| loaded.resolve(file, &plan.value)),
+        action: escalation.action.value,
+        message: escalation.message.clone(),
+        max_retries: escalation.max_retries.as_ref().map_or(1, |most| most.value),
+        fallback: escalation.fallback.as_ref().map(|name| name.value.to_string()),
+        queue: escalation.queue.clone(),
+        rephrase: escalation.rephrase.clone(),
+        plan: (escalation.plan.as_ref()).and_then(|plan| loaded.resolve(file, &plan.value)),
     };
-    entries.iter().map(one).collect()
+    entries.iter().map(lowered).collect()
 }
 
 pub(super) fn needs(written: Option<&ast::ApprovalNeedsSpec>) -> ApprovalRequirement {

@@ -30,13 +30,13 @@ pub fn lower_goal(loaded: &LoadedSpec) -> Result<Arc<Goal>, LoweringError> {
     }))
 }
 
-fn missed(said: Option<&ast::MissedTimesSpec>) -> MissedTimesPolicy {
+fn missed(missed_times: Option<&ast::MissedTimesSpec>) -> MissedTimesPolicy {
     let usual = MissedTimesPolicy::default();
-    let Some(said) = said else { return usual };
+    let Some(times) = missed_times else { return usual };
     MissedTimesPolicy {
-        run: said.run.as_ref().map_or(usual.run, |word| word.value),
-        window: said.window.as_ref().map_or(usual.window, |time| time.value.0),
-        cap: said.cap.as_ref().map_or(usual.cap, |cap| cap.value),
+        run: times.run.as_ref().map_or(usual.run, |word| word.value),
+        window: times.window.as_ref().map_or(usual.window, |time| time.value.0),
+        cap: times.cap.as_ref().map_or(usual.cap, |cap| cap.value),
     }
 }
 
@@ -57,9 +57,9 @@ fn notify(written: &ast::NotifySpec) -> Option<NotificationRule> {
 }
 
 fn address(webhook: &ast::WebhookSpec) -> Option<WebhookUrl> {
-    let kept = webhook.url_secret.as_ref();
-    let kept = kept.map(|name| WebhookUrl::Secret(name.value.clone()));
-    kept.or_else(|| Some(WebhookUrl::Text(webhook.url.as_ref()?.value.clone())))
+    let url_secret = webhook.url_secret.as_ref();
+    let url = url_secret.map(|name| WebhookUrl::Secret(name.value.clone()));
+    url.or_else(|| Some(WebhookUrl::Text(webhook.url.as_ref()?.value.clone())))
 }
 
 #[cfg(test)]

@@ -5,71 +5,71 @@ use crate::decode::OrderedEntries;
 use wf_base::name::Name;
 use wf_model::JsonObject;
 
-/// The combinations of a matrix, the last axis fastest. `exclude` takes out those that agree
-/// with one of its entries; an entry of `include` adds its values to those that agree with it, or
+/// The combinations of a matrix, the last axis fastest. `exclude` takes out those equal
+/// to one of its entries; an entry of `include` adds its values to those equal to it, or
 /// else is a combination of its own.
 pub(super) fn combinations(matrix: &MatrixSpec) -> Vec<JsonObject> {
-    let mut all = product(matrix);
-    all.retain(|one| !matrix.exclude.iter().any(|part| agrees(one, part.iter())));
-    let plain = all.len();
+    let mut combinations = product(matrix);
+    combinations.retain(|combination| !matrix.exclude.iter().any(|part| agrees(combination, part.iter())));
+    let plain = combinations.len();
     for added in &matrix.include {
-        include(&mut all, plain, matrix, added);
+        include(&mut combinations, plain, matrix, added);
     }
-    all
+    combinations
 }
 
 fn product(matrix: &MatrixSpec) -> Vec<JsonObject> {
     if matrix.axes.is_empty() {
         return Vec::new();
     }
-    let mut all = vec![JsonObject::new()];
+    let mut combinations = vec![JsonObject::new()];
     for (axis, values) in &matrix.axes {
-        let extend = |one: &JsonObject| {
-            let one = one.clone();
+        let extend = |combination: &JsonObject| {
+            let extended = combination.clone();
             let with = move |value: &Value| {
-                let mut more = one.clone();
+                let mut more = extended.clone();
                 more.insert(axis.value.to_string(), value.clone());
                 more
             };
             values.iter().map(with).collect::<Vec<_>>()
         };
-        all = all.iter().flat_map(extend).collect();
+        combinations = combinations.iter().flat_map(extend).collect();
     }
-    all
+    combinations
 }
 
 type MatrixPair = (wf_base::source::Spanned<Name>, Value);
 
-fn agrees<'p>(one: &JsonObject, mut part: impl Iterator<Item = &'p MatrixPair>) -> bool {
-    part.all(|(name, value)| one.get(name.value.as_str()) == Some(value))
+fn agrees<'p>(combination: &JsonObject, mut part: impl Iterator<Item = &'p MatrixPair>) -> bool {
+    part.all(|(name, value)| combination.get(name.value.as_str()) == Some(value))
 }
 
 /// Adds the values of `include`. Only the `plain` first combinations, those of the axes, take
 /// values; combinations made by `include` take none.
 fn include(
-    all: &mut Vec<JsonObject>,
+    combinations: &mut Vec<JsonObject>,
     plain: usize,
     matrix: &MatrixSpec,
     entries: &OrderedEntries<Name, Value>,
 ) {
     let is_axis = |(name, _): &&MatrixPair| matrix.axes.iter().any(|(axis, _)| axis.value == name.value);
     let mut taken = false;
-    for one in all.iter_mut().take(plain) {
-        if agrees(one, entries.iter().filter(is_axis)) {
+    for combination in combinations.iter_mut().take(plain) {
+        if agrees(combination, entries.iter().filter(is_axis)) {
             taken = true;
-            insert(one, entries);
+            insert(combination, entries);
         }
     }
     if !taken {
         let mut own = JsonObject::new();
         insert(&mut own, entries);
-        all.push(own);
+        combinations.push(own);
     }
 }
 
-fn insert(one: &mut JsonObject, entries: &OrderedEntries<Name, Value>) {
+fn insert(combination: &mut JsonObject, entries: &OrderedEntries<Name, Value>) {
     for (name, value) in entries.iter() {
-        one.insert(name.value.to_string(), value.clone());
+        combination.insert(name.value.to_string(), value.clone());
     }
 }
 

@@ -36,8 +36,10 @@ impl PlanDefaults {
         Self {
             policy: completed(policy, &self.policy),
             retry: super::step::retry(retry, &self.retry),
-            replan: replan
-                .map_or_else(|| self.replan.clone(), |said| super::replan::completed(said, &self.replan)),
+            replan: replan.map_or_else(
+                || self.replan.clone(),
+                |replan_spec| super::replan::completed(replan_spec, &self.replan),
+            ),
             suggestions: self.suggestions,
         }
     }
@@ -54,7 +56,7 @@ pub enum LoweringError {
     Unsound(#[from] PlanError),
 }
 
-/// Makes the model of a file and of all that it uses. Only files without errors have one.
+/// Makes the model of a file and of all it uses. Only files without errors have one.
 pub fn lower(loaded: &LoadedSpec, defaults: &PlanDefaults) -> Result<Arc<Plan>, LoweringError> {
     if loaded.has_errors() {
         return Err(LoweringError::Broken);
@@ -83,7 +85,7 @@ impl SpecLowering<'_> {
         Ok(plan)
     }
 
-    /// Returns the model and the path of the file that a file names by a path.
+    /// Returns the model and the path of the file a file names by a path.
     pub(super) fn plan_at(&mut self, file: usize, path: &str) -> Result<(Arc<Plan>, String), LoweringError> {
         let used = self.loaded.file_at(file, path).ok_or(LoweringError::Broken)?;
         let path = self.loaded.sources.get(used).map(|source| source.path().to_owned());
@@ -103,7 +105,7 @@ impl SpecLowering<'_> {
                 .iter()
                 .map(|(name, from)| secret(name, from).ok_or(LoweringError::Broken))
                 .collect::<Result<_, _>>()?,
-            skills: plan.skills.as_ref().map(|all| all.iter().map(|name| name.value.clone()).collect()),
+            skills: plan.skills.as_ref().map(|names| names.iter().map(|name| name.value.clone()).collect()),
             data: plan.data.iter().map(|glob| glob.value.0.clone()).collect(),
             policy: completed(plan.policy.as_ref(), &self.defaults.policy),
             timeout: plan.timeout.as_ref().map(|period| period.value.0),
@@ -119,7 +121,11 @@ impl SpecLowering<'_> {
             on_stuck: super::replan::on_stuck(plan),
             resume: plan.resume.unwrap_or_default(),
             undo: plan.undo.as_deref().map(|undo| self.undo(undo, file)).transpose()?.map(Box::new),
-            suggests: plan.suggests.as_deref().map(|said| self.suggests(said, file)).map(Box::new),
+            suggests: plan
+                .suggests
+                .as_deref()
+                .map(|suggests_spec| self.suggests(suggests_spec, file))
+                .map(Box::new),
             work_type: plan.r#type,
             interaction_mode: plan.interaction_mode,
             briefing: briefing(plan),
@@ -133,13 +139,13 @@ impl SpecLowering<'_> {
         Ok(UndoPlan { nested: NestedPlan { plan, path, with: with.collect() }, within })
     }
 
-    fn suggests(&self, said: &ast::SuggestsSpec, file: usize) -> SuggestionSource {
-        let plans = said.plans.iter().map(|named| SuggestedPlan {
+    fn suggests(&self, suggests_spec: &ast::SuggestsSpec, file: usize) -> SuggestionSource {
+        let plans = suggests_spec.plans.iter().map(|named| SuggestedPlan {
             name: named.value.clone(),
             path: self.loaded.resolve(file, &named.value).unwrap_or_default(),
         });
         let limits = self.defaults.suggestions;
-        SuggestionSource { output: said.output.value.clone(), plans: plans.collect(), limits }
+        SuggestionSource { output: suggests_spec.output.value.clone(), plans: plans.collect(), limits }
     }
 
     fn steps(&mut self, plan: &ast::PlanSpec, file: usize) -> Result<Vec<Step>, LoweringError> {
@@ -193,10 +199,10 @@ pub fn secret_source(from: &ast::SecretSpec) -> Option<SecretSource> {
 }
 
 /// The policy of a plan, completed by the workspace's.
-fn completed(said: Option<&ast::PolicySpec>, default_policy: &PlanPolicy) -> PlanPolicy {
-    let max_parallel = said.and_then(|policy| Some(policy.max_parallel.as_ref()?.value));
-    let on_failure: Option<OnStepFailure> = said.and_then(|policy| policy.on_failure);
-    let grace = said.and_then(|policy| Some(policy.grace?.0));
+fn completed(policy_spec: Option<&ast::PolicySpec>, default_policy: &PlanPolicy) -> PlanPolicy {
+    let max_parallel = policy_spec.and_then(|policy| Some(policy.max_parallel.as_ref()?.value));
+    let on_failure: Option<OnStepFailure> = policy_spec.and_then(|policy| policy.on_failure);
+    let grace = policy_spec.and_then(|policy| Some(policy.grace?.0));
     PlanPolicy {
         max_parallel: max_parallel.unwrap_or(default_policy.max_parallel),
         on_failure: on_failure.unwrap_or(default_policy.on_failure),
@@ -217,7 +223,7 @@ fn outputs(plan: &ast::PlanSpec) -> Vec<PlanOutput> {
         .collect()
 }
 
-/// The description, then the prose that belongs to no step.
+/// The description, then the prose belonging to no step.
 fn briefing(plan: &ast::PlanSpec) -> String {
     let parts = [plan.description.as_deref().unwrap_or(""), &plan.briefing];
     let parts: Vec<_> = parts.into_iter().filter(|part| !part.is_empty()).collect();

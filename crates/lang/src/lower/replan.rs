@@ -13,27 +13,28 @@ pub(super) fn of_plan(plan: &ast::PlanSpec, default_settings: &ReplanSettings) -
         let max_replans = ROUNDS_OF_STUCK_AGENTS;
         return Some(ReplanSettings { max_replans, strict: true, ..default_settings.clone() });
     }
-    plan.replan.as_ref().map(|said| completed(said, default_settings))
+    plan.replan.as_ref().map(|replan| completed(replan, default_settings))
 }
 
 /// The replan settings of a plan, completed by the defaults.
-pub(super) fn completed(said: &ast::ReplanSpec, default_settings: &ReplanSettings) -> ReplanSettings {
-    let number = |said: &Option<Spanned<f64>>, usual: f64| said.as_ref().map_or(usual, |said| said.value);
-    let seconds = said.time_budget_seconds.as_ref().map(|seconds| seconds.value);
+pub(super) fn completed(replan: &ast::ReplanSpec, default_settings: &ReplanSettings) -> ReplanSettings {
+    let number =
+        |setting: &Option<Spanned<f64>>, usual: f64| setting.as_ref().map_or(usual, |said| said.value);
+    let seconds = replan.time_budget_seconds.as_ref().map(|seconds| seconds.value);
     ReplanSettings {
-        max_replans: said.max_replans.unwrap_or(default_settings.max_replans),
+        max_replans: replan.max_replans.unwrap_or(default_settings.max_replans),
         time_budget: seconds
             .map_or(default_settings.time_budget, |seconds| Duration::from_secs(seconds.into())),
-        alpha: number(&said.alpha, default_settings.alpha),
-        beta: number(&said.beta, default_settings.beta),
-        lambda: number(&said.lambda, default_settings.lambda),
-        w1: number(&said.w1, default_settings.w1),
-        w2: number(&said.w2, default_settings.w2),
-        epsilon: number(&said.epsilon, default_settings.epsilon),
-        delta: number(&said.delta, default_settings.delta),
-        rho: number(&said.rho, default_settings.rho),
-        theta: number(&said.theta, default_settings.theta),
-        strict: said.strict.unwrap_or(default_settings.strict),
+        alpha: number(&replan.alpha, default_settings.alpha),
+        beta: number(&replan.beta, default_settings.beta),
+        lambda: number(&replan.lambda, default_settings.lambda),
+        w1: number(&replan.w1, default_settings.w1),
+        w2: number(&replan.w2, default_settings.w2),
+        epsilon: number(&replan.epsilon, default_settings.epsilon),
+        delta: number(&replan.delta, default_settings.delta),
+        rho: number(&replan.rho, default_settings.rho),
+        theta: number(&replan.theta, default_settings.theta),
+        strict: replan.strict.unwrap_or(default_settings.strict),
     }
 }
 
@@ -41,14 +42,14 @@ pub(super) fn completed(said: &ast::ReplanSpec, default_settings: &ReplanSetting
 const USUAL: Duration = Duration::from_mins(1);
 
 /// The model of a planner.
-pub(super) fn planner(said: &ast::PlannerSpec) -> Option<Planner> {
-    let exec = said.exec.as_ref().map(|exec| {
+pub(super) fn planner(planner_spec: &ast::PlannerSpec) -> Option<Planner> {
+    let exec = planner_spec.exec.as_ref().map(|exec| {
         let words = exec.value.iter().map(|word| word.value.clone());
         PlannerSource::Exec(words.collect())
     });
-    let role = || Some(PlannerSource::Role(said.role.as_ref()?.value.clone()));
+    let role = || Some(PlannerSource::Role(planner_spec.role.as_ref()?.value.clone()));
     let source = exec.or_else(role)?;
-    Some(Planner { source, timeout: said.timeout.as_ref().map_or(USUAL, |said| said.value.0) })
+    Some(Planner { source, timeout: planner_spec.timeout.as_ref().map_or(USUAL, |text| text.value.0) })
 }
 
 /// The reaction when no declared alternative is left: by default, a plan with a planner asks it.

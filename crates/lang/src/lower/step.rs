@@ -63,14 +63,14 @@ pub(super) fn step(
         external: external(step),
         artifacts: step.artifacts.iter().map(|g| g.value.clone()).collect(),
         writes: step.writes.iter().map(|g| g.value.clone()).collect(),
-        cache: step.cache.as_ref().map(|said| Box::new(cache(said))),
+        cache: step.cache.as_ref().map(|cache_spec| Box::new(cache(cache_spec))),
         concurrency: lock,
         runs_on: step.runs_on.as_ref().map(|queue| queue.value.clone()),
         on_error: step.on_error,
         allow: step
             .allow
             .as_deref()
-            .map(|said| work::with_interpreter(step, lowering.loaded, allow(said)))
+            .map(|allow_spec| work::with_interpreter(step, lowering.loaded, allow(allow_spec)))
             .map(Box::new),
         limits: limits(step.limits.as_deref()),
         classify: rules(&step.classify).into_iter().chain(no_container).collect(),
@@ -83,7 +83,7 @@ pub(super) fn step(
     })
 }
 
-/// Returns the lock of a step: that of the conversation that it continues, or its own.
+/// Returns the lock of a step: that of the conversation it continues, or its own.
 fn lock(step: &ast::StepSpec, work: &StepWork) -> Option<StepLock> {
     if let StepWork::Agent(agent) = work
         && let Some(conversation) = &agent.conversation
@@ -94,7 +94,7 @@ fn lock(step: &ast::StepSpec, work: &StepWork) -> Option<StepLock> {
     Some(StepLock { name: lock.value.clone(), when_busy: *when_busy })
 }
 
-/// Returns the rule about a container that could not be run, which is no failure of the step.
+/// Returns the rule about a container unable to run: no failure of the step.
 fn not_run() -> FailureClassRule {
     FailureClassRule {
         exit_code: vec![CONTAINER_NOT_RUN],
@@ -110,30 +110,30 @@ fn alternatives(
     lowering: &mut SpecLowering<'_>,
 ) -> Result<Vec<Alternative>, LoweringError> {
     let ways = written.alternatives.iter().zip(&written.ways);
-    ways.map(|(said, way)| {
+    ways.map(|(alternative, way)| {
         Ok(Alternative {
-            id: said.id.value.clone(),
-            replaces: said.has_executor(),
+            id: alternative.id.value.clone(),
+            replaces: alternative.has_executor(),
             step: Arc::new(step(way, siblings, lowering)?),
         })
     })
     .collect()
 }
 
-fn cache(said: &ast::CacheSpec) -> StepCache {
+fn cache(cache_spec: &ast::CacheSpec) -> StepCache {
     StepCache {
-        inputs: said.inputs.iter().map(|glob| glob.value.clone()).collect(),
-        outputs: said.outputs.iter().map(|glob| glob.value.clone()).collect(),
+        inputs: cache_spec.inputs.iter().map(|glob| glob.value.clone()).collect(),
+        outputs: cache_spec.outputs.iter().map(|glob| glob.value.clone()).collect(),
     }
 }
 
-pub(super) fn allow(said: &ast::AllowSpec) -> SandboxPermissions {
+pub(super) fn allow(allow_spec: &ast::AllowSpec) -> SandboxPermissions {
     SandboxPermissions {
-        read: paths(&said.read),
-        write: said.write.iter().map(|path| path.value.0.clone()).collect(),
-        net: said.net,
-        env: said.env.iter().map(|name| name.value.to_string()).collect(),
-        exec: said.exec.as_deref().map(paths),
+        read: paths(&allow_spec.read),
+        write: allow_spec.write.iter().map(|path| path.value.0.clone()).collect(),
+        net: allow_spec.net,
+        env: allow_spec.env.iter().map(|name| name.value.to_string()).collect(),
+        exec: allow_spec.exec.as_deref().map(paths),
     }
 }
 
@@ -178,8 +178,8 @@ fn work(
     }
     let with = step.with.iter().map(|(name, value)| (name.value.clone(), value.value.0.clone())).collect();
     if step.generated().is_some() {
-        let made = work::generated_plan(step, with, file, lowering)?;
-        return Ok(StepWork::Generated(Box::new(made)));
+        let generated = work::generated_plan(step, with, file, lowering)?;
+        return Ok(StepWork::Generated(Box::new(generated)));
     }
     let used = step.used_file().ok_or(LoweringError::Broken)?;
     let (plan, path) = lowering.plan_at(file, used)?;
@@ -233,12 +233,12 @@ fn persona(
     let Some(path) = &used.file else {
         return Ok(used.lower(None));
     };
-    let found = lowering.loaded.file_at(file, &path.value);
-    let found = found.and_then(|found| lowering.loaded.personas.get(&found));
-    found.map(|found| used.lower(Some(found))).ok_or(LoweringError::Broken)
+    let index = lowering.loaded.file_at(file, &path.value);
+    let persona_file_spec = index.and_then(|found| lowering.loaded.personas.get(&found));
+    persona_file_spec.map(|persona_file| used.lower(Some(persona_file))).ok_or(LoweringError::Broken)
 }
 
-/// The plans that an agent may start.
+/// The plans an agent may start.
 fn dispatched(
     dispatch: &ast::DispatchSpec,
     file: usize,
@@ -283,16 +283,16 @@ fn on_stuck(step: &ast::StepSpec, file: usize, lowering: &SpecLowering<'_>) -> O
 
 /// The retry of a step, completed by the workspace's defaults.
 pub(super) fn retry(said: Option<&ast::RetrySpec>, default_policy: &Arc<RetryPolicy>) -> Arc<RetryPolicy> {
-    let Some(said) = said else {
+    let Some(retry_spec) = said else {
         return Arc::clone(default_policy);
     };
     Arc::new(RetryPolicy {
-        max: said.max,
-        backoff: said.backoff.map_or(default_policy.backoff, |period| period.0),
-        factor: said.factor.as_ref().map_or(default_policy.factor, |factor| factor.value),
-        max_delay: said.max_delay.map_or(default_policy.max_delay, |period| period.0),
-        jitter: said.jitter.as_ref().map_or(default_policy.jitter, |jitter| jitter.value),
-        on: said.on.clone().unwrap_or_else(|| default_policy.on.clone()),
+        max: retry_spec.max,
+        backoff: retry_spec.backoff.map_or(default_policy.backoff, |period| period.0),
+        factor: retry_spec.factor.as_ref().map_or(default_policy.factor, |factor| factor.value),
+        max_delay: retry_spec.max_delay.map_or(default_policy.max_delay, |period| period.0),
+        jitter: retry_spec.jitter.as_ref().map_or(default_policy.jitter, |jitter| jitter.value),
+        on: retry_spec.on.clone().unwrap_or_else(|| default_policy.on.clone()),
     })
 }
 
@@ -301,7 +301,7 @@ fn loops(said: Option<&ast::LoopsSpec>) -> ReworkLimit {
     let usual = ReworkLimit::default();
     ReworkLimit {
         max: said.and_then(|said| said.max).unwrap_or(usual.max),
-        on_exhausted: said.map_or(usual.on_exhausted, |said| said.on_exhausted),
+        on_exhausted: said.map_or(usual.on_exhausted, |loops_spec| loops_spec.on_exhausted),
     }
 }
 
@@ -314,7 +314,7 @@ fn outputs(step: &ast::StepSpec) -> Vec<RequiredOutput> {
     outputs
 }
 
-/// The outputs that are declared as external.
+/// The outputs declared as external.
 fn external(step: &ast::StepSpec) -> Vec<Name> {
     let declared = step.outputs.iter().filter(|(_, output)| output.external);
     declared.map(|(name, _)| name.value.clone()).collect()

@@ -15,7 +15,7 @@ use wf_model::{
     PlanEnvelope, RequiredOutput, SandboxPermissions, SkillArg, SkillCall, ValueSchema, interpreter,
 };
 
-/// Returns the decision that a step waits for.
+/// Returns the decision a step waits for.
 pub(super) fn approval_step(approve: &ApproveSpec) -> ApprovalStep {
     let show = approve.show.iter();
     ApprovalStep {
@@ -45,21 +45,21 @@ fn answer_schema(kind: &AnswerKind) -> serde_json::Value {
     }
 }
 
-/// The plan that the run makes for a step.
+/// The plan the run makes for a step.
 pub(super) fn generated_plan(
     step: &ast::StepSpec,
     with: Vec<(Name, Template)>,
     file: usize,
     lowering: &mut SpecLowering<'_>,
 ) -> Result<GeneratedPlan, LoweringError> {
-    let made = step.generated().ok_or(LoweringError::Broken)?;
+    let generated = step.generated().ok_or(LoweringError::Broken)?;
     let own = lowering.loaded.sources.get(file).ok_or(LoweringError::Broken)?.path();
     let folder = own.rfind('/').and_then(|at| own.get(..=at)).unwrap_or_default();
     Ok(GeneratedPlan {
-        text: made.text.as_ref().map(|text| text.value.clone()),
+        text: generated.text.as_ref().map(|text| text.value.clone()),
         path: format!("{folder}{}.generated.md", step.id.value),
         with,
-        envelope: envelope(made.within.as_ref(), file, lowering)?,
+        envelope: envelope(generated.within.as_ref(), file, lowering)?,
     })
 }
 
@@ -68,25 +68,25 @@ fn envelope(
     file: usize,
     lowering: &mut SpecLowering<'_>,
 ) -> Result<PlanEnvelope, LoweringError> {
-    let Some(said) = said else {
+    let Some(envelope_spec) = said else {
         return Ok(PlanEnvelope::default());
     };
-    let plans = said.plans.iter().map(|path| {
+    let plans = envelope_spec.plans.iter().map(|path| {
         let (plan, path) = lowering.plan_at(file, path)?;
         Ok(ChildPlan { plan, path })
     });
     Ok(PlanEnvelope {
-        allow: said.allow.as_ref().map_or_else(SandboxPermissions::default, step::allow),
-        executors: said.executors().collect(),
+        allow: envelope_spec.allow.as_ref().map_or_else(SandboxPermissions::default, step::allow),
+        executors: envelope_spec.executors().collect(),
         plans: plans.collect::<Result<_, LoweringError>>()?,
-        roles: said.roles.iter().map(|role| role.value.clone()).collect(),
-        tools: said.tools.iter().map(|tool| tool.value).collect(),
-        mcp: said.mcp.iter().map(|server| server.value.clone()).collect(),
-        fetch: said.fetch.iter().map(|host| host.value.0.clone()).collect(),
-        max_steps: said.max_steps.as_ref().map_or(PlanEnvelope::MAX_STEPS, |max| max.value),
-        budget: said.budget.as_ref().map(ast::BudgetSpec::lower),
-        checks: said.checks,
-        untrusted: said.untrusted,
+        roles: envelope_spec.roles.iter().map(|role| role.value.clone()).collect(),
+        tools: envelope_spec.tools.iter().map(|tool| tool.value).collect(),
+        mcp: envelope_spec.mcp.iter().map(|server| server.value.clone()).collect(),
+        fetch: envelope_spec.fetch.iter().map(|host| host.value.0.clone()).collect(),
+        max_steps: envelope_spec.max_steps.as_ref().map_or(PlanEnvelope::MAX_STEPS, |max| max.value),
+        budget: envelope_spec.budget.as_ref().map(ast::BudgetSpec::lower),
+        checks: envelope_spec.checks,
+        untrusted: envelope_spec.untrusted,
     })
 }
 
@@ -128,12 +128,12 @@ fn agent_skill_script(skill: &LoadedSkill, path: &str, script: &SkillScript) -> 
     }
 }
 
-/// The script that a step runs, and its arguments.
+/// The script a step runs, and its arguments.
 pub(super) fn skill_call(skill_use: &SkillUse, loaded: &LoadedSpec) -> Option<SkillCall> {
     let (_, skill) = loaded.skill(&skill_use.name.value)?;
     let script = skill.script(skill_use)?;
-    let said = skill_use.script.as_ref().map(|script| script.value.as_str());
-    let declared = skill.extension.script(said).map(|(_, script)| script);
+    let script_name = skill_use.script.as_ref().map(|script| script.value.as_str());
+    let declared = skill.extension.script(script_name).map(|(_, script)| script);
     let (args, words) = match (declared, &skill_use.args) {
         (Some(declared), values) => (skill_args(declared, values.as_ref()), Vec::new()),
         (None, Some(SkillArgs::Named(values))) => {

@@ -31,7 +31,7 @@ pub(super) struct SylkNode {
     pub depends_on: Vec<String>,
 }
 
-/// The knowledge that an agent gets beside its prompt.
+/// The knowledge an agent gets beside its prompt.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct SylkContext {

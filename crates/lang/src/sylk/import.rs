@@ -7,14 +7,14 @@ use std::fmt;
 use wf_base::diag::Severity;
 use wf_base::name::{Name, PlanId};
 
-/// The workflow files that a graph became.
+/// The workflow files a graph became.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SylkImport {
     /// The files; the first is the dag.
     pub files: Vec<SylkFile>,
-    /// The roles that `wf.yaml` must give models to.
+    /// The roles `wf.yaml` must give models to.
     pub roles: Vec<String>,
-    /// The keys that have no meaning here, or another one.
+    /// The keys with no meaning here, or another one.
     pub notes: Vec<String>,
 }
 
@@ -26,7 +26,7 @@ pub struct SylkFile {
     pub text: String,
 }
 
-/// The names that the graph, its nodes and its agents have in the files.
+/// The names the graph, its nodes and its agents have in the files.
 pub(super) struct SylkNames {
     pub dag: String,
     pub nodes: HashMap<String, String>,
@@ -57,7 +57,7 @@ pub fn import_sylk(json: &str) -> Result<SylkImport, SylkMistake> {
     Ok(SylkImport { files, roles, notes })
 }
 
-/// Refuses what the language does not take, as a number that is too large, or a prompt that reads a parameter.
+/// Refuses unsupported values, such as too large a number, or a prompt reading a parameter.
 fn sound(dag: &SylkDag, files: &[SylkFile]) -> Result<(), SylkMistake> {
     let texts = files.iter().map(|file| (file.path.clone(), file.text.clone().into_bytes()));
     let mut loaded = load(&InMemoryFiles(texts.collect()), &files[0].path);
@@ -150,7 +150,7 @@ fn renamed(text: &str, joint: char) -> Option<String> {
     (1..=60).contains(&own.len()).then_some(own)
 }
 
-/// Tells what of a node has no meaning here, or one that a reviewer should know.
+/// Tells what of a node has no meaning here, or one a reviewer should know.
 fn node_notes(node: &SylkNode) -> Vec<String> {
     let id = &node.id;
     let mut notes = Vec::new();

@@ -6,8 +6,8 @@
 //!
 //! Each node becomes a plan without steps, and a dag uses them. Everything is decided here; the command writes the files.
 //!
-//! **Invariant:** a key either has an effect in the files, or a note that says why it has none.
-//! **Invariant:** `depends_on` alone decides the order; an `execution_order` that says another one is refused.
+//! **Invariant:** a key either has an effect in the files, or a note saying why it has none.
+//! **Invariant:** `depends_on` alone decides the order; an `execution_order` saying another one is refused.
 
 mod form;
 mod import;

@@ -3,7 +3,7 @@ use std::collections::{BTreeSet, HashMap};
 use super::SylkMistake;
 use super::form::SylkDag;
 
-/// Checks the ids and the dependencies, and that `execution_order` is what follows from them.
+/// Checks the ids and the dependencies, and `execution_order` against them.
 pub(super) fn check(dag: &SylkDag) -> Result<(), SylkMistake> {
     if dag.nodes.is_empty() {
         return Err(SylkMistake::new("nodes", "there is no node", "write at least one node"));
@@ -11,7 +11,7 @@ pub(super) fn check(dag: &SylkDag) -> Result<(), SylkMistake> {
     let places = places(dag)?;
     known_dependencies(dag, &places)?;
     let derived = layers(dag, &places)?;
-    dag.execution_order.as_ref().map_or(Ok(()), |given| compare(dag, given, &derived))
+    dag.execution_order.as_ref().map_or(Ok(()), |layers| compare(dag, layers, &derived))
 }
 
 /// The places of the nodes, by their ids.
@@ -32,20 +32,20 @@ fn places(dag: &SylkDag) -> Result<HashMap<&str, usize>, SylkMistake> {
 
 fn known_dependencies(dag: &SylkDag, places: &HashMap<&str, usize>) -> Result<(), SylkMistake> {
     for (at, node) in dag.nodes.iter().enumerate() {
-        let mut seen = BTreeSet::new();
+        let mut ids = BTreeSet::new();
         for (nth, id) in node.depends_on.iter().enumerate() {
             let place = format!("nodes[{at}].depends_on[{nth}]");
             if !places.contains_key(id.as_str()) {
                 let message = format!("no node has the id `{id}`");
                 return Err(SylkMistake::new(place, message, "add the node, or remove the dependency"));
             }
-            if !seen.insert(id) {
+            if !ids.insert(id) {
                 return Err(SylkMistake::new(place, format!("`{id}` is there twice"), "remove one of them"));
             }
         }
         for (nth, id) in node.context.upstream_outputs.iter().enumerate() {
             let place = format!("nodes[{at}].context.upstream_outputs[{nth}]");
-            if !seen.contains(id) {
+            if !ids.contains(id) {
                 let message = format!("`{id}` is not in `depends_on` of `{}`", node.id);
                 return Err(SylkMistake::new(
                     place,
@@ -87,7 +87,7 @@ fn layers(dag: &SylkDag, places: &HashMap<&str, usize>) -> Result<Vec<usize>, Sy
     }
 }
 
-/// Names the nodes of a cycle: whoever follows dependencies that wait comes to a node twice.
+/// Names the nodes of a cycle: whoever follows dependencies waiting comes to a node twice.
 fn cycle(dag: &SylkDag, places: &HashMap<&str, usize>, waits: &[usize], stuck: usize) -> SylkMistake {
     let mut path = vec![stuck];
     loop {
@@ -105,13 +105,13 @@ fn cycle(dag: &SylkDag, places: &HashMap<&str, usize>, waits: &[usize], stuck: u
     }
 }
 
-/// Names the first difference between the layers that are written and those that follow from `depends_on`.
-fn compare(dag: &SylkDag, given: &[Vec<String>], derived: &[usize]) -> Result<(), SylkMistake> {
+/// Names the first difference between the layers as written and as `depends_on` orders them.
+fn compare(dag: &SylkDag, layers: &[Vec<String>], derived: &[usize]) -> Result<(), SylkMistake> {
     let help = "leave `execution_order` out, or write the layers that follow from `depends_on`";
     let mut left: HashMap<&str, usize> = HashMap::new();
     left.extend(dag.nodes.iter().zip(derived).map(|(node, layer)| (node.id.as_str(), *layer)));
     let known: BTreeSet<&str> = left.keys().copied().collect();
-    for (layer, ids) in given.iter().enumerate() {
+    for (layer, ids) in layers.iter().enumerate() {
         for (nth, id) in ids.iter().enumerate() {
             let message = match left.remove(id.as_str()) {
                 Some(own) if own == layer => continue,
@@ -128,7 +128,7 @@ fn compare(dag: &SylkDag, given: &[Vec<String>], derived: &[usize]) -> Result<()
         let message = format!("`{}` is missing; by `depends_on` it is in layer {own}", node.id);
         return Err(SylkMistake::new("execution_order", message, help));
     }
-    match given.iter().position(Vec::is_empty) {
+    match layers.iter().position(Vec::is_empty) {
         Some(layer) => Err(SylkMistake::new(format!("execution_order[{layer}]"), "the layer is empty", help)),
         None => Ok(()),
     }

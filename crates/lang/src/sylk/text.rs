@@ -102,7 +102,7 @@ fn policy(policy: &SylkPolicy) -> Value {
     value
 }
 
-/// The plan of a node: one agent, whose briefing is the prompt and what it is told beside it.
+/// The plan of a node: one agent, with the prompt and the remarks beside it as its briefing.
 fn plan(node: &SylkNode, names: &SylkNames) -> String {
     let id = names.nodes[&node.id].replace('_', "-");
     let mut text = format!("---\nkind: plan\nid: {}-{id}\n", names.dag);

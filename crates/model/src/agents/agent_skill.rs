@@ -10,7 +10,7 @@ use crate::programs::script::RequiredOutput;
 use crate::programs::skill::{SkillCall, arg_mistake};
 use wf_base::name::{ArgName, SkillName};
 
-/// A skill that an agent works by: its text, and the scripts that it may call.
+/// A skill an agent works by: its text, and the scripts it may call.
 #[derive(Clone, Debug, Serialize)]
 pub struct AgentSkill {
     pub name: SkillName,
@@ -20,7 +20,7 @@ pub struct AgentSkill {
     pub description: String,
     /// The Markdown of its `SKILL.md`.
     pub text: String,
-    /// The scripts that it declares.
+    /// The scripts it declares.
     pub scripts: Vec<AgentSkillScript>,
 }
 
@@ -31,15 +31,15 @@ pub struct AgentSkillScript {
     pub description: Option<String>,
     /// The script with its arguments; the value of each is its default.
     pub call: SkillCall,
-    /// The arguments that a call must give.
+    /// The arguments a call must give.
     pub required: Vec<ArgName>,
-    /// The most that it may access.
+    /// The most it may access.
     pub allow: SandboxPermissions,
-    /// The most that it may use.
+    /// The most it may use.
     pub limits: ResourceLimits,
     /// The maximum time of a call.
     pub timeout: Option<Duration>,
-    /// The values that it writes.
+    /// The values it writes.
     pub outputs: Vec<RequiredOutput>,
 }
 
@@ -56,21 +56,22 @@ impl AgentSkill {
         };
         let exact = self.scripts.iter().find(|script| script.call.script == named);
         exact.or_else(|| {
-            let mut found = self.scripts.iter().filter(is_named);
-            found.next().filter(|_| found.next().is_none())
+            let mut matching = self.scripts.iter().filter(is_named);
+            matching.next().filter(|_| matching.next().is_none())
         })
     }
 }
 
 impl AgentSkillScript {
     /// Returns the call with the given arguments, or the mistake in them, in one sentence.
-    pub fn with(&self, given: &JsonObject) -> Result<SkillCall, String> {
+    pub fn with(&self, values: &JsonObject) -> Result<SkillCall, String> {
         let path = self.call.path();
         let mut call = self.call.clone();
-        for (name, value) in given {
+        for (name, value) in values {
             let Some(arg) = call.args.iter_mut().find(|arg| arg.name.as_str() == name) else {
-                let known: Vec<String> = self.call.args.iter().map(|arg| format!("`{}`", arg.name)).collect();
-                let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+                let arg_names: Vec<String> =
+                    self.call.args.iter().map(|arg| format!("`{}`", arg.name)).collect();
+                let known = if arg_names.is_empty() { "none".to_owned() } else { arg_names.join(", ") };
                 return Err(format!("`{path}` has no argument {}; it has {known}", json!(name)));
             };
             let value = match value {
@@ -82,7 +83,7 @@ impl AgentSkillScript {
             }
             arg.value = Some(Template::of_value(value));
         }
-        match self.required.iter().find(|name| !given.contains_key(name.as_str())) {
+        match self.required.iter().find(|name| !values.contains_key(name.as_str())) {
             Some(name) => Err(format!("`{path}` needs the argument `{name}`")),
             None => Ok(call),
         }

@@ -5,12 +5,12 @@ use crate::expr::Template;
 
 keywords! {
     listed
-    /// The kind of work that a plan is (Silas 5.2, 7.2). It is checked, and decides nothing at run time.
+    /// The kind of work a plan is (Silas 5.2, 7.2). It is checked, and decides nothing at run time.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum WorkItemType {
         /// It does its work itself.
         Task = "task",
-        /// It has children: plans that its steps use or start.
+        /// It has children: plans its steps use or start.
         Project = "project",
         /// It has a schedule; then its file is a goal.
         Goal = "goal",
@@ -21,7 +21,7 @@ keywords! {
 
 keywords! {
     listed
-    /// The way in which the agents of a plan deal with people (Silas 0.5.7).
+    /// The way the agents of a plan deal with people (Silas 0.5.7).
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
     #[serde(rename_all = "snake_case")]
     pub enum InteractionMode {
@@ -36,7 +36,7 @@ keywords! {
 
 keywords! {
     listed
-    /// The kind of interaction that a turn is (Silas 0.5.7).
+    /// The kind of interaction a turn is (Silas 0.5.7).
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
     #[serde(rename_all = "snake_case")]
     pub enum InteractionRegister {
@@ -56,10 +56,10 @@ keywords! {
 pub struct AgentInteraction {
     /// The register: a word of [`InteractionRegister`].
     pub register: Template,
-    /// The mode that the agent said which routed the turn, if it said one; else empty.
+    /// The mode the agent said which routed the turn, if it said one; else empty.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub proxy: Option<Template>,
-    /// The mode that the planner said, if it said one; else empty.
+    /// The mode the planner said, if it said one; else empty.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub planner: Option<Template>,
 }
@@ -85,7 +85,7 @@ impl InteractionMode {
         self == Self::DefaultAndOffer
     }
 
-    /// Returns the sentences that an agent is told.
+    /// Returns the sentences an agent is told.
     pub fn directive(self) -> &'static str {
         match self {
             Self::DefaultAndOffer => {

@@ -10,7 +10,7 @@ use crate::costs::model_price::ModelPrice;
 use crate::programs::script::SecretSource;
 use crate::summary::{RecordView, SummaryBuilder};
 
-/// A model that a workspace may call, as `wf.yaml` defines it.
+/// A model a workspace may call, as `wf.yaml` defines it.
 #[derive(Clone, Debug, Serialize)]
 pub struct ModelDefinition {
     /// Its name in the workspace.
@@ -23,7 +23,7 @@ pub struct ModelDefinition {
     pub base_url: Option<String>,
     /// The source of its key; `None`: it needs none.
     pub key: Option<SecretSource>,
-    /// The tokens that a request and its reply may take together.
+    /// The tokens a request and its reply may take together.
     pub context_window: u64,
     /// The maximum tokens of a reply.
     pub max_output: u64,
@@ -87,14 +87,14 @@ pub struct McpServer {
     pub name: Name,
     /// The program and its arguments.
     pub command: Vec<String>,
-    /// The tools that agents may call, by the server's names of them.
+    /// The tools agents may call, by the server's names of them.
     pub tools: Vec<String>,
     /// The digest of their names, descriptions and schemas, as somebody reviewed them; `None`: nobody has.
     pub digest: Option<Sha256Digest>,
 }
 
 impl McpServer {
-    /// The maximum length of the name of a tool for a model, which is the limit of providers.
+    /// The maximum length of the name of a tool for a model, the limit of providers.
     pub const MAX_TOOL_NAME: usize = 64;
 
     /// Returns the name of a tool for a model.
@@ -103,7 +103,7 @@ impl McpServer {
     }
 }
 
-/// The models of a workspace, the roles that they have, and the servers whose tools they may call.
+/// The models of a workspace, the roles they have, and the servers whose tools they may call.
 #[derive(Clone, Debug, Default)]
 pub struct ModelTable {
     pub models: BTreeMap<Name, ModelDefinition>,

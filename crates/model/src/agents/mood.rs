@@ -39,7 +39,7 @@ keywords! {
 
 keywords! {
     listed
-    /// An event that changes the moods of a persona.
+    /// An event changing the moods of a persona.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
     #[serde(rename_all = "snake_case")]
     pub enum PersonaEvent {
@@ -113,7 +113,8 @@ impl PersonaChanges {
     #[must_use]
     pub fn plus(&self, other: &Self) -> Self {
         let sum = |persona_trait: &PersonaTrait| {
-            let parts = [&self.0, &other.0].map(|all| all.get(persona_trait).copied().unwrap_or_default());
+            let parts =
+                [&self.0, &other.0].map(|changes| changes.get(persona_trait).copied().unwrap_or_default());
             parts.iter().fold(0_i32, |sum, part| sum.saturating_add(*part)).clamp(-FARTHEST, FARTHEST)
         };
         Self::new(PersonaTrait::ALL.iter().map(|which| (*which, sum(which))))
@@ -149,7 +150,8 @@ impl MoodWeights {
             (PersonaEvent::Compliment, &[(Energy, 100), (Warmth, 50)]),
             (PersonaEvent::FeedbackTooHarsh, &[(Assertiveness, -50)]),
         ];
-        let source = source.into_iter().map(|(event, all)| (event, PersonaChanges::new(all.iter().copied())));
+        let source =
+            source.into_iter().map(|(event, changes)| (event, PersonaChanges::new(changes.iter().copied())));
         Self(source.chain(others).collect())
     }
 

@@ -38,7 +38,7 @@ pub struct PersonaAxes {
     pub certainty: f64,
 }
 
-/// The persona of an agent: its style, and the principles that come before everything else that it is told.
+/// The persona of an agent: its style, and the principles coming before everything else it is told.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Persona {
     /// The occasion.
@@ -51,7 +51,7 @@ pub struct Persona {
     /// The moods; `None`: it has none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub moods: Option<MoodWeights>,
-    /// The event that a person lets this step tell.
+    /// The event a person lets this step tell.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub event: Option<PersonaEvent>,
     /// The principles.
@@ -77,7 +77,7 @@ impl PersonaAxes {
         certainty: 0.80,
     };
 
-    /// The axes of an occasion that changes nothing.
+    /// The axes of an occasion changing nothing.
     const NONE: Self = Self {
         warmth: 0.0,
         assertiveness: 0.0,
@@ -116,7 +116,7 @@ impl PersonaAxes {
 
     /// Returns the sum with other axes.
     fn plus(self, other: Self) -> Self {
-        let sum = |one: f64, other: f64| one + other;
+        let sum = |first: f64, other: f64| first + other;
         Self {
             warmth: sum(self.warmth, other.warmth),
             assertiveness: sum(self.assertiveness, other.assertiveness),

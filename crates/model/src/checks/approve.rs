@@ -13,7 +13,7 @@ pub struct ApprovalStep {
     /// The values shown with it. The approval covers exactly these values: they become the outputs
     /// of the step.
     pub show: Vec<(Name, Template)>,
-    /// The answer that is asked for; `None`: yes or no.
+    /// The answer asked for; `None`: yes or no.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub answer: Option<AnswerKind>,
     /// The approvers that must agree, and the deadline.
@@ -32,7 +32,7 @@ view! { decision: ApprovalStep in Decision {
     own needs = RecordView::view,
 } }
 
-/// The kind of an answer that says more than yes. Its value becomes an output of the step.
+/// The kind of an answer saying more than yes. Its value becomes an output of the step.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AnswerKind {
@@ -59,7 +59,7 @@ pub enum AnswerChoices {
     Computed(Template),
 }
 
-/// The answer that is asked for.
+/// The answer asked for.
 impl RecordView for AnswerKind {
     fn view(&self, summary: &mut SummaryBuilder) {
         let source = match self {

@@ -13,12 +13,12 @@ use crate::summary::{RecordView, SummaryBuilder, shell_words};
 use wf_base::keywords;
 use wf_base::name::Name;
 
-/// One criterion: a probe that runs outside the worker, and the expected result.
+/// One criterion: a probe running outside the worker, and the expected result.
 #[derive(Clone, Debug, Serialize)]
 pub struct Check {
     /// The name of the criterion, unique among those of all phases.
     pub name: Name,
-    /// The phase in which it runs.
+    /// The phase where it runs.
     pub phase: CheckPhase,
     /// The probe to run; `None`: the expectations concern files alone.
     pub probe: Option<CheckProbe>,
@@ -35,18 +35,18 @@ pub struct Check {
     pub network: bool,
     /// The significance of a pass.
     pub mode: CheckCertainty,
-    /// Files and folders that the probe may read in addition to the workspace: relative to the
+    /// Files and folders the probe may read in addition to the workspace: relative to the
     /// workspace, absolute, or below the home folder (`~/…`). Never with `..`.
     pub read: Vec<String>,
     /// The limits of the probe.
     pub limits: ResourceLimits,
-    /// Globs of files that no step may change or add, even if steps declare them; relative to the
+    /// Globs of files no step may change or add, even if steps declare them; relative to the
     /// workspace.
     pub fixed: Vec<String>,
     /// The rules for the class of a failure, applied before the built-in table.
     #[serde(skip)]
     pub classify: Vec<FailureClassRule>,
-    /// The result that it must have before the work; `None`: it is not run then.
+    /// The result it must have before the work; `None`: it is not run then.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub before: Option<ResultBefore>,
     /// The models that judge the output of the probe once all expectations are met.
@@ -102,7 +102,7 @@ pub struct CheckJudge {
     pub criteria: Vec<String>,
     /// The maximum number of votes.
     pub votes: u32,
-    /// The number of votes that each criterion needs.
+    /// The number of votes each criterion needs.
     pub required: u32,
 }
 
@@ -173,7 +173,7 @@ keywords! {
     }
 }
 
-/// The program or script that a check runs.
+/// The program or script a check runs.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CheckProbe {
@@ -222,7 +222,7 @@ pub struct Expectation {
     pub json: Vec<JsonExpectation>,
     /// Standard output, read as JSON, satisfies this schema.
     pub json_schema: Option<ValueSchema>,
-    /// A report of tests has enough that passed, and none that failed.
+    /// A report of tests has enough passed ones, and no failed one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tests: Option<TestExpectation>,
 }
@@ -230,7 +230,7 @@ pub struct Expectation {
 /// The expected numbers of a report of tests.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct TestExpectation {
-    /// The file in the folder `$WF_REPORTS` that the probe writes; `None`: its standard output.
+    /// The file in the folder `$WF_REPORTS` the probe writes; `None`: its standard output.
     pub report: Option<String>,
     /// The least number of tests that pass.
     pub at_least: LeastTests,
@@ -242,7 +242,7 @@ pub struct TestExpectation {
 pub enum LeastTests {
     /// A number.
     Number(u32),
-    /// The number that passed before the work, at least one. No test is skipped that was not skipped then.
+    /// The number that passed before the work, at least one. No further test is skipped.
     Before,
 }
 
@@ -289,7 +289,7 @@ fn pattern<S: Serializer>(regex: &Option<regex::Regex>, serializer: S) -> Result
 }
 
 impl Expectation {
-    /// True if it needs files alone, so that nothing is run.
+    /// True if it needs files alone, so nothing is run.
     pub fn is_files_only(&self) -> bool {
         let output = self.exit_code.is_some()
             || self.equals.is_some()

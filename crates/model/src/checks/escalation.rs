@@ -13,7 +13,7 @@ pub struct Escalation {
     pub message: Option<String>,
     /// The maximum number of retries before the fallback.
     pub max_retries: u32,
-    /// The escalation that follows when this one is exhausted.
+    /// The escalation following when this one is exhausted.
     pub fallback: Option<String>,
     /// The queue that approvers work off.
     pub queue: Option<String>,

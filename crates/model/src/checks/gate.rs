@@ -23,7 +23,7 @@ pub struct Gate {
     pub title: Option<String>,
     /// Its file, relative to the workspace; `None`: it is defined in a plan.
     pub path: Option<String>,
-    /// The point at which it is asked.
+    /// The point where it is asked.
     pub on: GateTrigger,
     /// Policy or advice.
     pub lane: GateLane,
@@ -36,7 +36,7 @@ pub struct Gate {
     pub on_block: Option<String>,
     /// Its own escalations.
     pub escalations: Vec<Escalation>,
-    /// The approval that it asks for, if any.
+    /// The approval it asks for, if any.
     pub approval: ApprovalRequirement,
 }
 
@@ -160,7 +160,7 @@ pub enum GatePredicate {
         /// With these an approver must agree.
         approval: Vec<String>,
     },
-    /// A text that a pattern matches.
+    /// A text a pattern matches.
     Regex(regex::Regex),
     /// A file that exists.
     FileValid {
@@ -228,16 +228,16 @@ fn span_text(range: &PredicateRange) -> String {
     format!("{} to {}", end(min), end(max))
 }
 
-/// A program that answers for a gate. It receives values only through its environment.
+/// A program answering for a gate. It receives values only through its environment.
 #[derive(Clone, Debug)]
 pub struct GateScript {
     /// The program or script to run.
     pub probe: CheckProbe,
     /// The expected result; if it does not name the exit code, that must be 0.
     pub expect: Expectation,
-    /// The rule about the value that the gate extracts from the output.
+    /// The rule about the value the gate extracts from the output.
     pub then: Option<GatePredicate>,
-    /// Variables that it may see in addition to those of every check.
+    /// Variables it may see in addition to those of every check.
     pub env: Vec<EnvVar>,
     /// Its directory, relative to the workspace: the folder of the gate's file; `None`: the root.
     pub cwd: Option<String>,

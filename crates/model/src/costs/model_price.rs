@@ -71,7 +71,7 @@ impl ModelPrice {
         Money::of_micros(u64::try_from(sum.div_ceil(1_000_000)).unwrap_or(u64::MAX))
     }
 
-    /// Returns the most that a call with this input and output may cost: which part of the input is cached is not known.
+    /// Returns the most a call with this input and output may cost: which part of the input is cached is not known.
     pub fn highest_cost(&self, input: u64, output: u64) -> Money {
         let dearest = self.input.max(self.cached_price()).max(self.write_price());
         let price = Self { input: dearest, output: self.output, ..Self::default() };

@@ -58,7 +58,7 @@ impl Money {
     }
 
     /// Reads dollars as a decimal number: `2`, `0.02`, `1e-05`. Fractions of a millionth are
-    /// rounded up, so that no spending is lost.
+    /// rounded up, so no spending is lost.
     pub fn parse(text: &str) -> Result<Self, MoneyError> {
         if text.len() > Self::LONGEST {
             return Err(MoneyError::TooLong);

@@ -6,7 +6,7 @@ use super::{ExprReference, StatusFunction, truthy};
 /// The most pairs of values for which a comparison is tried.
 const MAX_PAIRS: usize = 1000;
 
-/// The truth values that an expression can have, as far as can be determined.
+/// The truth values an expression can have, as far as can be determined.
 #[derive(Clone, Copy)]
 pub(super) struct PossibleOutcomes {
     pub(super) can_be_true: bool,
@@ -47,12 +47,12 @@ pub(super) fn outcomes(node: &ExprNode, domain: ReferenceDomain<'_>) -> Possible
 }
 
 fn of(truths: impl IntoIterator<Item = bool>) -> PossibleOutcomes {
-    let mut found = PossibleOutcomes { can_be_true: false, can_be_false: false };
+    let mut outcomes = PossibleOutcomes { can_be_true: false, can_be_false: false };
     for truth in truths {
-        found.can_be_true |= truth;
-        found.can_be_false |= !truth;
+        outcomes.can_be_true |= truth;
+        outcomes.can_be_false |= !truth;
     }
-    found
+    outcomes
 }
 
 fn compare(
@@ -71,7 +71,7 @@ fn compare(
     of(pairs.map(|(l, r)| operator.holds(l, r) == Some(true)))
 }
 
-/// Returns all the values that a node can have, if they are known.
+/// Returns all the values a node can have, if they are known.
 fn values(node: &ExprNode, domain: ReferenceDomain<'_>) -> Option<Vec<Value>> {
     match node {
         ExprNode::Const(value) => Some(vec![value.clone()]),

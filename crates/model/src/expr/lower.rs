@@ -93,7 +93,7 @@ impl<'t> ExprLowering<'t> {
         }
     }
 
-    /// Lowers all nodes, so that the mistakes of each are found.
+    /// Lowers all nodes, so the mistakes of each are found.
     fn nodes<'a, 's: 'a>(&mut self, trees: impl Iterator<Item = &'a ast::Expr<'s>>) -> Option<Vec<ExprNode>> {
         let lowered: Vec<_> = trees.map(|tree| self.node(tree)).collect();
         lowered.into_iter().collect()
@@ -186,10 +186,10 @@ impl<'t> ExprLowering<'t> {
                 Some(ExprNode::Read(name, path))
             }
             Err(wrong) => {
-                let found = self.mistake(wrong.code, at, wrong.message);
+                let diagnostic = self.mistake(wrong.code, at, wrong.message);
                 self.mistakes.push(match wrong.help {
-                    Some(help) => found.with_help(help),
-                    None => found,
+                    Some(help) => diagnostic.with_help(help),
+                    None => diagnostic,
                 });
                 None
             }

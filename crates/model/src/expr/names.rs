@@ -4,11 +4,11 @@ use super::{BlockField, ExprReference, StatusFunction};
 use wf_base::diag::{Code, nearest};
 use wf_base::keyword::Keyword;
 
-/// The names that a lookup can begin with.
+/// The names a lookup can begin with.
 const ROOTS: [&str; 9] =
     ["params", "steps", "secrets", "item", "item_key", "item_index", "matrix", "run", "block"];
 
-/// A lookup that has none of the forms of a [`ExprReference`].
+/// A lookup with none of the forms of a [`ExprReference`].
 pub(super) struct ReferenceError {
     pub(super) code: Code,
     pub(super) message: String,
@@ -37,8 +37,8 @@ pub(super) fn resolve(
         "block" => {
             let name = field("block.reason")?;
             let known = BlockField::ALL.iter().map(|field| field.as_str());
-            let found = BlockField::from_word(&name).map(ExprReference::Block);
-            found.ok_or_else(|| unknown(&format!("block.{name}"), &name, &known.collect::<Vec<_>>()))?
+            let reference = BlockField::from_word(&name).map(ExprReference::Block);
+            reference.ok_or_else(|| unknown(&format!("block.{name}"), &name, &known.collect::<Vec<_>>()))?
         }
         "steps" => {
             let forms = "steps.STEP.outputs.NAME or steps.STEP.status";

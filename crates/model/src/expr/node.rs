@@ -44,7 +44,7 @@ pub enum PathKey {
 }
 
 impl PathKey {
-    /// Returns the part of a value that it selects.
+    /// Returns the part of a value it selects.
     fn of<'v>(&self, value: &'v Value) -> Option<&'v Value> {
         match self {
             Self::Field(name) => value.get(name),

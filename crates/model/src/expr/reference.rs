@@ -4,7 +4,7 @@ use super::PathKey;
 use wf_base::keywords;
 use wf_base::source::Span;
 
-/// A name that an expression reads, in one of these forms only.
+/// A name an expression reads, in one of these forms only.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ExprReference {
     Param(String),

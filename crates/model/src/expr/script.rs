@@ -23,8 +23,8 @@ impl fmt::Display for ScriptReference {
     }
 }
 
-/// Finds the templates of a script: every `{{ … }}` whose inside reads one of the language's names,
-/// or one of another tool that fills values into scripts, with its position in the text. Braces of
+/// Finds the templates of a script: every `{{ … }}` with one of the language's names inside,
+/// or one of another tool filling values into scripts, with its position in the text. Braces of
 /// other languages are ignored.
 pub fn templates_in_script(text: &str) -> Vec<(Range<usize>, ScriptReference)> {
     let mut found = Vec::new();

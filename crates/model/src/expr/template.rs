@@ -101,7 +101,7 @@ impl Template {
         self.render_quoted(scope, |value| value)
     }
 
-    /// Like [`render`](Self::render), for a text in which characters have a meaning: values are quoted, the
+    /// Like [`render`](Self::render), for a text where characters have a meaning: values are quoted, the
     /// template's own text is not.
     pub fn render_quoted(
         &self,
@@ -116,7 +116,7 @@ impl Template {
         })
     }
 
-    /// Like [`render_quoted`](Self::render_quoted), with `unknown` in place of each value that the scope does
+    /// Like [`render_quoted`](Self::render_quoted), with `unknown` in place of each value the scope does
     /// not have; `None` if the template reads no other name.
     pub fn render_known(
         &self,
@@ -226,7 +226,7 @@ fn read(text: &str, at: Span, open: usize) -> Result<(TemplatePiece, usize), (Ve
     }
 }
 
-/// Finds the `}}` that ends an expression: the first outside quotes.
+/// Finds the `}}` ending an expression: the first outside quotes.
 fn closing(text: &str, from: usize) -> Option<usize> {
     let bytes = text.as_bytes();
     let mut quote = None;

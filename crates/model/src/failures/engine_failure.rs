@@ -3,7 +3,7 @@ use wf_base::keywords;
 use crate::failures::retry::FailureClass;
 
 keywords! {
-    /// A cause of a failure that shows nothing of the work: what measures, serves or pays for it failed.
+    /// A cause of a failure showing nothing of the work: what measures, serves or pays for it failed.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum EngineFailure {
         /// No model replied.
@@ -12,7 +12,7 @@ keywords! {
         Sensor = "sensor",
         /// The budget is too small for the next call.
         Budget = "budget",
-        /// Something is missing that the engine itself needs.
+        /// The engine itself lacks something.
         Setup = "setup",
         /// Another run has the lock of the step, which does not wait for it.
         Busy = "busy",

@@ -1,4 +1,4 @@
-//! The classes of failures, and the retries that follow from them.
+//! The classes of failures, and the retries following from them.
 //!
 //! A class comes from the exit of a process, by the rules of its step ([`retry`]), or from a cause in the engine
 //! ([`engine_failure`]). A retry policy lists the classes for another attempt.

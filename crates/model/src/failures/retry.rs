@@ -83,7 +83,7 @@ impl Default for RetryPolicy {
 
 impl RetryPolicy {
     /// Returns the delay after attempt number `attempt` (from one) failed. `seed` decides the
-    /// jitter, so that the same attempt of the same run always has the same delay. Never overflows.
+    /// jitter, so the same attempt of the same run always has the same delay. Never overflows.
     pub fn delay(&self, attempt: u32, seed: u64) -> Duration {
         if self.backoff.is_zero() {
             return Duration::ZERO;

@@ -2,20 +2,20 @@ use std::collections::{BTreeMap, VecDeque};
 
 use super::StepGraph;
 
-/// The number of steps of a group that are tried as the start of a cycle.
+/// The number of steps of a group tried as the start of a cycle.
 const MAX_TRIES: usize = 64;
 /// The number of steps visited for one group before its first cycle must do.
 const MAX_WALK: usize = 200_000;
 
 impl StepGraph {
-    /// Returns one cycle of each group of steps that need each other: a shortest one, if it can be
+    /// Returns one cycle of each group of steps needing each other: a shortest one, if it can be
     /// found in reasonable time. Each step of it needs the next, and the last needs the first.
     pub fn cycles(&self) -> Vec<Vec<usize>> {
         let shortest = |group: &[usize]| {
             let tries = (MAX_WALK / group.len()).clamp(1, MAX_TRIES);
             let tries = group.iter().take(tries);
-            let found = tries.filter_map(|start| self.shortest_cycle(*start, group));
-            found.min_by_key(Vec::len)
+            let cycles = tries.filter_map(|start| self.shortest_cycle(*start, group));
+            cycles.min_by_key(Vec::len)
         };
         self.cyclic_groups().filter_map(shortest).collect()
     }

@@ -15,7 +15,7 @@ pub struct PlanLayout {
     pub edges: Vec<(StepIx, StepIx)>,
 }
 
-/// Lays a plan out so that few of its edges cross.
+/// Lays a plan out so few of its edges cross.
 pub fn export(plan: &Plan) -> PlanLayout {
     let steps = plan.steps();
     let needs = steps.iter().map(|step| step.depends_on.iter().map(|ix| ix.index()).collect());
@@ -84,7 +84,7 @@ fn arrange<'g>(layer: &mut [usize], places: &mut [f64], beside: impl Fn(usize) -
     settle(layer, places);
 }
 
-/// Gives each step of a layer its position from 0 to 1, so that layers of any length compare.
+/// Gives each step of a layer its position from 0 to 1, so layers of any length compare.
 fn settle(layer: &[usize], places: &mut [f64]) {
     for (at, step) in layer.iter().enumerate() {
         places[*step] = (count(at) + 0.5) / count(layer.len());

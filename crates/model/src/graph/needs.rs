@@ -5,7 +5,7 @@ use petgraph::visit::DfsPostOrder;
 /// The dependencies between steps. Steps are numbered from zero.
 #[derive(Clone, Debug)]
 pub struct StepGraph {
-    /// The steps that each step needs, in order, each once.
+    /// The steps each step needs, in order, each once.
     needs: Vec<Vec<usize>>,
     /// All steps; each comes after those it needs, unless it is part of a cycle.
     order: Vec<usize>,
@@ -14,7 +14,7 @@ pub struct StepGraph {
 }
 
 impl StepGraph {
-    /// Makes a graph in which the step at each index needs those listed there. Numbers beyond the
+    /// Makes a graph where the step at each index needs those listed there. Numbers beyond the
     /// last step are left out.
     pub fn new(needs: Vec<Vec<usize>>) -> Self {
         let count = needs.len();
@@ -42,7 +42,7 @@ impl StepGraph {
         self.needs.is_empty()
     }
 
-    /// Returns the steps that a step needs, in order.
+    /// Returns the steps a step needs, in order.
     pub fn needs(&self, step: usize) -> &[usize] {
         self.needs.get(step).map_or(&[], Vec::as_slice)
     }
@@ -93,7 +93,7 @@ fn sorted(needs: &[Vec<usize>]) -> Option<Vec<usize>> {
 }
 
 /// Returns all steps, the needed before the needing except in cycles, and the cycles: groups of
-/// steps that need each other.
+/// steps needing each other.
 fn grouped(needs: &[Vec<usize>]) -> (Vec<usize>, Vec<Vec<usize>>) {
     let mut groups = groups(needs);
     let order = groups.iter().flatten().copied().collect();
@@ -114,7 +114,7 @@ fn groups(needs: &[Vec<usize>]) -> Vec<Vec<usize>> {
     kosaraju_scc(&directed(needs)).into_iter().map(numbers).collect()
 }
 
-/// Returns a graph with an edge from each step to each that it needs.
+/// Returns a graph with an edge from each step to each it needs.
 fn directed(needs: &[Vec<usize>]) -> DiGraph<(), (), usize> {
     let mut graph = DiGraph::with_capacity(needs.len(), needs.iter().map(Vec::len).sum());
     for _ in needs {

@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 
 use super::StepGraph;
 
-/// The number of targets that are looked for at once: one bit each.
+/// The number of targets looked for at once: one bit each.
 const BATCH: usize = 64;
 
 /// A target: its position in the order, and the step itself.
@@ -30,38 +30,38 @@ impl StepGraph {
         }
         let order: Vec<usize> = self.order().collect();
         let open: Vec<(OrderedStep, Vec<usize>)> = open.into_iter().collect();
-        let mut known = vec![0_u64; self.len()];
+        let mut reached = vec![0_u64; self.len()];
         for batch in open.chunks(BATCH) {
             let numbers = batch.iter().flat_map(|(_, numbers)| numbers);
             let last = numbers.map(|at| positions[questions[*at].0]).max();
             let first = batch.first().map(|((position, _), _)| *position);
             let part = first.zip(last).and_then(|(first, last)| order.get(first..=last));
             let part = part.unwrap_or(&[]);
-            self.propagate(part, batch, &mut known);
+            self.propagate(part, batch, &mut reached);
             for (bit, (_, numbers)) in batch.iter().enumerate() {
                 for at in numbers {
-                    answers[*at] = self.targets_of_needs(questions[*at].0, &known) >> bit & 1 == 1;
+                    answers[*at] = self.targets_of_needs(questions[*at].0, &reached) >> bit & 1 == 1;
                 }
             }
             let targets = batch.iter().map(|((_, target), _)| target);
-            part.iter().chain(targets).for_each(|step| known[*step] = 0);
+            part.iter().chain(targets).for_each(|step| reached[*step] = 0);
         }
         answers
     }
 
-    /// Finds for each step of a part of the order the targets that it is or needs.
-    fn propagate(&self, part: &[usize], batch: &[(OrderedStep, Vec<usize>)], known: &mut [u64]) {
+    /// Finds for each step of a part of the order the targets it is or needs.
+    fn propagate(&self, part: &[usize], batch: &[(OrderedStep, Vec<usize>)], reached: &mut [u64]) {
         for (bit, ((_, target), _)) in batch.iter().enumerate() {
-            known[*target] = 1 << bit;
+            reached[*target] = 1 << bit;
         }
         for step in part {
-            known[*step] |= self.targets_of_needs(*step, known);
+            reached[*step] |= self.targets_of_needs(*step, reached);
         }
     }
 
-    fn targets_of_needs(&self, step: usize, known: &[u64]) -> u64 {
+    fn targets_of_needs(&self, step: usize, reached: &[u64]) -> u64 {
         let needs = self.needs(step).iter();
-        needs.fold(0, |bits, needed| bits | known[*needed])
+        needs.fold(0, |bits, needed| bits | reached[*needed])
     }
 }
 

@@ -1,12 +1,12 @@
 //! A JSON document without duplicate keys: of two different values, one program reads the first and
-//! another the last, so that the value checked would not be the value used.
+//! another the last, so the value checked would not be the value used.
 
 use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 
-/// A JSON document in which no object has a key twice.
+/// A JSON document where no object has a key twice.
 pub struct UniqueKeyJson(pub Value);
 
 impl<'de> Deserialize<'de> for UniqueKeyJson {

@@ -39,8 +39,8 @@ impl BoundedJsonPath {
 
     /// Returns the locations of the selected values, in order, as JSON pointers (RFC 6901).
     pub fn pointers(&self, value: &Value) -> Vec<String> {
-        let found = self.0.query_located(value);
-        let places = found.locations();
+        let nodes = self.0.query_located(value);
+        let places = nodes.locations();
         places.map(serde_json_path::NormalizedPath::to_json_pointer).collect()
     }
 }

@@ -37,7 +37,7 @@ impl ValueSchema {
         &self.text
     }
 
-    /// The value that it names for where none is given.
+    /// The value it names for where none is given.
     pub fn default_value(&self) -> Option<&Value> {
         self.text.get("default")
     }
@@ -89,8 +89,8 @@ impl std::fmt::Debug for ValueSchema {
     }
 }
 
-/// The keyword `type` of a schema. An integer is written with digits alone: `1e3`, `1000.0` and what is beyond 64 bits are
-/// floats, which round.
+/// The keyword `type` of a schema. An integer is written with digits alone: `1e3`, `1000.0` and numbers beyond 64 bits are
+/// floats, with rounding.
 struct ExactType(Vec<String>);
 
 impl ExactType {

@@ -1,4 +1,4 @@
-//! The JSON Schema of value schemas: the words that one may use.
+//! The JSON Schema of value schemas: the words one may use.
 
 use std::borrow::Cow;
 
@@ -6,7 +6,7 @@ use schemars::{JsonSchema, SchemaGenerator, json_schema};
 
 use crate::json::schema::ValueSchema;
 
-/// The vocabulary of JSON Schema that a contract may use, with the subschemas of each word.
+/// The vocabulary of JSON Schema a contract may use, with the subschemas of each word.
 /// References are not among it: a contract is self-contained.
 pub const VOCABULARY: &[(&str, SubschemaKind)] = &[
     ("type", SubschemaKind::Nothing),

@@ -15,7 +15,7 @@ use crate::plans::plan::Plan;
 use crate::programs::fetch_host::FetchHost;
 use crate::summary::{RecordView, SummaryBuilder, argv_text, show_child_plans};
 
-/// Work that a model does with tools (DESIGN section 13; Silas 7.3).
+/// Work a model does with tools (DESIGN section 13; Silas 7.3).
 #[derive(Clone, Debug, Serialize)]
 pub struct AgentWork {
     pub model: ModelChoice,
@@ -27,10 +27,10 @@ pub struct AgentWork {
     pub briefing: String,
     /// Values for the instructions, by name.
     pub with: Vec<(Name, Template)>,
-    /// The task for which it is told what memory knows; `None`: it is told nothing.
+    /// The task for which memory advises it; `None`: it is told nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub recall: Option<Template>,
-    /// The tools that the model may call, each once.
+    /// The tools the model may call, each once.
     pub tools: Vec<AgentTool>,
     /// The MCP servers whose tools the model may call, by their names in `wf.yaml`, each once.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -52,22 +52,22 @@ pub struct AgentWork {
     /// The tools that are closed once the model was given text from outside.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub when_untrusted: BTreeMap<String, UntrustedRule>,
-    /// The plans that the model may start as child runs.
+    /// The plans the model may start as child runs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dispatch: Option<Box<AgentDispatch>>,
-    /// The files that it works on.
+    /// The files it works on.
     #[serde(skip_serializing_if = "AgentWorkspace::is_shared")]
     pub workspace: AgentWorkspace,
     /// The rule for merging what it did in a worktree.
     #[serde(skip_serializing_if = "WorktreeMerge::is_automatic")]
     pub merge: WorktreeMerge,
-    /// The conversation that it continues.
+    /// The conversation it continues.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub conversation: Option<ConversationUse>,
     /// Its style.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub persona: Option<Persona>,
-    /// The signals of the turn that it works for; `None`: the plan alone says how it deals with people.
+    /// The signals of the turn it works for; `None`: the plan alone says how it deals with people.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub interaction: Option<AgentInteraction>,
 }
@@ -107,7 +107,7 @@ fn show_untrusted_paths(paths: &[String], summary: &mut SummaryBuilder) {
     }
 }
 
-/// The conversation that an agent continues.
+/// The conversation an agent continues.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ConversationUse {
     /// Its name in the workspace.
@@ -128,7 +128,7 @@ impl ConversationUse {
     /// The default of `conversation_idle` (Forge 10).
     pub const IDLE: Duration = Duration::from_mins(30);
 
-    /// Returns the lock that no two steps of the conversation hold at once.
+    /// Returns the lock no two steps of the conversation hold at once.
     pub fn lock(&self) -> String {
         format!("{}{}", Self::LOCK_PREFIX, self.name)
     }
@@ -187,7 +187,7 @@ impl AgentEngine {
         self != Self::Builtin
     }
 
-    /// Returns the tools that a program may use; `None`: they are not known here.
+    /// Returns the tools a program may use; `None`: they are not known here.
     pub fn client_tools(self) -> Option<&'static [&'static str]> {
         (self == Self::ClaudeCode).then_some(&["Bash", "Edit", "Read"])
     }
@@ -195,7 +195,7 @@ impl AgentEngine {
 
 keywords! {
     listed
-    /// The files that an agent works on.
+    /// The files an agent works on.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
     #[serde(rename_all = "snake_case")]
     pub enum AgentWorkspace {
@@ -265,7 +265,7 @@ keywords! {
         Memory = "memory",
         /// Adds a note to memory.
         Remember = "remember",
-        /// Fetches a page from a host that the plan lists.
+        /// Fetches a page from a host the plan lists.
         Fetch = "fetch",
     }
 }
@@ -283,7 +283,7 @@ keywords! {
     }
 }
 
-/// The plans that an agent may start as child runs, and how many.
+/// The plans an agent may start as child runs, and how many.
 #[derive(Clone, Debug, Serialize)]
 pub struct AgentDispatch {
     /// The plans, each once, with different ids.
@@ -300,7 +300,7 @@ view! { dispatch: AgentDispatch in Effort {
     plain max_parallel,
 } }
 
-/// A plan that an agent may start.
+/// A plan an agent may start.
 #[derive(Clone, Debug, Serialize)]
 pub struct ChildPlan {
     /// The plan, loaded with the one that names it.

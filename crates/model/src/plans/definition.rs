@@ -1,8 +1,8 @@
 //! The definition of a step: the answer to the question if two steps are the same.
 //!
 //! A definition is the [`Serialize`] form of a [`Step`], so each key of a step says in its declaration if it is
-//! part of it: one with `#[serde(skip)]` is not. A new key is part of it unless it is skipped, so that forgetting
-//! it costs work that is done again, and never reuses what is out of date.
+//! part of it: one with `#[serde(skip)]` is not. A new key is part of it unless it is skipped, so
+//! forgetting it repeats work, and never reuses an outdated result.
 //!
 //! | user | takes |
 //! |---|---|
@@ -26,23 +26,23 @@ pub struct StepEquality {
     pub whole_step: bool,
     /// Each item by itself means the same, whatever the list is.
     pub each_item: bool,
-    /// The step means the same apart from the contents of the plan that it uses.
+    /// The step means the same apart from the contents of the plan it uses.
     pub except_nested_plan: bool,
 }
 
 /// Equal in all respects.
 const SAME: StepEquality = StepEquality { whole_step: true, each_item: true, except_nested_plan: true };
 
-/// The part of a definition that says what a step is repeated over.
+/// The part of a definition saying what a step is repeated over.
 const REPETITION: &str = "/step/fan";
 
-/// The part of a definition that has the contents of the plan that a step uses.
+/// The part of a definition with the contents of the plan a step uses.
 const NESTED_PLAN: &str = "/step/uses/plan";
 
-/// The fields that decide when a step runs and what its result must be, and nothing about its work.
+/// The fields about the start of a step and the demands on its result, and nothing about its work.
 const AROUND_WORK: [&str; 6] = ["when", "fan", "verify", "artifacts", "writes", "alternatives"];
 
-/// The fields that the key of a cached result has in a form of its own: rendered, or only if they apply.
+/// The fields the key of a cached result has in a form of its own: rendered, or only if they apply.
 const IN_CACHE_KEY: [&str; 6] = ["env", "cwd", "allow", "limits", "outputs", "cache"];
 
 /// Compares a step with the earlier step of that name; `None` if there was none.
@@ -86,7 +86,7 @@ pub fn of_step(plan: &Plan, step: &Step) -> Value {
     })
 }
 
-/// Returns the definition of a step's work, for the key of a cached result. Of a plan that the step uses it has
+/// Returns the definition of a step's work, for the key of a cached result. Of a plan the step uses it has
 /// everything, also gates and limits: when a result is restored, nothing of that plan is evaluated.
 pub fn of_work(step: &Step) -> JsonObject {
     let mut work = fields(step);
@@ -99,7 +99,7 @@ pub fn of_work(step: &Step) -> JsonObject {
     work
 }
 
-/// Returns the fields of a step that are set, so that a new key leaves the definitions of steps without it alone.
+/// Returns the fields of a step that are set, so a new key leaves the definitions of steps without it alone.
 fn fields(step: &Step) -> JsonObject {
     let Value::Object(mut fields) = json!(step) else {
         return JsonObject::new();
@@ -120,7 +120,7 @@ fn without_part(mut definition: Value, part: &str) -> Value {
     definition
 }
 
-/// The definition of a plan that a step uses.
+/// The definition of a plan a step uses.
 impl Serialize for Plan {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let parts = self.parts();

@@ -9,14 +9,14 @@ use crate::programs::fetch_host::FetchHost;
 use crate::programs::sandbox::{SandboxPermissions, show_permissions};
 use crate::summary::{SummaryBuilder, show_child_plans};
 
-/// A plan that the run itself makes: a text that is known only in the run, inside an envelope that the approved plan
+/// A plan the run itself makes: a text that is known only in the run, inside an envelope the approved plan
 /// declares.
 #[derive(Clone, Debug, Serialize)]
 pub struct GeneratedPlan {
     /// The text: a workflow file; `None`: the planner of the rounds may write one, and until then there is nothing to
     /// do.
     pub text: Option<Template>,
-    /// The path that the text has for messages, relative to the workspace; paths in it are relative to its folder.
+    /// The path the text has for messages, relative to the workspace; paths in it are relative to its folder.
     pub path: String,
     /// Its parameters.
     pub with: Vec<(Name, Template)>,
@@ -36,25 +36,25 @@ view! { made: GeneratedPlan in Work {
 /// The limits of a generated plan. Anything not named is refused.
 #[derive(Clone, Debug, Serialize)]
 pub struct PlanEnvelope {
-    /// The permissions that its steps may have in their sandboxes.
+    /// The permissions its steps may have in their sandboxes.
     pub allow: SandboxPermissions,
-    /// The executors that its steps may have, each once.
+    /// The executors its steps may have, each once.
     pub executors: Vec<EnvelopeExecutor>,
-    /// The plans that it may use or dispatch, approved with the plan that declares the envelope.
+    /// The plans it may use or dispatch, approved with the plan declaring the envelope.
     pub plans: Vec<ChildPlan>,
-    /// The roles that its agents and judges may have.
+    /// The roles its agents and judges may have.
     pub roles: Vec<Name>,
-    /// The tools that its agents may have.
+    /// The tools its agents may have.
     pub tools: Vec<AgentTool>,
-    /// The MCP servers that its agents may use.
+    /// The MCP servers its agents may use.
     pub mcp: Vec<Name>,
     /// The hosts from which its agents may fetch pages.
     pub fetch: Vec<FetchHost>,
     /// The maximum number of its steps.
     pub max_steps: u32,
-    /// The limits on its resources, besides those that it has itself.
+    /// The limits on its resources, besides those it has itself.
     pub budget: Option<RunBudget>,
-    /// The steps that need a check of their own.
+    /// The steps needing a check of their own.
     #[serde(skip_serializing_if = "EnvelopeChecks::is_default")]
     pub checks: EnvelopeChecks,
     /// True if its text may be from outside.
@@ -83,7 +83,7 @@ fn generated_text(max_steps: u32) -> String {
     )
 }
 
-/// The permissions that its steps may have.
+/// The permissions its steps may have.
 fn show_permitted(permissions: &SandboxPermissions, summary: &mut SummaryBuilder) {
     summary
         .below("allow", |summary| show_permissions(permissions, "every program that it can read", summary));
@@ -103,7 +103,7 @@ impl PlanEnvelope {
 }
 
 impl Default for PlanEnvelope {
-    /// Allows scripts and programs that read the workspace.
+    /// Allows scripts and programs reading the workspace.
     fn default() -> Self {
         Self {
             allow: SandboxPermissions::default(),
@@ -123,11 +123,11 @@ impl Default for PlanEnvelope {
 
 keywords! {
     listed
-    /// The steps of a generated plan that need a check of their own.
+    /// The steps of a generated plan needing a check of their own.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
     #[serde(rename_all = "snake_case")]
     pub enum EnvelopeChecks {
-        /// None: the checks of the step that runs the plan decide.
+        /// None: the checks of the step running the plan decide.
         #[default]
         Optional = "optional",
         /// Each that may change something: write files, or use the network.
@@ -143,7 +143,7 @@ impl EnvelopeChecks {
 
 keywords! {
     listed
-    /// An executor that a generated plan may have. It never has a skill, a request, or a plan of its own making.
+    /// An executor a generated plan may have. It never has a skill, a request, or a plan of its own making.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
     #[serde(rename_all = "snake_case")]
     pub enum EnvelopeExecutor {
@@ -153,7 +153,7 @@ keywords! {
         Exec = "exec",
         /// A model with tools, in a sandbox.
         Agent = "agent",
-        /// A plan that the envelope lists.
+        /// A plan the envelope lists.
         Uses = "uses",
         /// A wait.
         Wait = "wait",

@@ -42,7 +42,7 @@ pub enum ItemKeyError {
         /// The length in bytes.
         length: usize,
     },
-    /// It has characters that no name has.
+    /// It has characters no name has.
     #[error(
         "the key of the item at position {position} (from 0) has a control character, such as a line break"
     )]
@@ -65,7 +65,7 @@ impl ItemKeyPath {
     /// The longest key, in bytes.
     pub const MAX: usize = 256;
 
-    /// Returns the path that an expression is; `None`: it is more than a path, or reads something else.
+    /// Returns the path an expression is; `None`: it is more than a path, or reads something else.
     pub fn of(expr: Expr) -> Option<Self> {
         let reads_item = expr.lookup().is_some_and(|read| read.name == ExprReference::Item);
         reads_item.then_some(Self(expr))
@@ -76,18 +76,18 @@ impl ItemKeyPath {
         self.0.source()
     }
 
-    /// Returns the part of an item that it selects: its keys from the outside in.
+    /// Returns the part of an item it selects: its keys from the outside in.
     pub fn path(&self) -> &[PathKey] {
         self.0.lookup().map_or(&[], |read| &read.path)
     }
 
     /// Returns the key of each item of a list. A key is unique in its list.
     pub fn keys(&self, items: &[Value]) -> Result<Vec<String>, ItemKeyError> {
-        let mut seen = BTreeMap::new();
+        let mut first_items = BTreeMap::new();
         let mut keys = Vec::with_capacity(items.len());
         for (position, item) in items.iter().enumerate() {
             let key = self.key(position, item)?;
-            if let Some(first) = seen.insert(key.clone(), position) {
+            if let Some(first) = first_items.insert(key.clone(), position) {
                 return Err(ItemKeyError::Repeated { first, second: position, key });
             }
             keys.push(key);

@@ -12,7 +12,7 @@ use wf_base::name::Name;
 #[derive(Clone, Debug, Serialize)]
 pub struct PlanParam {
     pub name: Name,
-    /// The schema that it must satisfy.
+    /// The schema it must satisfy.
     pub schema: ValueSchema,
     /// The default value; `None`: a value is required.
     pub default: Option<Value>,
@@ -53,8 +53,8 @@ pub fn resolve_values(params: &[PlanParam], values: &JsonObject) -> Result<JsonO
     let mut resolved = JsonObject::new();
     for name in values.keys() {
         if params.iter().all(|param| param.name.as_str() != name) {
-            let known = nearest(name, params.iter().map(|param| param.name.as_str()));
-            let meant = known.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+            let nearest_name = nearest(name, params.iter().map(|param| param.name.as_str()));
+            let meant = nearest_name.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
             bad.problems.push(format!("unknown parameter `{name}`{meant}"));
         }
     }

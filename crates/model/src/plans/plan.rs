@@ -44,7 +44,7 @@ pub struct PlanParts {
     /// Variables for every step.
     pub env: Vec<EnvVar>,
     pub secrets: Vec<SecretDeclaration>,
-    /// The skills that its steps and nested plans may use; `None`: not declared.
+    /// The skills its steps and nested plans may use; `None`: not declared.
     pub skills: Option<Vec<SkillName>>,
     /// The files that are data, as globs: approvals do not bind their content, unless they are programs.
     pub data: Vec<String>,
@@ -60,7 +60,7 @@ pub struct PlanParts {
     pub main: usize,
     /// The plan's own criteria, those of an earlier phase first.
     pub verify: Vec<Check>,
-    /// Values for a plan that uses this one.
+    /// Values for a plan using this one.
     pub outputs: Vec<PlanOutput>,
     /// The gates of the workspace, then the plan's own. They apply to every step.
     pub gates: Vec<Arc<Gate>>,
@@ -72,17 +72,17 @@ pub struct PlanParts {
     pub planner: Option<Planner>,
     /// The reaction when no declared alternative is left.
     pub on_stuck: OnStuck,
-    /// The way in which a suspended run goes on once what it waits for is answered or over.
+    /// The way a suspended run goes on once what it waits for is answered or over.
     pub resume: ResumeMode,
-    /// The plan that undoes what a run did; `None`: none.
+    /// The plan undoing what a run did; `None`: none.
     pub undo: Option<Box<UndoPlan>>,
-    /// The output in which its runs suggest what may be done next; `None`: none.
+    /// The output where its runs suggest what may be done next; `None`: none.
     pub suggests: Option<Box<SuggestionSource>>,
-    /// The kind of work that it says to be.
+    /// The kind of work it says to be.
     pub work_type: Option<WorkItemType>,
-    /// The way in which its agents deal with people; `None`: as their briefings say.
+    /// The way its agents deal with people; `None`: as their briefings say.
     pub interaction_mode: Option<InteractionMode>,
-    /// The prose that belongs to no step.
+    /// The prose belonging to no step.
     pub briefing: String,
 }
 
@@ -139,11 +139,11 @@ impl PlanParts {
     }
 }
 
-/// An output of a plan, for a plan that uses it.
+/// An output of a plan, for a plan using it.
 #[derive(Clone, Debug, Serialize)]
 pub struct PlanOutput {
     pub name: Name,
-    /// The schema that it must satisfy.
+    /// The schema it must satisfy.
     pub schema: ValueSchema,
     pub value: Template,
 }
@@ -260,7 +260,7 @@ impl Plan {
         self.steps().iter().any(|step| step.on_stuck.guides(planner))
     }
 
-    /// Returns the plans that its steps use or may start, in any alternative.
+    /// Returns the plans its steps use or may start, in any alternative.
     pub fn plans_used(&self) -> impl Iterator<Item = &Arc<Self>> {
         self.steps().iter().flat_map(Step::ways).flat_map(|way| way.work.plans_used())
     }
@@ -282,7 +282,7 @@ impl Plan {
         Arc::new(Self { parts, index: HashMap::new(), dependents: Vec::new() })
     }
 
-    /// Returns the steps after those that they depend on, else as written; main steps before `finally` steps.
+    /// Returns the steps after those they depend on, else as written; main steps before `finally` steps.
     pub fn order(&self) -> Vec<StepIx> {
         let mut left: Vec<usize> = self.parts.steps.iter().map(|s| s.depends_on.len()).collect();
         let mut ready: BTreeSet<StepIx> =
@@ -351,19 +351,19 @@ impl Plan {
         self.dependents.get(ix.index()).map_or(&[], Vec::as_slice)
     }
 
-    /// The steps that depend on a step, directly or through others, in the order of the plan.
+    /// The steps depending on a step, directly or through others, in the order of the plan.
     pub fn downstream(&self, ix: StepIx) -> BTreeSet<StepIx> {
-        let (mut found, mut next) = (BTreeSet::new(), vec![ix]);
+        let (mut steps, mut next) = (BTreeSet::new(), vec![ix]);
         while let Some(ix) = next.pop() {
-            next.extend(self.dependents(ix).iter().filter(|later| found.insert(**later)));
+            next.extend(self.dependents(ix).iter().filter(|later| steps.insert(**later)));
         }
-        found
+        steps
     }
 }
 
 keywords! {
     listed
-    /// The way in which a suspended run of a plan goes on once what it waits for is answered or over.
+    /// The way a suspended run of a plan goes on once what it waits for is answered or over.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     pub enum ResumeMode {
         /// A process of `wf` that notices it resumes the run.

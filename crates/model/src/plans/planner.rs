@@ -6,7 +6,7 @@ use crate::summary::{SummaryBuilder, shell_words};
 use wf_base::name::Name;
 use wf_base::time::format_duration;
 
-/// A program or a model that is asked for an alternative when a plan has no other left (artoo v0.8, R2).
+/// A program or a model asked for an alternative when a plan has no other left (artoo v0.8, R2).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Planner {
     /// The one that is asked.
@@ -16,7 +16,7 @@ pub struct Planner {
 }
 
 impl Planner {
-    /// The role of the planner that agents ask, where a plan names none.
+    /// The role of the planner agents ask, where a plan names none.
     pub const USUAL_ROLE: &'static str = "planner";
 }
 
@@ -37,9 +37,9 @@ pub(crate) fn show_planner(parts: &PlanParts, summary: &mut SummaryBuilder) {
             PlannerSource::Exec(words) => shell_words(words),
             PlannerSource::Role(role) => format!("the model with the role `{role}`"),
         };
-        let asked = format!("{program} adds alternatives to steps that no approver has reviewed");
+        let risk = format!("{program} adds alternatives to steps that no approver has reviewed");
         lines!(summary in Effort {
-            grant "planner" in Reach = &vec![asked],
+            grant "planner" in Reach = &vec![risk],
             plain "planner.timeout" = format_duration(*timeout),
         });
     }
@@ -77,7 +77,7 @@ impl OnStuck {
     }
 }
 
-/// The help that an agent gets after failed attempts. The guidance of a planner is text: it lets the step
+/// The help an agent gets after failed attempts. The guidance of a planner is text: it lets the step
 /// reach no more.
 pub(crate) fn guidance_text(on_stuck: OnStuck) -> Option<&'static str> {
     match on_stuck {

@@ -5,7 +5,7 @@ use std::time::Duration;
 /// The limits on replanning after a run failed: the numbers that weigh its loss, bound its rounds
 /// and decide its next direction (artoo v0.8, Loss Hyperparameters).
 ///
-/// **Invariant:** in a plan that was loaded, all numbers are finite, the weights are at least 0,
+/// **Invariant:** in a loaded plan, all numbers are finite, the weights are at least 0,
 /// the thresholds from 0 to 1, `theta` and the time budget above 0.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReplanSettings {
@@ -59,7 +59,7 @@ fn strictness_text(is_strict: bool) -> (&'static str, f64) {
 }
 
 /// The limits of replanning after a failure, and the tolerance for acceptance. Without replanning,
-/// only a full pass is accepted, so that an added tolerance is a weaker proof.
+/// only a full pass is accepted, so an added tolerance is a weaker proof.
 pub(crate) fn show_replan(parts: &PlanParts, summary: &mut SummaryBuilder) {
     match &parts.replan {
         Some(replan) => {

@@ -1,4 +1,4 @@
-//! The files that a step declares to change, so that no other task of its run changes them at the same time.
+//! The files a step declares to change, so no other task of its run changes them at the same time.
 
 use crate::JsonObject;
 use crate::checks::check::{Check, show_checks};
@@ -61,7 +61,7 @@ pub struct Step {
     /// The work to execute.
     #[serde(flatten)]
     pub work: StepWork,
-    /// The image, by its digest, of the container in which a process runs; `None`: no container.
+    /// The image, by its digest, of the container where a process runs; `None`: no container.
     pub container: Option<String>,
     /// Variables for the work, after those of the plan.
     pub env: Vec<EnvVar>,
@@ -70,7 +70,7 @@ pub struct Step {
     /// The maximum time of an attempt.
     #[serde(skip)]
     pub timeout: Option<Duration>,
-    /// The maximum time that an attempt may wait for its turn once the step is ready.
+    /// The maximum time an attempt may wait for its turn once the step is ready.
     #[serde(skip)]
     pub queue_timeout: Option<Duration>,
     /// The conditions and delays for retrying a failed attempt.
@@ -79,7 +79,7 @@ pub struct Step {
     /// True if an interrupted attempt may safely be repeated.
     #[serde(skip)]
     pub idempotent: bool,
-    /// True if the processes that it leaves running outlive the run.
+    /// True if the processes it leaves running outlive the run.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub detach: bool,
     /// The reaction when attempts of its agent keep failing.
@@ -91,12 +91,12 @@ pub struct Step {
     #[serde(skip)]
     pub loops: ReworkLimit,
     pub outputs: Vec<RequiredOutput>,
-    /// The outputs that are declared external, whatever makes them.
+    /// The outputs declared external.
     #[serde(skip)]
     pub external: Vec<Name>,
     /// Globs of the files it must produce, relative to the workspace.
     pub artifacts: Vec<Template>,
-    /// Globs of further files that it writes without a sandbox, relative to the workspace.
+    /// Globs of further files it writes without a sandbox, relative to the workspace.
     pub writes: Vec<Template>,
     /// The cache settings, if its result may be reused.
     pub cache: Option<Box<StepCache>>,
@@ -187,7 +187,7 @@ impl Step {
         !matches!(self.fan, StepRepetition::Once)
     }
 
-    /// Returns the schemas of its outputs by name: those of the plan that it uses, or its own.
+    /// Returns the schemas of its outputs by name: those of the plan it uses, or its own.
     pub fn output_schemas(&self) -> Vec<(&Name, &ValueSchema)> {
         match &self.work {
             StepWork::Uses(uses) => {
@@ -245,7 +245,7 @@ impl Step {
         }
     }
 
-    /// Returns the permissions of what it does in a sandbox: its own, and those that a plan of the run may have.
+    /// Returns the permissions of what it does in a sandbox: its own, and those a plan of the run may have.
     pub fn permissions(&self) -> impl Iterator<Item = &SandboxPermissions> {
         let generated = match &self.work {
             StepWork::Generated(made) => Some(&made.envelope.allow),
@@ -266,7 +266,7 @@ impl Step {
 
     /// Returns the step in each of its alternatives, first as it is written.
     pub fn ways(&self) -> impl Iterator<Item = &Self> {
-        std::iter::once(self).chain(self.alternatives.iter().map(|one| one.step.as_ref()))
+        std::iter::once(self).chain(self.alternatives.iter().map(|alternative| alternative.step.as_ref()))
     }
 
     /// Returns the number of the alternative with an id; without one, 0.
@@ -284,15 +284,15 @@ impl Step {
     pub fn with_alternative(&self, way: usize) -> Option<&Self> {
         match way.checked_sub(1) {
             None => Some(self),
-            Some(at) => self.alternatives.get(at).map(|one| one.step.as_ref()),
+            Some(at) => self.alternatives.get(at).map(|alternative| alternative.step.as_ref()),
         }
     }
 
     /// Returns the tool that does the work in an alternative. If the plan names none, each executor
     /// is a tool of its own, named after the step and the alternative: `fetch`, `fetch.from_cache`.
     pub fn tool(&self, way: usize) -> String {
-        let said = self.with_alternative(way).and_then(|step| step.tool.clone());
-        said.unwrap_or_else(|| match self.alternatives.get(way.wrapping_sub(1)) {
+        let tool = self.with_alternative(way).and_then(|step| step.tool.clone());
+        tool.unwrap_or_else(|| match self.alternatives.get(way.wrapping_sub(1)) {
             Some(own) if own.replaces => format!("{}.{}", self.id, own.id),
             _ => self.tool.clone().unwrap_or_else(|| self.id.to_string()),
         })
@@ -316,13 +316,13 @@ pub struct Alternative {
     pub step: Arc<Step>,
 }
 
-/// The items that a step is repeated over.
+/// The items a step is repeated over.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StepRepetition {
     /// No items: it runs once.
     Once,
-    /// The items of a list that a run computes.
+    /// The items of a list a run computes.
     Each(Expr),
     /// The items of a list in the plan.
     List(Vec<serde_json::Value>),
@@ -387,7 +387,7 @@ keywords! {
     }
 }
 
-/// The lock that a step holds while it runs.
+/// The lock a step holds while it runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StepLock {
     /// Its name. All runs of a workspace share it.
@@ -397,7 +397,7 @@ pub struct StepLock {
 }
 
 impl From<&str> for StepLock {
-    /// Creates the lock of a step that waits for its turn.
+    /// Creates the lock of a step waiting for its turn.
     fn from(name: &str) -> Self {
         Self { name: name.to_owned(), when_busy: LockBusyPolicy::Queue }
     }
@@ -420,14 +420,14 @@ keywords! {
 }
 
 impl Step {
-    /// Returns the paths that it claims; nothing for an agent in a worktree, whose changes are merged one after another.
+    /// Returns the paths it claims; nothing for an agent in a worktree, whose changes are merged one after another.
     pub fn claims(&self) -> impl Iterator<Item = &Template> {
         let apart = matches!(&self.work, StepWork::Agent(agent) if agent.workspace != AgentWorkspace::Shared);
         self.writes.iter().chain(&self.artifacts).filter(move |_| !apart)
     }
 }
 
-/// Paths that nobody means, of which a glob that covers everything matches one.
+/// Paths nobody means, of which a glob covering everything matches one.
 pub const UNMEANT_PATHS: [&str; 4] = ["k7q3zx", "k7q3zx.w9", "v5j1/k7q3zx.w9", "v5j1/h2/k7q3zx"];
 
 /// Returns a path in its plainest form; `None` for a pattern: it says where files may be, not which.

@@ -1,4 +1,4 @@
-//! The output of a plan in which its runs suggest what may be done next.
+//! The output of a plan where its runs suggest what may be done next.
 
 use crate::plans::work::NestedPlan;
 use crate::summary::show_use;
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use std::time::Duration;
 use wf_base::name::Name;
 
-/// An output of a plan that has suggestions, and the plans that these may start.
+/// An output of a plan that has suggestions, and the plans these may start.
 #[derive(Clone, Debug)]
 pub struct SuggestionSource {
     /// The output: a list of suggestions.
@@ -23,7 +23,7 @@ view! { suggests: SuggestionSource in Work {
     plain plans = &plans.iter().map(|plan| plan.path.clone()).collect::<Vec<_>>(),
 } aside limits }
 
-/// A plan that a suggestion may start.
+/// A plan a suggestion may start.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SuggestedPlan {
     /// Its path as the plan names it.
@@ -52,10 +52,10 @@ impl Default for SuggestionLimits {
     }
 }
 
-/// A plan that undoes a successful run, on request and for a while.
+/// A plan undoing a successful run, on request and for a while.
 #[derive(Clone, Debug)]
 pub struct UndoPlan {
-    /// The plan, with its parameters as templates over the run that it undoes.
+    /// The plan, with its parameters as templates over the run it undoes.
     pub nested: NestedPlan,
     /// The time after the end of that run in which it may be started.
     pub within: Duration,

@@ -15,7 +15,7 @@ use serde::Serialize;
 use wf_base::name::Name;
 use wf_base::time::Moment;
 
-/// The work that a step executes.
+/// The work a step executes.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StepWork {
@@ -25,13 +25,13 @@ pub enum StepWork {
     Exec(Vec<Template>),
     /// A script of a skill, in the sandbox.
     Skill(Box<SkillCall>),
-    /// Work that a model does with tools.
+    /// Work a model does with tools.
     Agent(Box<AgentWork>),
     /// An HTTP request.
     Http(Box<HttpCall>),
     /// Another plan, as a nested run.
     Uses(Box<NestedPlan>),
-    /// A plan that the run makes, as a nested run.
+    /// A plan the run makes, as a nested run.
     Generated(Box<GeneratedPlan>),
     /// Only waits for time to pass or for a file to appear.
     Wait(WaitCondition),
@@ -95,7 +95,7 @@ impl StepWork {
         }
     }
 
-    /// Returns the plans that the work uses, or may start.
+    /// Returns the plans the work uses, or may start.
     pub fn plans_used(&self) -> Vec<&Arc<Plan>> {
         match self {
             Self::Uses(uses) => vec![&uses.plan],
@@ -147,7 +147,7 @@ pub struct NestedPlan {
     pub with: Vec<(Name, Template)>,
 }
 
-/// The condition that a step waits for.
+/// The condition a step waits for.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WaitCondition {

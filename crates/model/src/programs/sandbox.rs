@@ -7,16 +7,16 @@ use serde::{Deserialize, Serialize};
 /// The permissions of a step in its sandbox. Everything not listed is denied.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SandboxPermissions {
-    /// Files and folders that it may read in addition to the workspace: relative to the workspace,
+    /// Files and folders it may read in addition to the workspace: relative to the workspace,
     /// absolute, or below the home folder (`~/…`). Never with `..`.
     pub read: Vec<String>,
-    /// Files and folders that it may write, relative to the workspace. Never with `..`.
+    /// Files and folders it may write, relative to the workspace. Never with `..`.
     pub write: Vec<String>,
     /// True if it has network access.
     pub net: bool,
-    /// Additional variables from the environment in which `wf` was started.
+    /// Additional variables from the environment where `wf` was started.
     pub env: Vec<String>,
-    /// The programs that it may start, by name or path; `None`: every program that it can read.
+    /// The programs it may start, by name or path; `None`: every program it can read.
     pub exec: Option<Vec<String>>,
 }
 

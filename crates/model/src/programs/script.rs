@@ -1,4 +1,4 @@
-//! A script, and the values that it gets and gives: variables, secrets, outputs.
+//! A script, and the values it gets and gives: variables, secrets, outputs.
 
 use serde::Serialize;
 
@@ -7,7 +7,7 @@ use crate::json::schema::ValueSchema;
 use crate::summary::shell_words;
 use wf_base::name::{EnvName, Name, PlanId, RefId};
 
-/// A script and the shell that reads it.
+/// A script and the shell reading it.
 #[derive(Clone, Debug, Serialize)]
 pub struct ShellScript {
     /// The program and its arguments before the script, for example `["sh", "-c"]`.
@@ -69,6 +69,6 @@ pub enum SecretSource {
 #[derive(Clone, Debug, Serialize)]
 pub struct RequiredOutput {
     pub name: Name,
-    /// The schema that it must satisfy.
+    /// The schema it must satisfy.
     pub schema: ValueSchema,
 }

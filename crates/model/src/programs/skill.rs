@@ -31,11 +31,11 @@ view! { call: SkillCall in Work {
     plain words in Data as "args" = argv_text(&words.iter().map(Template::source).collect::<Vec<_>>()),
 } aside folder }
 
-/// An argument that a script takes.
+/// An argument a script takes.
 #[derive(Clone, Debug, Serialize)]
 pub struct SkillArg {
     pub name: ArgName,
-    /// The schema that its value must satisfy.
+    /// The schema its value must satisfy.
     pub schema: ValueSchema,
     /// Its value, or its default; `None`: it is omitted.
     pub value: Option<Template>,
@@ -155,7 +155,7 @@ fn positional_words(value: &Value) -> Vec<String> {
     }
 }
 
-/// Formats a flag for the command line. The name and the value are one word, so that no value can
+/// Formats a flag for the command line. The name and the value are one word, so no value can
 /// be taken for another flag.
 fn flags(name: &ArgName, value: &Value) -> Vec<String> {
     let flag = |value: &Value| match value {
@@ -193,7 +193,7 @@ pub fn interpreter_named(program: &str) -> Option<&'static [&'static str]> {
 /// program. The interpreter named on the first line takes precedence, once the file is known.
 ///
 /// Python must not trust files beside a script that were not approved: neither compiled files nor
-/// packages that a user has installed.
+/// packages a user has installed.
 pub fn interpreter(script: &str) -> &'static [&'static str] {
     let ending = script.rsplit_once('.').map_or("", |(_, ending)| ending);
     match ending {

@@ -1,4 +1,4 @@
-//! The days of a month that an expression selects.
+//! The days of a month an expression selects.
 
 use jiff::civil::Date;
 
@@ -52,7 +52,7 @@ pub(super) fn lowest(mask: u64, from: i8) -> Option<i8> {
 }
 
 impl CronDays {
-    /// Returns the selected days of the month that begins on this day: bit `d` is the day `d`.
+    /// Returns the selected days of the month beginning on this day: bit `d` is the day `d`.
     pub(super) fn mask(&self, first: Date) -> u64 {
         let month = self.of_month.mask(first);
         let week = self.of_week.mask(first);

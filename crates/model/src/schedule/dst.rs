@@ -3,7 +3,7 @@ use wf_base::keywords;
 
 keywords! {
     listed
-    /// The policy for a time that a clock change skips.
+    /// The policy for a time a clock change skips.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
     #[serde(rename_all = "snake_case")]
     pub enum DstGapPolicy {

@@ -44,7 +44,7 @@ impl Weekday {
     }
 }
 
-/// Times at which nothing is started, matched in the zone of a rule against the time it asks for.
+/// Times when nothing is started, matched in the zone of a rule against the time it asks for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ScheduleExclusion {
@@ -79,7 +79,7 @@ impl ScheduleExclusion {
             || windows.any(|window| window.contains(&second))
     }
 
-    /// Returns the dates that it excludes whole.
+    /// Returns the dates it excludes whole.
     pub(super) fn dates(&self) -> Option<RangeInclusive<Date>> {
         match self {
             Self::Date(date) => Some(date.0..=date.0),
@@ -88,8 +88,8 @@ impl ScheduleExclusion {
         }
     }
 
-    /// Returns the windows that reach into a day, in seconds from its midnight: the one that starts on this day,
-    /// and the one that started on the day before.
+    /// Returns the windows that reach into a day, in seconds from its midnight: the one starting on this day,
+    /// and the one started on the day before.
     pub(super) fn windows(&self, weekday: Weekday) -> [Option<Range<i32>>; 2] {
         let Self::Daily { from, until, on } = self else {
             return [None, None];

@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::BadCron;
 use super::days::bit;
 
-/// The values and names that a field takes.
+/// The values and names a field takes.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct CronField {
     /// The name of the field in messages.
@@ -97,7 +97,7 @@ impl CronField {
         Err(self.unknown(piece))
     }
 
-    /// Returns the values that this field takes, in words.
+    /// Returns the values this field takes, in words.
     fn range(&self) -> String {
         let names = match (self.names.first(), self.names.last()) {
             (Some(first), Some(last)) => {

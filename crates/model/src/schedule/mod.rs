@@ -1,7 +1,7 @@
 //! Scheduled times: rules as users write them become instants.
 //!
 //! An expression ([`CronExpression`]) gives times on a wall clock; a [`ScheduleZone`] maps them to instants; [`DstPolicy`]
-//! decides about times that a clock change skips or repeats. A [`GoalSchedule`] combines the rules of a
+//! decides about times a clock change skips or repeats. A [`GoalSchedule`] combines the rules of a
 //! goal, and returns its scheduled times in any interval. All of it is pure: it depends on the
 //! rules and on the database of zones, and on no clock.
 //!

@@ -152,7 +152,7 @@ fn list(field: &CronField, piece: CronPiece) -> Result<u64, BadCron> {
     Ok(mask)
 }
 
-/// Reads both day fields. As in Vixie's cron, a field that begins with `*` does not restrict: a day
+/// Reads both day fields. As in Vixie's cron, a field beginning with `*` does not restrict: a day
 /// must then match both, otherwise either. `+` before the days of the week requires both.
 fn days(month_days: CronPiece, week_days: CronPiece) -> Result<CronDays, BadCron> {
     let free = |piece: CronPiece| piece.text.starts_with(['*', '?']);

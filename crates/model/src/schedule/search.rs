@@ -1,7 +1,7 @@
-//! The search for a scheduled time that is not excluded, in bounded time: the days and windows that are left
+//! The search for a scheduled time outside of exclusions, in bounded time: the remaining days and windows
 //! are found on the calendar, not one scheduled time after another.
 //!
-//! Windows repeat each week, and the calendar every 400 years. So a rule that has no open time in the 400
+//! Windows repeat each week, and the calendar every 400 years. So a rule without an open time in the 400
 //! years after the last day excluded by date has none at all.
 
 use std::ops::RangeInclusive;
@@ -77,7 +77,7 @@ impl GoalSchedule {
     }
 }
 
-/// Returns the instant at which a day begins in UTC.
+/// Returns the instant when a day begins in UTC.
 fn midnight(day: Date) -> Moment {
     let begin = Offset::UTC.to_timestamp(day.to_datetime(Time::midnight()));
     Moment::from_millis(begin.map_or(i64::MAX, Timestamp::as_millisecond))
@@ -85,7 +85,8 @@ fn midnight(day: Date) -> Moment {
 
 /// True if the windows leave any time of an expression open on a day of the week.
 fn is_open(cron: &CronExpression, exclude: &[ScheduleExclusion], weekday: Weekday) -> bool {
-    let mut windows: Vec<_> = exclude.iter().flat_map(|one| one.windows(weekday)).flatten().collect();
+    let mut windows: Vec<_> =
+        exclude.iter().flat_map(|exclusion| exclusion.windows(weekday)).flatten().collect();
     windows.sort_unstable_by_key(|window| window.start);
     let is_due = |from: i32, until: i32| {
         let next = time_of_day(from).and_then(|from| cron.time(from));

@@ -51,7 +51,7 @@ fn rule_text(rule: &TimingRule) -> String {
 pub struct GoalSchedule {
     /// The rules; an instant is due if any rule says so.
     pub rules: Vec<TimingRule>,
-    /// The times at which nothing is started, matched in a rule's zone against the time it sets.
+    /// The times when nothing is started, matched in a rule's zone against the time it sets.
     pub exclude: Vec<ScheduleExclusion>,
     /// The goal's zone: that of all times except those of rules, which have their own.
     pub zone: ScheduleZone,
@@ -59,7 +59,7 @@ pub struct GoalSchedule {
     pub active_from: Option<Moment>,
     /// The instant after which nothing is due.
     pub active_until: Option<Moment>,
-    /// The time over which goals that are due together are spread.
+    /// The time over which goals due together are spread.
     #[serde(serialize_with = "write_duration", deserialize_with = "read_duration")]
     pub splay: Duration,
 }
@@ -92,7 +92,7 @@ pub struct Slot {
     pub excluded: Option<String>,
     /// The effect of a clock change on it.
     pub note: Option<DstNote>,
-    /// The index of the rule that asks for it; of several, the first that is not excluded.
+    /// The index of the rule that asks for it; of several, the first not excluded.
     pub rule: usize,
 }
 
@@ -172,7 +172,7 @@ impl GoalSchedule {
         None
     }
 
-    /// Returns the delay of a goal after its scheduled times, so that goals due together do not
+    /// Returns the delay of a goal after its scheduled times, so goals due together do not
     /// start together: at least zero, less than `splay`, in whole milliseconds. It depends on the
     /// id alone, so it is always the same.
     pub fn offset(&self, goal: &str) -> Duration {

@@ -47,7 +47,7 @@ impl WallClockTimes<'_> {
     }
 }
 
-/// An instant at which a rule is due.
+/// An instant when a rule is due.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct DueInstant<'a> {
     /// The instant, in seconds since the epoch.
@@ -98,7 +98,7 @@ impl MappedTime {
     }
 }
 
-/// Returns the second since the epoch at which clocks that are this far from UTC show a time.
+/// Returns the second since the epoch when clocks this far from UTC show a time.
 fn second(civil: DateTime, offset: Offset) -> Option<i64> {
     offset.to_timestamp(civil).ok().map(jiff::Timestamp::as_second)
 }
@@ -119,7 +119,7 @@ impl<'a> ScheduleWalk<'a> {
     }
 
     fn due(&self, civil: DateTime, at: i64, note: Option<DstNote>) -> DueInstant<'a> {
-        DueInstant { at, note, excluded: self.exclude.iter().find(|one| one.covers(civil)) }
+        DueInstant { at, note, excluded: self.exclude.iter().find(|exclusion| exclusion.covers(civil)) }
     }
 
     /// Adds the instants of a time for which the policies let it be due.

@@ -11,7 +11,7 @@ pub(crate) fn show_alternative(alternative: &Alternative, summary: &mut SummaryB
     show_retries(&alternative.step.retry, summary);
 }
 
-/// The keys of a step that its alternatives may have, too, apart from `retry`.
+/// The keys of a step its alternatives may have, too, apart from `retry`.
 pub(crate) fn show_execution(step: &Step, summary: &mut SummaryBuilder) {
     lines!(summary in Work { plain "tool" = &step.tool, plain "target" = &step.target });
     step.work.view(summary);
@@ -21,7 +21,7 @@ pub(crate) fn show_execution(step: &Step, summary: &mut SummaryBuilder) {
     lines!(summary in Effort { most "timeout" = time_limit(step.timeout); step.timeout.is_none() });
 }
 
-/// The secrets that the work of a step and its variables read, by name.
+/// The secrets the work of a step and its variables read, by name.
 fn secret_names(step: &Step) -> Vec<String> {
     let variables = step.env.iter().map(|variable| &variable.value);
     let read = variables.chain(step.work.templates()).flat_map(Template::refs);
@@ -35,8 +35,8 @@ fn secret_names(step: &Step) -> Vec<String> {
     names
 }
 
-/// The boundary of the work: its container, its sandbox or none. What `allow` and `limits` say is shown whatever the work
-/// is.
+/// The boundary of the work: its container, its sandbox or none. The content of `allow` and `limits` is shown for any
+/// work.
 fn show_confinement(step: &Step, summary: &mut SummaryBuilder) {
     let sandbox = match (&step.container, &step.allow, &step.work) {
         (Some(_), ..) => Some((

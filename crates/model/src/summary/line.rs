@@ -17,7 +17,7 @@ pub enum SummaryLineKind {
     Graph,
     /// The durations, retries and concurrency.
     Effort,
-    /// Values that come in and go out.
+    /// Values coming in and go out.
     Data,
     /// Text for readers.
     About,
@@ -38,10 +38,10 @@ pub enum RiskDirection {
     AtLeast(f64),
 }
 
-/// One thing that a plan will do, or that bounds what it does.
+/// One action or bound of a plan.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SummaryLine {
-    /// The file of the plan that it belongs to; empty: the plan that is asked about.
+    /// The file of the plan it belongs to; empty: the plan that is asked about.
     pub plan: String,
     /// The part of the plan, for example `steps.build`; empty: the plan as a whole.
     pub part: String,

@@ -1,9 +1,9 @@
-//! Everything that a plan or a goal says, for approvers: a [`SummaryLine`] for each key, with the risk of more of it.
+//! Everything a plan or a goal says, for approvers: a [`SummaryLine`] for each key, with the risk of more of it.
 //!
-//! What approvers read of a record stands beside its declaration, as a table of its keys (`view`); what a line
-//! says beyond its key is a function there. [`of_plan`] walks through a plan with all that it uses.
+//! The lines of a record for approvers stand beside its declaration, as a table of its keys (`view`); the text of
+//! a line beyond its key is a function there. [`of_plan`] walks through a plan with all it uses.
 //!
-//! **Invariant:** nothing of a record is left out: a field that has no entry does not compile.
+//! **Invariant:** nothing of a record is left out: a field with no entry does not compile.
 //! **Invariant:** the text of a key is its value, in full and as it is written.
 
 #[macro_use]

@@ -38,7 +38,7 @@ impl ShownPlans {
         is_new
     }
 
-    /// The name under which a plan that a step uses is shown.
+    /// The name under which a plan a step uses is shown.
     fn name(&mut self, plan: &Arc<Plan>, path: &str) -> String {
         let known = self.shown.iter().find(|(seen, _)| Arc::ptr_eq(seen, plan));
         if let Some((_, name)) = known {
@@ -56,7 +56,7 @@ impl ShownPlans {
     }
 }
 
-/// Returns the lines of a plan and of every plan that it uses, each once. `path` is its file.
+/// Returns the lines of a plan and of every plan it uses, each once. `path` is its file.
 pub fn of_plan(plan: &Plan, path: &str) -> Vec<SummaryLine> {
     let mut summary = SummaryBuilder::default();
     path.clone_into(&mut summary.shown_plans.root);
@@ -143,8 +143,9 @@ fn show_new_gates(plan: &Plan, summary: &mut SummaryBuilder) {
 fn show_taint(step: &Step, taint: &StepTaint, summary: &mut SummaryBuilder) {
     let outputs = step.outputs.iter().map(|output| taint.output(output.name.as_str()));
     let files = (!step.artifacts.is_empty()).then_some(&taint.outputs_taint);
-    let given = MixedTaint::mix_all(outputs.chain(files).chain(taint.outputs.values()));
-    let text = given.from.map(|from| format!("{}: its outputs come from {from}", given.taint.as_str()));
+    let mixed_taint = MixedTaint::mix_all(outputs.chain(files).chain(taint.outputs.values()));
+    let text =
+        mixed_taint.from.map(|from| format!("{}: its outputs come from {from}", mixed_taint.taint.as_str()));
     lines!(summary in Data { plain "taint" = text });
 }
 

@@ -49,13 +49,13 @@ fn number(text: &str, most: u32) -> Option<u32> {
     (plain && number <= most).then_some(number)
 }
 
-/// Returns an interval that divides the whole without a remainder, so that it is always the same.
+/// Returns an interval that divides the whole without a remainder, so it is always the same.
 fn even_interval(text: &str, whole: u32) -> Option<u32> {
     let step = number(text, whole)?;
     (step > 1 && step < whole && whole.is_multiple_of(step)).then_some(step)
 }
 
-/// Days of the week that are written by name.
+/// Days of the week written by name.
 fn names(days: &str) -> Option<String> {
     let parts = days.split([',', '-']);
     let known = ["SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT"];

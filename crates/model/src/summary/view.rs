@@ -30,8 +30,8 @@ impl<T: RecordView> RecordView for Option<T> {
     }
 }
 
-/// Declares the [`RecordView`] of a record: its keys in the order in which they are shown. What is shown
-/// elsewhere is `aside`; a field that is in neither list does not compile.
+/// Declares the [`RecordView`] of a record: its keys in the order of their lines. A key shown
+/// elsewhere is `aside`; a field in neither list does not compile.
 macro_rules! view {
     ($record:ident: $type:ident in $subject:ident {
         $(
@@ -53,7 +53,7 @@ macro_rules! view {
     };
 }
 
-/// Adds lines to a sheet, from a table like that of a record. A key that is no literal stands in parentheses.
+/// Adds lines to a sheet, from a table like that of a record. A key other than a literal stands in parentheses.
 macro_rules! lines {
     ($summary:ident in $subject:ident {
         $($risk:ident $key:tt $(in $own:ident)? = $text:expr $(; $default:expr)?),* $(,)?

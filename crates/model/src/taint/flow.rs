@@ -8,7 +8,7 @@ use crate::expr::ExprReference;
 pub struct PlanFlow {
     /// The parameters, and the trust in each.
     pub params: Vec<(String, TaintLevel)>,
-    /// The steps; each comes after those that it reads from. A step with alternatives is listed
+    /// The steps; each comes after those it reads from. A step with alternatives is listed
     /// once for each.
     pub steps: Vec<StepFlow>,
     /// The outputs of the plan: the name, and the values it is computed from.
@@ -41,7 +41,7 @@ pub enum OutputProducer {
         /// True if it has network access.
         net: bool,
     },
-    /// By an agent in a sandbox that reads untrusted files. It is given every parameter.
+    /// By an agent in a sandbox reading untrusted files. It is given every parameter.
     ExposedAgent,
     /// By another plan.
     Nested {

@@ -29,7 +29,7 @@ pub struct MixedTaint {
     /// The source of the least trusted part, for example "the http step `fetch`"; `None` if the
     /// owner is the source.
     pub from: Option<Arc<str>>,
-    /// The parameters that it also depends on.
+    /// The parameters it also depends on.
     pub params: Arc<BTreeSet<String>>,
 }
 
@@ -68,14 +68,14 @@ impl MixedTaint {
         mixed
     }
 
-    /// Returns this value as seen by a plan that uses the plan at `path` with these parameters.
+    /// Returns this value as seen by a plan using the plan at `path` with these parameters.
     #[must_use]
     pub fn from_nested_plan(&self, path: &str, params: &BTreeMap<String, Self>) -> Self {
         let from = self.from.as_ref().map(|from| format!("{from} of {path}").into());
-        let mut seen = Self { taint: self.taint, from, params: Arc::default() };
+        let mut mixed_taint = Self { taint: self.taint, from, params: Arc::default() };
         for value in self.params.iter().filter_map(|name| params.get(name)) {
-            seen.mix_in(value);
+            mixed_taint.mix_in(value);
         }
-        seen
+        mixed_taint
     }
 }

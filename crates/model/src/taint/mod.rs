@@ -4,8 +4,8 @@
 //! A value is as little trusted as the least trusted value it was computed from. Only a recorded
 //! approval makes it trusted again: the values shown in the decision.
 //!
-//! The outputs of a plan are known without its parameters: each [`MixedTaint`] names the parameters that
-//! it depends on, so that a plan is analysed once, however often it is used.
+//! The outputs of a plan are known without its parameters: each [`MixedTaint`] names the parameters
+//! it depends on, so a plan is analysed once, however often it is used.
 //!
 //! **Invariant:** one more untrusted source never makes anything more trusted.
 

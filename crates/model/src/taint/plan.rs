@@ -7,12 +7,12 @@ use crate::plans::plan::Plan;
 use crate::plans::step::{Step, StepRepetition};
 use crate::plans::work::{StepWork, WaitCondition};
 
-/// The summaries of plans and of all plans that they use, each analysed once. Plans are told apart
+/// The summaries of plans and of all plans they use, each analysed once. Plans are told apart
 /// by address, so they outlive it.
 #[derive(Debug, Default)]
 pub struct TaintAnalysis(BTreeMap<usize, Arc<TaintSummary>>);
 
-/// Follows the values of a plan and of all that it uses.
+/// Follows the values of a plan and of all it uses.
 pub fn taints(plan: &Plan) -> Arc<TaintSummary> {
     TaintAnalysis::default().of(plan)
 }

@@ -33,9 +33,9 @@ impl TaintSummary {
             params: params.map(|(name, taint)| (name.clone(), MixedTaint::param(name, *taint))).collect(),
             ..Self::default()
         };
-        let all = MixedTaint::mix_all(summary.params.values());
+        let mixed_taint = MixedTaint::mix_all(summary.params.values());
         for step in &flow.steps {
-            let taint = summary.step(step, &all);
+            let taint = summary.step(step, &mixed_taint);
             match summary.steps.get_mut(&step.id) {
                 Some(before) => before.or(&taint),
                 None => drop(summary.steps.insert(step.id.clone(), taint)),

@@ -1,5 +1,5 @@
 //! The result of a run as a statement for third parties: an in-toto statement (version 1) about the
-//! files that it left.
+//! files it left.
 //!
 //! It names the texts of the plan, the checks, how they ran and their verdicts; of possibly
 //! confidential data (parameters, output of checks) it has digests alone.

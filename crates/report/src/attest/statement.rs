@@ -61,7 +61,7 @@ pub struct AttestationInput<'a> {
     pub plan: &'a Plan,
     /// Its events.
     pub events: &'a [(u64, Event)],
-    /// The texts that it used.
+    /// The texts it used.
     pub sources: &'a [(String, String)],
     /// The hash of its last event.
     pub head: Sha256Digest,
@@ -112,7 +112,7 @@ impl AttestationStatement {
     }
 }
 
-/// Collects the files that the last attempts of successful steps left, by name. Of files with the
+/// Collects the files the last attempts of successful steps left, by name. Of files with the
 /// same name, that of the latest step counts.
 fn collect(run: &AttestedRun, left: &mut BTreeMap<String, Sha256Digest>) {
     for nested in &run.nested {
@@ -146,7 +146,7 @@ fn stale_results(input: &AttestationInput<'_>) -> Vec<AttestedStaleResult> {
         item: stale.place.item,
         path: stale.path.clone(),
     });
-    let nested = input.nested.iter().flat_map(|(_, told)| stale_results(told));
+    let nested = input.nested.iter().flat_map(|(_, attestation_input)| stale_results(attestation_input));
     own.chain(nested).collect()
 }
 
@@ -161,7 +161,10 @@ fn attested_run(input: &AttestationInput<'_>, nested_in: Option<&str>) -> Option
         Some(AttestedStep { artifacts: files, ..attested_step(input.plan, &ways, row, &attempts)? })
     });
     let own = last_criteria(input.events).into_iter().map(attested_verdict);
-    let nested = input.nested.iter().map(|(attempt, told)| attested_run(told, Some(attempt)));
+    let nested = input
+        .nested
+        .iter()
+        .map(|(attempt, attestation_input)| attested_run(attestation_input, Some(attempt)));
     Some(AttestedRun {
         id: row.id.clone(),
         nested_in: nested_in.map(str::to_owned),
@@ -227,9 +230,9 @@ fn reused_files(record: &RunRecord, row: &StepRow) -> Vec<AttestedFile> {
 
 /// The attempts of a run by task.
 fn attested_attempts(events: &[(u64, Event)]) -> BTreeMap<TaskId, BTreeMap<u32, AttestedAttempt>> {
-    let mut all: BTreeMap<TaskId, BTreeMap<u32, AttestedAttempt>> = BTreeMap::new();
+    let mut attempts: BTreeMap<TaskId, BTreeMap<u32, AttestedAttempt>> = BTreeMap::new();
     let mut of = |attempt: &Attempt, say: &dyn Fn(&mut AttestedAttempt)| {
-        let place = all.entry(attempt.place.clone()).or_default();
+        let place = attempts.entry(attempt.place.clone()).or_default();
         let said = place.entry(attempt.attempt).or_default();
         said.attempt = attempt.attempt;
         say(said);
@@ -247,15 +250,17 @@ fn attested_attempts(events: &[(u64, Event)]) -> BTreeMap<TaskId, BTreeMap<u32, 
                 said.artifacts = files(artifacts);
             }),
             EventKind::EvidenceTaken { attempt, files } => {
-                of(attempt, &|said| said.evidence = self::files(files));
+                of(attempt, &|attested| attested.evidence = self::files(files));
             }
-            EventKind::CheckCompleted { attempt: Some(attempt), verdict } => of(attempt, &|said| {
-                said.verdicts.push(self::attested_verdict(verdict));
-            }),
+            EventKind::CheckCompleted { attempt: Some(attempt), verdict } => {
+                of(attempt, &|attested_attempt| {
+                    attested_attempt.verdicts.push(self::attested_verdict(verdict));
+                })
+            }
             _ => {}
         }
     }
-    all
+    attempts
 }
 
 fn files(artifacts: &[Artifact]) -> Vec<AttestedFile> {
@@ -297,7 +302,7 @@ fn digest(value: &Value) -> Sha256Digest {
     Sha256Digest::of_bytes(canonical(value).as_bytes())
 }
 
-/// The alternative that each step last used, where it was not the step as written.
+/// The alternative each step last used, where it was not the step as written.
 pub(super) fn last_alternatives(events: &[(u64, Event)]) -> BTreeMap<Name, Name> {
     let mut ways = BTreeMap::new();
     for (_, event) in events {

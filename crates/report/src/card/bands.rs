@@ -26,7 +26,7 @@ pub struct BandEntry {
     pub is_chosen: bool,
 }
 
-/// Divides a list by the `confidence` of its entries, the surest first. An entry of a list of such entries that has none is
+/// Divides a list by the `confidence` of its entries, the surest first. An entry of a list of such entries with none is
 /// `novel`. Without any `confidence`, there is one band.
 pub fn entry_bands(list: &[Value]) -> Vec<EntryBand> {
     let is_banded = list.iter().any(|value| confidence(value).is_some());
@@ -49,7 +49,7 @@ pub fn entry_bands(list: &[Value]) -> Vec<EntryBand> {
     bands.filter(|band| !band.entries.is_empty()).collect()
 }
 
-/// Returns the positions of the entries that are chosen before a person chooses, in their order; `None`: all.
+/// Returns the positions of the entries chosen before a person chooses, in their order; `None`: all.
 pub fn chosen_positions(list: &[Value]) -> Option<Vec<u32>> {
     let entries = entry_bands(list).into_iter().flat_map(|band| band.entries);
     let mut chosen: Vec<u32> = entries.filter(|entry| entry.is_chosen).map(|entry| entry.position).collect();

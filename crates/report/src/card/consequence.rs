@@ -1,7 +1,7 @@
 use wf_core::machine::{ApprovalRequest, GatePoint};
 use wf_model::{Plan, StepIx};
 
-/// The most steps that a sentence names.
+/// The most steps a sentence names.
 const MAX_NAMES: usize = 3;
 
 /// Returns what a yes leads to.
@@ -54,7 +54,7 @@ pub(super) fn of_no(request: &ApprovalRequest) -> String {
     }
 }
 
-/// Returns the step that waits for an answer.
+/// Returns the step waiting for an answer.
 pub(super) fn waiting_step(request: &ApprovalRequest, plan: &Plan) -> Option<StepIx> {
     request.place.as_ref().and_then(|place| plan.find(place.step.as_str()))
 }

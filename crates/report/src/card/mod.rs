@@ -1,6 +1,6 @@
-//! A request as a card: what it is about, why it comes, and what each answer leads to (Silas, 0.5.3).
+//! A request as a card: its subject, its reason, and the effect of each answer (Silas, 0.5.3).
 //!
-//! A card says nothing that the request and the plan do not: its sentences are made from what the steps may do, never
+//! A card says nothing the request and the plan do not: its sentences are made from the rights of the steps, never
 //! from the words of an agent.
 
 mod bands;

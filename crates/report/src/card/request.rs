@@ -9,7 +9,7 @@ use wf_model::{Plan, Step};
 /// A request, as a card shows it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RequestCard {
-    /// The kind of answer that it asks for.
+    /// The kind of answer it asks for.
     pub kind: CardKind,
     /// The reason for it, in one or two sentences.
     pub rationale: String,
@@ -17,7 +17,7 @@ pub struct RequestCard {
     pub yes: String,
     /// The result of a no, as a part of a sentence.
     pub no: String,
-    /// The files that an answer covers as they were checked, and those that may change after a yes.
+    /// The files an answer covers as they were checked, and those that may change after a yes.
     pub affected: Vec<String>,
     /// The entries that can be selected, the surest first.
     pub bands: Vec<EntryBand>,
@@ -41,7 +41,7 @@ impl RequestCard {
     }
 }
 
-/// Returns why a request comes: who asks, and what decides its risk.
+/// Returns why a request comes: its origin, and the cause of its risk.
 fn rationale(request: &ApprovalRequest) -> String {
     let gates: Vec<String> = request.gates.iter().map(|gate| format!("`{gate}`")).collect();
     let place = request.place.as_ref().map(ToString::to_string);
@@ -60,14 +60,14 @@ fn rationale(request: &ApprovalRequest) -> String {
     }
 }
 
-/// Returns the files that an answer covers, then those that may change.
+/// Returns the files an answer covers, then those that may change.
 fn affected(request: &ApprovalRequest, plan: Option<&Plan>, artifacts: &[Artifact]) -> Vec<String> {
     let checked = artifacts.iter().map(|file| format!("{} as it was checked", file.path));
     let writes = plan.map(|plan| writes(request, plan)).unwrap_or_default();
     checked.chain(writes.into_iter().map(|path| format!("{path} may change"))).collect()
 }
 
-/// Returns the files and folders that the waiting step and those after it may write; of the whole plan if none waits.
+/// Returns the files and folders the waiting step and those after it may write; of the whole plan if none waits.
 fn writes<'a>(request: &ApprovalRequest, plan: &'a Plan) -> BTreeSet<&'a str> {
     let waiting = consequence::waiting_step(request, plan);
     let later = waiting.map(|ix| plan.downstream(ix)).unwrap_or_default();

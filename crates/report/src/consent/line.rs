@@ -5,34 +5,34 @@ use wf_core::risk::risk_of_plan;
 use wf_model::summary::{self, RiskDirection, SummaryBuilder, SummaryLine, SummaryLineKind};
 use wf_model::{Goal, JsonObject, Plan};
 
-/// The settings of the workspace that apply to every plan.
+/// The settings of the workspace applying to every plan.
 #[derive(Clone, Debug)]
 pub struct WorkspaceSettings<'a> {
     /// True if checks, and steps with `allow`, run in a sandbox.
     pub is_sandboxed: bool,
-    /// The paths that every sandbox may read besides the workspace.
+    /// The paths every sandbox may read besides the workspace.
     pub readable_paths: &'a [String],
-    /// Patterns of variables that every step sees.
+    /// Patterns of variables every step sees.
     pub env_passthrough: &'a [String],
     /// The models, roles, servers of tools and backends within reach of the plan: keys and values.
     pub named: Vec<(String, String)>,
 }
 
-/// Everything that a plan will do.
+/// Everything a plan will do.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(transparent)]
 pub struct PlanSummary {
-    /// One thing each: the plan, its steps in order, the plans that it uses.
+    /// One thing each: the plan, its steps in order, the plans it uses.
     pub lines: Vec<SummaryLine>,
 }
 
 impl PlanSummary {
-    /// Takes a plan apart, with everything that it uses. `path` is its file.
+    /// Takes a plan apart, with everything it uses. `path` is its file.
     pub fn of_plan(plan: &Plan, path: &str) -> Self {
         Self { lines: summary::of_plan(plan, path) }
     }
 
-    /// Returns the risk of a plan with all that it uses. No plan declares it, so it is no part of what a plan says.
+    /// Returns the risk of a plan with all it uses. No plan declares it, so it is no part of what a plan says.
     pub(super) fn of_risk(plan: &Plan) -> Self {
         let mut sheet = SummaryBuilder::of_part("risk");
         let risk = risk_of_plan(plan).to_string();
@@ -93,7 +93,7 @@ impl PlanSummary {
         self
     }
 
-    /// The lines with invisible characters, or characters that change how others are displayed.
+    /// The lines with invisible characters, or characters changing how others are displayed.
     pub fn invisible_lines(&self) -> impl Iterator<Item = &SummaryLine> {
         self.lines.iter().filter(|line| hides(&line.text) || hides(&line.key) || hides(&line.plan))
     }

@@ -14,9 +14,9 @@ const MAX_SHOWN_FILES: usize = 30;
 const LINE_WIDTH: usize = 80;
 const KEY_COLUMN_WIDTH: usize = 20;
 
-/// Returns everything that a plan will do as text for the approver. `path` is the plan's file,
-/// `files` are those that the decision covers with their digests, `params` the values given, `goal`
-/// the goal that starts it by itself.
+/// Returns everything a plan will do as text for the approver. `path` is the plan's file,
+/// `files` are those the decision covers with their digests, `params` the values given, `goal`
+/// the goal starting it by itself.
 pub fn consent(
     plan: &Plan,
     path: &str,
@@ -53,8 +53,8 @@ fn warnings(summary: &PlanSummary) -> String {
     }
     let hidden: Vec<String> = summary.invisible_lines().map(SummaryLine::path).collect();
     if !hidden.is_empty() {
-        let what = "invisible characters are shown as ⟨U+…⟩ in";
-        let _ = writeln!(text, "{} {what}", paint(BAD, "!"));
+        let subject = "invisible characters are shown as ⟨U+…⟩ in";
+        let _ = writeln!(text, "{} {subject}", paint(BAD, "!"));
         for path in hidden {
             let _ = writeln!(text, "    {}", untrusted(&path));
         }
@@ -90,7 +90,7 @@ impl PlanSummary {
 #[derive(Default)]
 struct SummaryFormatter<'a> {
     text: String,
-    /// The keys of the lines that the following ones may belong to, each with the defaults below it
+    /// The keys of the lines the following ones may belong to, each with the defaults below it
     /// that are not written yet.
     parent_keys: Vec<(&'a str, Vec<String>)>,
     /// The defaults of the part, not written yet.
@@ -124,7 +124,7 @@ impl<'a> SummaryFormatter<'a> {
         self.parent_keys.push((&line.key, Vec::new()));
     }
 
-    /// Closes the lines that the next key does not belong to.
+    /// Closes the lines the next key does not belong to.
     fn close(&mut self, next: &str) {
         while let Some((above, _)) = self.parent_keys.last() {
             let below = next.strip_prefix(above);

@@ -24,7 +24,7 @@ pub struct SummaryChange {
     pub direction: ChangeDirection,
 }
 
-/// A part of a plan that was added, removed or renamed: a step, a gate, a plan that is used.
+/// An added, removed or renamed part of a plan: a step, a gate, a used plan.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "what")]
 pub enum PartChange {

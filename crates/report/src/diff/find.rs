@@ -15,25 +15,25 @@ type PartLines<'c> = BTreeMap<PlanPart<'c>, Vec<&'c SummaryLine>>;
 /// Finds the changes in meaning from one version to another.
 pub fn diff(before: &PlanSummary, after: &PlanSummary) -> PlanDiff {
     let (old, new) = (parts(before), parts(after));
-    let mut found = PlanDiff::default();
-    let renamed = moves(&old, &new, &mut found.parts);
+    let mut plan_diff = PlanDiff::default();
+    let renamed = moves(&old, &new, &mut plan_diff.parts);
     let is_moved = |line: &SummaryLine| renamed.contains(&PlanPart::of(line));
     let by_path = |summary: &PlanSummary| -> BTreeMap<String, SummaryLine> {
         let lines = summary.lines.iter().filter(|line| !is_moved(line));
         lines.map(|line| (line.path(), line.clone())).collect()
     };
     let (was, is) = (by_path(before), by_path(after));
-    let shake = DiffContext::of(&was, &is, !found.parts.is_empty());
+    let shake = DiffContext::of(&was, &is, !plan_diff.parts.is_empty());
     for line in after.lines.iter().filter(|line| !is_moved(line)) {
         let old = was.get(&line.path());
-        found.changes.extend(shake.change(old, Some(line)));
+        plan_diff.changes.extend(shake.change(old, Some(line)));
     }
     for line in before.lines.iter().filter(|line| !is_moved(line)) {
         if !is.contains_key(&line.path()) {
-            found.changes.extend(shake.change(Some(line), None));
+            plan_diff.changes.extend(shake.change(Some(line), None));
         }
     }
-    found
+    plan_diff
 }
 
 fn parts(summary: &PlanSummary) -> PartLines<'_> {
@@ -75,13 +75,13 @@ fn has_same_content(
     new_lines: &[&SummaryLine],
 ) -> bool {
     let sort = |within: &str| within.split('.').next().unwrap_or("").to_owned();
-    let said = |lines: &[&SummaryLine]| -> Vec<(String, String)> {
+    let texts = |lines: &[&SummaryLine]| -> Vec<(String, String)> {
         let own = lines.iter().map(|line| (line.key.clone(), line.text.clone()));
         own.collect()
     };
     old_part.plan == new_part.plan
         && sort(old_part.name) == sort(new_part.name)
-        && said(old_lines) == said(new_lines)
+        && texts(old_lines) == texts(new_lines)
 }
 
 impl<'c> PlanPart<'c> {
@@ -102,9 +102,9 @@ impl<'c> PlanPart<'c> {
 struct DiffContext {
     /// The lines that were added or removed.
     whole_parts: BTreeSet<String>,
-    /// The parts whose sandbox was added or removed: what it allows has no direction of its own.
+    /// The parts with an added or removed sandbox: its permissions have no direction of their own.
     sandbox_changed: BTreeSet<String>,
-    /// True if parts were added, removed or renamed, so that their order changes anyway.
+    /// True if parts were added, removed or renamed, so their order changes anyway.
     parts_changed: bool,
 }
 
@@ -150,14 +150,14 @@ impl DiffContext {
         Some(SummaryChange { before: before.cloned(), after: after.cloned(), direction: way })
     }
 
-    /// True if the line that a line belongs to was added or removed, too.
+    /// True if the line a line belongs to was added or removed, too.
     fn is_part_of_whole(&self, path: &str) -> bool {
         let mut dots = path.match_indices('.');
         dots.any(|(at, _)| self.whole_parts.contains(path.get(..at).unwrap_or("")))
     }
 }
 
-/// The path of the part that a line belongs to.
+/// The path of the part a line belongs to.
 fn part<'p>(path: &'p str, key: &str) -> &'p str {
     path.strip_suffix(key).unwrap_or(path)
 }

@@ -14,8 +14,9 @@ impl PlanDiff {
     pub fn text(&self) -> String {
         let mut text = String::new();
         let loose = |kinds: &'static [SummaryLineKind]| {
-            let all = self.changes.iter();
-            all.filter(move |change| change.direction == ChangeDirection::Looser && change.is_about(kinds))
+            let changes = self.changes.iter();
+            changes
+                .filter(move |change| change.direction == ChangeDirection::Looser && change.is_about(kinds))
         };
         let reach: Vec<&SummaryChange> = loose(&[SummaryLineKind::Reach]).collect();
         let proof: Vec<&SummaryChange> =
@@ -27,7 +28,7 @@ impl PlanDiff {
             self.parts.iter().for_each(|moved| text.push_str(&moved.part_text()));
             text.push('\n');
         }
-        let said = |change: &&SummaryChange| {
+        let is_told = |change: &&SummaryChange| {
             change.direction == ChangeDirection::Looser
                 && change.is_about(&[
                     SummaryLineKind::Reach,
@@ -35,7 +36,7 @@ impl PlanDiff {
                     SummaryLineKind::Decision,
                 ])
         };
-        let other_changes: Vec<&SummaryChange> = self.changes.iter().filter(|own| !said(own)).collect();
+        let other_changes: Vec<&SummaryChange> = self.changes.iter().filter(|own| !is_told(own)).collect();
         section(&mut text, &paint(BOLD, "other changes"), &other_changes);
         text
     }

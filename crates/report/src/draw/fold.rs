@@ -9,7 +9,7 @@ const MAX_GROUPS: usize = 48;
 /// The most boxes side by side in a folded picture; more stand below each other.
 const MAX_ROW: usize = 8;
 
-/// A picture of a large plan, in which steps that follow each other are one box.
+/// A picture of a large plan, where steps following each other are one box.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FoldedSketch {
     /// The groups, and the steps of the group that is unfolded.
@@ -75,7 +75,7 @@ fn group_node(nodes: &[&SketchNode], link: String) -> Option<SketchNode> {
     })
 }
 
-/// Arranges boxes, each after those that it needs, as rows that are not too wide; `finally` steps come last. Arrows lead
+/// Arranges boxes, each after those it needs, as rows that are not too wide; `finally` steps come last. Arrows lead
 /// from a box to a later one.
 fn rows(sketch: &PlanSketch) -> Vec<Vec<usize>> {
     let mut depths = vec![0; sketch.nodes.len()];

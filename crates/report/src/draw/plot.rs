@@ -13,7 +13,7 @@ const STEP: f64 = 116.0;
 const LEGEND: f64 = 64.0;
 /// The radius of a point.
 const RADIUS: f64 = 3.0;
-/// The narrowest plot, so that the words of a single round have their place.
+/// The narrowest plot, so the words of a single round have their place.
 const MIN_WIDTH: f64 = 320.0;
 /// The most rounds in one plot: the latest ones. The table has all of them.
 const MAX_ROUNDS: usize = 200;

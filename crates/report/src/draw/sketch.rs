@@ -18,7 +18,7 @@ pub struct PlanSketch {
     pub nodes: Vec<SketchNode>,
     /// The arrows, from box to box, by index.
     pub edges: Vec<(usize, usize)>,
-    /// Boxes that belong together, outermost first.
+    /// Boxes belonging together, outermost first.
     pub zones: Vec<SketchZone>,
 }
 
@@ -34,11 +34,11 @@ pub struct SketchNode {
     /// True if it represents a whole plan.
     pub nested: bool,
     pub checked: bool,
-    /// The zone that it belongs to; `None`: the plan's main steps.
+    /// The zone it belongs to; `None`: the plan's main steps.
     pub zone: Option<usize>,
     /// The state of its step in a run, and the standing of its result; `None`: it is of no run.
     pub state: Option<(StepState, Standing)>,
-    /// The address that it leads to on a page.
+    /// The address it leads to on a page.
     pub link: Option<String>,
     /// True if it is part of the chain of steps that took longest.
     pub is_critical: bool,
@@ -53,7 +53,7 @@ pub struct SketchZone {
 }
 
 impl PlanSketch {
-    /// Reduces a plan; `unfold` shows the steps of the plans that it uses.
+    /// Reduces a plan; `unfold` shows the steps of the plans it uses.
     pub fn of(plan: &Plan, unfold: bool) -> Self {
         let title = plan.parts().title.as_deref();
         let mut sketch = Self { title: title.unwrap_or(plan.id().as_str()).to_owned(), ..Self::default() };
@@ -159,7 +159,7 @@ fn heading(step: &Step, plan: &str, claims: &[String]) -> String {
     marks.join(" · ")
 }
 
-/// Returns the paths of each step for which it takes turns with another one: those that the text of both names.
+/// Returns the paths of each step for which it takes turns with another one: those the text of both names.
 fn shared_claims(plan: &Plan) -> Vec<Vec<String>> {
     let own = |step: &Step| {
         let paths = step.claims().filter(|path| path.refs().is_empty());

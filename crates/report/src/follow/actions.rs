@@ -60,8 +60,8 @@ impl<W: Write> RunObserver for GithubAnnotator<W> {
     fn event(&mut self, run: &RunRef, event: &Event) {
         match self.tracker.event(run, event) {
             Some(RunNotification::Ended(ending)) => {
-                let told = ending.nested && ending.failed_checks.is_empty();
-                if ending.state == StepState::Failed && !told {
+                let is_told = ending.nested && ending.failed_checks.is_empty();
+                if ending.state == StepState::Failed && !is_told {
                     let text = self.mark_step(&ending);
                     self.write(&text);
                 }

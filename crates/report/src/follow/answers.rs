@@ -17,8 +17,8 @@ pub(super) fn gate_or_approval_notification(
         EventKind::GateEvaluated { place, result } => gate_notification(&named(place.as_ref()), result)?,
         EventKind::Escalated { place, gate, action, message, .. } => {
             let name = named(place.as_ref());
-            let said = if message.is_empty() { "" } else { ": " };
-            let text = format!("{name} · gate `{gate}` · {}{said}{message}", action.as_str());
+            let separator = if message.is_empty() { "" } else { ": " };
+            let text = format!("{name} · gate `{gate}` · {}{separator}{message}", action.as_str());
             ("escalates", text)
         }
         EventKind::ApprovalRequested(ask) => {
@@ -53,15 +53,15 @@ fn gate_notification(name: &str, result: &GateResult) -> Option<(&'static str, S
     }
     let rejected = result.rejected.iter().map(|key| format!("may not rewrite {key}"));
     let ignored = result.ignored.map(|action| format!("may not answer {}", action.as_str()));
-    let all: Vec<String> = (result.flags.iter().cloned()).chain(rejected).chain(ignored).collect();
-    let text = format!("{name} · gate `{id}`: {}", all.join(", "));
-    (!all.is_empty()).then_some(("flagged", text))
+    let flags: Vec<String> = (result.flags.iter().cloned()).chain(rejected).chain(ignored).collect();
+    let text = format!("{name} · gate `{id}`: {}", flags.join(", "));
+    (!flags.is_empty()).then_some(("flagged", text))
 }
 
 fn approval_notification(name: &str, outcome: &ApprovalOutcome) -> (&'static str, String) {
     let names: Vec<&str> = outcome.by.iter().map(|by| by.name.as_str()).collect();
     let by = if names.is_empty() { String::new() } else { format!(" · by {}", names.join(", ")) };
-    let said = if outcome.reason.is_empty() { "" } else { ": " };
+    let separator = if outcome.reason.is_empty() { "" } else { ": " };
     let verb = match outcome.decision {
         RequestDecision::Approved => "approved",
         RequestDecision::Answered => "answered",
@@ -71,10 +71,10 @@ fn approval_notification(name: &str, outcome: &ApprovalOutcome) -> (&'static str
         RequestDecision::Withdrawn => "withdrawn",
     };
     let answer = outcome.answer.as_ref().map_or_else(String::new, |answer| format!(" · {answer}"));
-    (verb, format!("{name}{by}{answer}{said}{}", outcome.reason))
+    (verb, format!("{name}{by}{answer}{separator}{}", outcome.reason))
 }
 
-/// Returns the task that a planner guides, and what became of that; `None` for all other facts.
+/// Returns the task a planner guides, and what became of that; `None` for all other facts.
 pub(super) fn guidance_text(kind: &EventKind) -> Option<(&TaskId, String)> {
     match kind {
         EventKind::GuidanceRequested(start) => {

@@ -134,7 +134,7 @@ impl RunTracker {
         shown.collect()
     }
 
-    /// Returns the number of steps of the outermost run that have ended, and of those that failed.
+    /// Returns the number of ended steps of the outermost run, and of the failed ones.
     pub fn progress(&self) -> (u32, u32) {
         (self.ended, self.failed)
     }
@@ -199,7 +199,7 @@ impl RunTracker {
         RunNotification::Started { subject: self.subject(run, &attempt.place), attempt: attempt.attempt }
     }
 
-    /// Marks a repeated step, which does no work of its own, like one that uses a plan.
+    /// Marks a repeated step, without work of its own, like one using a plan.
     fn mark_expanded(&mut self, run: &RunRef, place: &TaskId, at: Moment) {
         self.open_run(run);
         if let Some(open) = self.runs.get_mut(&run.id) {
@@ -275,8 +275,8 @@ impl RunTracker {
         else {
             return None;
         };
-        let told = stale.iter();
-        let told = told.map(|one| one.text(&self.names.place(&run.path, &one.place)));
+        let files = stale.iter();
+        let texts = files.map(|file| file.text(&self.names.place(&run.path, &file.place)));
         Some(RunNotification::Over(Box::new(RunEnding {
             run: run.id.clone(),
             plan: run.plan.clone(),
@@ -284,7 +284,7 @@ impl RunTracker {
             reason: reason.clone(),
             failed_step: failed.clone(),
             counts: *counts,
-            stale: told.collect(),
+            stale: texts.collect(),
             outputs: outputs.clone(),
             accepted: *accepted,
             moves: self.resume_options.retain_possible(std::mem::take(&mut self.moves)),

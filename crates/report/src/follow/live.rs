@@ -15,7 +15,7 @@ use wf_core::observe::{OutputInterest, OutputStream, RunObserver, RunRef, TaskRe
 /// The most running steps on view at once.
 const MAX_LIVE_ROWS: usize = 12;
 
-/// The properties of the terminal that a live view draws on.
+/// The properties of the terminal a live view draws on.
 #[derive(Clone, Copy, Debug)]
 pub struct TerminalInfo {
     /// Its width in characters.
@@ -38,7 +38,7 @@ pub struct LiveView<W> {
     tracker: RunTracker,
     lines: OutputLineBuffer,
     began: Option<Moment>,
-    /// The amounts that the outermost run has used.
+    /// The amounts the outermost run has used.
     ledger: BudgetLedger,
     drawn: usize,
 }
@@ -88,7 +88,7 @@ impl<W: Write> LiveView<W> {
         }
     }
 
-    /// Writes in one piece, so that the view does not flicker.
+    /// Writes in one piece, so the view does not flicker.
     fn write_once(&mut self, text: &str) {
         let _ = self.out.write_all(text.as_bytes());
         let _ = self.out.flush();
@@ -107,15 +107,15 @@ impl<W: Write> LiveView<W> {
         let going = self.tracker.running_tasks();
         let rows = MAX_LIVE_ROWS.min(self.terminal.height.saturating_sub(4) / 2).max(1);
         let mut view = String::new();
-        for one in going.iter().take(rows) {
-            let took = elapsed(now.since(one.since));
-            let again = match one.attempt {
+        for task in going.iter().take(rows) {
+            let took = elapsed(now.since(task.since));
+            let again = match task.attempt {
                 0 | 1 => String::new(),
                 n => format!(" · attempt {n}"),
             };
-            let subject = untrusted(&one.subject);
+            let subject = untrusted(&task.subject);
             let text = fit(&format!("{subject}{again}"), self.free_width(24));
-            let verb = paint(DIM, &format!("{:>11}", one.state.as_str()));
+            let verb = paint(DIM, &format!("{:>11}", task.state.as_str()));
             let _ = writeln!(view, "{verb} {took:>9}  {text}");
         }
         if going.len() > rows {

@@ -1,11 +1,11 @@
 //! A run in progress.
 //!
 //! A [`RunTracker`] folds events into [`RunNotification`]: notifications with their context. [`notification_text()`] turns them
-//! into text. The observers differ in where that text goes: [`PlainPrinter`] writes line after line,
+//! into text. The observers differ in the destination of the text: [`PlainPrinter`] writes line after line,
 //! [`LiveView`] keeps the running steps on view below, [`JsonEventWriter`] writes the events themselves,
-//! [`GithubAnnotator`] adds annotations that GitHub Actions shows beside the log.
+//! [`GithubAnnotator`] adds annotations GitHub Actions shows beside the log.
 //!
-//! **Invariant:** the memory used is bounded by what runs at once, not by what has run.
+//! **Invariant:** the memory used is bounded by the work at once, not by the work so far.
 
 mod actions;
 mod answers;

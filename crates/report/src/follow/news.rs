@@ -59,7 +59,7 @@ pub enum RunNotification {
         verb: &'static str,
         text: String,
     },
-    /// The run ended. Nested runs end silently: the step that uses them is reported.
+    /// The run ended. Nested runs end silently: the step using them is reported.
     Over(Box<RunEnding>),
 }
 

@@ -41,7 +41,7 @@ impl ResumeOptions {
     /// Returns the options without those that would be refused.
     pub(super) fn retain_possible(&self, mut moves: Vec<String>) -> Vec<String> {
         if self.is_goal {
-            moves.retain(|one| !one.starts_with("`wf retry "));
+            moves.retain(|line| !line.starts_with("`wf retry "));
         }
         moves
     }

@@ -34,7 +34,7 @@ impl OutputLineBuffer {
         lines
     }
 
-    /// Returns the output of an attempt that has no line end.
+    /// Returns the output of an attempt with no line end.
     pub fn close(&mut self, name: &str, run: &RunId, attempt: &Attempt) -> String {
         let open = self.partial_lines.remove(&(run.clone(), attempt.clone()));
         open.map(|line| prefixed(name, &line)).unwrap_or_default()

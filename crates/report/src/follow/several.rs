@@ -1,7 +1,7 @@
 use wf_core::machine::{Attempt, Event, TaskId};
 use wf_core::observe::{OutputInterest, OutputStream, RunObserver, RunRef, TaskRemark};
 
-/// Observers that follow the same run.
+/// Observers following the same run.
 #[derive(Default)]
 pub struct CombinedObserver {
     observers: Vec<Box<dyn RunObserver + Send>>,

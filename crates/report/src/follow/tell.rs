@@ -79,12 +79,12 @@ pub fn final_line(ending: &RunEnding) -> String {
         stale_note(&ending.stale)
     );
     if let Some(met) = ending.accepted {
-        let told = paint(WARN, &format!("accepted within δ: {met}"));
-        let _ = writeln!(text, "{told}; the others fail");
+        let note = paint(WARN, &format!("accepted within δ: {met}"));
+        let _ = writeln!(text, "{note}; the others fail");
     }
     if !ending.outputs.is_empty() {
-        let told = pairs(&ending.outputs);
-        let _ = writeln!(text, "{} {}", paint(DIM, "outputs"), styled_line(&fit(&told, OUTPUTS_WIDTH)));
+        let outputs = pairs(&ending.outputs);
+        let _ = writeln!(text, "{} {}", paint(DIM, "outputs"), styled_line(&fit(&outputs, OUTPUTS_WIDTH)));
     }
     if !ending.reason.is_empty() {
         let _ = writeln!(text, "{}", untrusted(first_line(&ending.reason)));
@@ -101,7 +101,7 @@ pub fn final_line(ending: &RunEnding) -> String {
     text
 }
 
-/// The rounds of a run, one after another. Empty for a single round in which everything passed.
+/// The rounds of a run, one after another. Empty for a single round where everything passed.
 fn rounds_text(rounds: &[Round]) -> String {
     if matches!(rounds, [] | [Round { solved: SolverOutcome { directive: Directive::Accept, .. }, .. }]) {
         return String::new();

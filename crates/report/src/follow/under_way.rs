@@ -21,7 +21,7 @@ pub(super) struct TaskInProgress {
     pub(super) waiting: bool,
     pub(super) nested: bool,
     pub(super) failed_checks: Vec<CheckVerdict>,
-    /// The number of criteria that have a verdict.
+    /// The number of criteria with a verdict.
     pub(super) verdict_count: u32,
     pub(super) output_tail: OutputTail,
 }
@@ -49,7 +49,7 @@ impl TaskInProgress {
         })
     }
 
-    /// A task that starts an attempt.
+    /// A task starting an attempt.
     pub(super) fn new(since: Moment, attempt: u32) -> Self {
         Self {
             since,

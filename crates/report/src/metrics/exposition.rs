@@ -10,7 +10,7 @@ pub enum MetricsFormat {
 }
 
 impl MetricsFormat {
-    /// Returns OpenMetrics for a client one of whose headers `Accept` has it, else the format that all clients read.
+    /// Returns OpenMetrics for a client one of whose headers `Accept` has it, else the format all clients read.
     pub fn accepted<'a>(headers: impl IntoIterator<Item = &'a str>) -> Self {
         let is_accepted = headers.into_iter().any(|accept| accept.contains("application/openmetrics-text"));
         if is_accepted { Self::OpenMetrics } else { Self::Prometheus }

@@ -31,7 +31,7 @@ pub struct WorkspaceMetrics {
     decision_times: BTreeMap<&'static str, DecisionTimes>,
 }
 
-/// A request that nobody has decided yet.
+/// A request nobody has decided yet.
 #[derive(Debug)]
 struct UndecidedRequest {
     since: Moment,
@@ -97,7 +97,7 @@ impl WorkspaceMetrics {
         }
     }
 
-    /// Counts a decision; the time of one that no person made says nothing about people.
+    /// Counts a decision; the time of one no person made says nothing about people.
     fn decide(&mut self, run: &RunId, number: u32, decision: RequestDecision, at: Moment) {
         let Some(request) = self.open.remove(&(run.clone(), number)) else {
             return;

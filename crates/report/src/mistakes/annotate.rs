@@ -4,14 +4,14 @@ use super::sarif::path_from_top;
 use wf_base::diag::{CheckedFile, Diagnostic, Severity};
 use wf_base::untrusted::untrusted;
 
-/// A workflow command of GitHub Actions: a note that is shown beside the code.
+/// A workflow command of GitHub Actions: a note shown beside the code.
 pub fn annotation(level: &str, properties: &[(&str, &str)], message: &str) -> String {
     let properties: Vec<String> =
         properties.iter().map(|(key, value)| format!("{key}={}", escape(value, true))).collect();
     format!("::{level} {}::{}\n", properties.join(","), escape(message, false))
 }
 
-/// The diagnostics of all files as annotations. `folder` is the one that their paths are relative to, from the top of the
+/// The diagnostics of all files as annotations. `folder` is the one their paths are relative to, from the top of the
 /// repository.
 pub fn annotations(files: &[CheckedFile], folder: &Path) -> String {
     let mut text = String::new();
@@ -53,9 +53,12 @@ fn diagnostic_annotation(file: &CheckedFile, diagnostic: &Diagnostic, folder: &P
 }
 
 fn escape(text: &str, property: bool) -> String {
-    let all = untrusted(text);
-    let lines: Vec<String> =
-        if property { vec![all.to_string()] } else { all.lines().map(|line| line.to_string()).collect() };
+    let untrusted_text = untrusted(text);
+    let lines: Vec<String> = if property {
+        vec![untrusted_text.to_string()]
+    } else {
+        untrusted_text.lines().map(|line| line.to_string()).collect()
+    };
     let text = lines.join("\n").replace('%', "%25").replace('\n', "%0A");
     if property { text.replace(':', "%3A").replace(',', "%2C") } else { text }
 }

@@ -5,12 +5,12 @@ use std::path::{Component, Path, PathBuf};
 use wf_base::diag::{CheckedFile, Code, Diagnostic, Severity};
 use wf_base::source::{SourceText, Span};
 
-/// The diagnostics of all files as a SARIF 2.1.0 log, for code scanners. `folder` is the one that their paths are relative to,
+/// The diagnostics of all files as a SARIF 2.1.0 log, for code scanners. `folder` is the one their paths are relative to,
 /// from the top of the repository.
 pub fn sarif(files: &[CheckedFile], folder: &Path, version: &str) -> String {
     let results: Vec<Value> = files
         .iter()
-        .flat_map(|file| file.diagnostics.iter().map(|one| result(&file.source, folder, one)))
+        .flat_map(|file| file.diagnostics.iter().map(|diagnostic| result(&file.source, folder, diagnostic)))
         .collect();
     let log = json!({
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
@@ -91,7 +91,7 @@ fn uri(path: &str) -> String {
     uri
 }
 
-/// Returns a path relative to the top of a repository, as CI systems name files. `folder` is the one that the path is relative
+/// Returns a path relative to the top of a repository, as CI systems name files. `folder` is the one the path is relative
 /// to, below the top.
 pub fn path_from_top(folder: &Path, path: &str) -> String {
     let mut whole = PathBuf::new();

@@ -41,15 +41,15 @@ pub fn summary(files: &[CheckedFile]) -> String {
     let count = format!("{} checked", plural(files.len(), "file"));
     let errors = (errors > 0).then(|| paint(BAD, &plural(errors, "error")));
     let warnings = (warnings > 0).then(|| paint(WARN, &plural(warnings, "warning")));
-    let found: Vec<String> = errors.into_iter().chain(warnings).collect();
-    if found.is_empty() {
+    let counts: Vec<String> = errors.into_iter().chain(warnings).collect();
+    if counts.is_empty() {
         format!("{count}, {}\n", paint(GOOD, "no problems found"))
     } else {
-        format!("{count}, {}\n", found.join(", "))
+        format!("{count}, {}\n", counts.join(", "))
     }
 }
 
-/// A diagnostic whose messages, which quote the file, are one line each.
+/// A diagnostic with messages of one line each, though they quote the file.
 fn safe(diagnostic: &Diagnostic) -> Diagnostic {
     let mut safe = diagnostic.clone();
     let also = safe.related.iter_mut().map(|label| &mut label.text);

@@ -8,24 +8,24 @@ use wf_model::Step;
 use wf_store::AttemptRow;
 
 impl RunRecord {
-    /// Returns the round that an attempt was made in, from 1.
+    /// Returns the round an attempt was made in, from 1.
     pub(super) fn round_of(&self, attempt: &AttemptRow) -> usize {
         let before = self.decisions.closed.iter();
         1 + before.filter(|at| **at <= attempt.started).count()
     }
 
-    /// Returns the number of attempts of a task before the round that an attempt was made in:
+    /// Returns the number of attempts of a task before the round an attempt was made in:
     /// `retry` counts anew in each.
     pub(super) fn attempts_before_round(&self, attempt: &AttemptRow) -> u32 {
         let round = self.round_of(attempt);
         let same = |row: &&AttemptRow| row.step == attempt.step && row.item == attempt.item;
         let own = self.attempts.iter().filter(same);
-        let before = own.filter(|one| self.round_of(one) < round);
-        before.map(|one| one.attempt).max().unwrap_or_default()
+        let before = own.filter(|earlier_row| self.round_of(earlier_row) < round);
+        before.map(|attempt_row| attempt_row.attempt).max().unwrap_or_default()
     }
 
-    /// Returns the alternative that a step used during a round, by the last change before it, with
-    /// the first round of that alternative, which is 1 if memory chose it; `None` if it was done as
+    /// Returns the alternative a step used during a round, by the last change before it, with
+    /// the first round of that alternative: 1 if memory chose it; `None` if it was done as
     /// written all along.
     pub(super) fn alternative_in_round(
         &self,
@@ -45,10 +45,10 @@ impl RunRecord {
     pub(super) fn executed_step<'a>(&self, step: &'a Step, round: usize) -> &'a Step {
         let way = self.alternative_in_round(&step.id, round).and_then(|(change, _)| change.to.as_ref());
         let way = way.and_then(|id| step.alternatives.iter().find(|one| one.id == *id));
-        way.map_or(step, |one| one.step.as_ref())
+        way.map_or(step, |alternative| alternative.step.as_ref())
     }
 
-    /// Returns the alternative that the step used last:
+    /// Returns the alternative the step used last:
     /// `` in its way `mirror_b`, since round 2 (change_path) ``.
     pub(super) fn last_alternative(&self, place: &TaskId) -> Option<String> {
         let (change, round) = self.alternative_in_round(&place.step, usize::MAX)?;

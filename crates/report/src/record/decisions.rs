@@ -87,7 +87,7 @@ impl RecordedApproval {
         match kind {
             EventKind::ApprovalRequested(ask) => requests.push(Self { ask: (**ask).clone(), given: None }),
             EventKind::ApprovalResolved { request, given, .. } => {
-                if let Some(open) = requests.iter_mut().find(|one| one.ask.request == *request) {
+                if let Some(open) = requests.iter_mut().find(|approval| approval.ask.request == *request) {
                     open.given = Some(given.clone());
                 }
             }
@@ -106,7 +106,7 @@ pub struct GateRecord {
 }
 
 impl RunDecisions {
-    /// The events that it is built from.
+    /// The events it is built from.
     pub const EVENTS: [&'static str; 7] = [
         "agent_briefed",
         "run_approved",
@@ -119,14 +119,14 @@ impl RunDecisions {
 
     /// Builds it from events.
     pub fn from_events<'a>(events: impl IntoIterator<Item = &'a Event>) -> Self {
-        let mut held = Self::default();
+        let mut decisions = Self::default();
         for event in events {
             if let EventKind::RoundCompleted(_) = &event.fact {
-                held.closed.push(event.at);
+                decisions.closed.push(event.at);
             }
-            held.on_event(&event.fact);
+            decisions.on_event(&event.fact);
         }
-        held
+        decisions
     }
 
     fn on_event(&mut self, kind: &EventKind) {
@@ -179,40 +179,40 @@ impl RunDecisions {
         let gates = gates.filter(|gating| gating.place.as_ref() == Some(place));
         let gates = gates.map(|GateRecord { result, .. }| {
             let (on, lane) = (result.trigger.as_str(), result.lane);
-            let said = if result.reason.is_empty() { "" } else { ": " };
+            let separator = if result.reason.is_empty() { "" } else { ": " };
             let action = match (lane, result.ignored) {
                 (_, Some(ignored)) => format!("answered {}, but may only advise", ignored.as_str()),
                 _ => format!("answered {}", result.action.as_str()),
             };
             let reason = untrusted(&result.reason);
-            format!("{on}, gate `{}` {action}{said}{reason}", result.gate)
+            format!("{on}, gate `{}` {action}{separator}{reason}", result.gate)
         });
-        let asked = self.questions.iter();
-        let asked = asked.filter(|question| question.ask.place.as_ref() == Some(place));
-        let asked = asked.map(|RecordedApproval { ask, given }| match given {
+        let approvals = self.questions.iter();
+        let requests = approvals.filter(|question| question.ask.place.as_ref() == Some(place));
+        let texts = requests.map(|RecordedApproval { ask, given }| match given {
             None => format!("waiting for approval: {}", untrusted(&ask.message)),
-            Some(given) => {
-                format!("approval requested: {} · {}", untrusted(&ask.message), decision_text(given))
+            Some(outcome) => {
+                format!("approval requested: {} · {}", untrusted(&ask.message), decision_text(outcome))
             }
         });
         let memory = self.memory.iter().flat_map(|memory| &memory.changes);
         let began = memory.filter(|change| change.step == place.step);
         let began = began.map(|change| {
-            let told = plain(&rounds::change_text(change));
+            let change_text = plain(&rounds::change_text(change));
             format!(
                 "memory advises against the step as written, so it started with an \
-                alternative: {told}"
+                alternative: {change_text}"
             )
         });
-        began.chain(gates).chain(asked).collect()
+        began.chain(gates).chain(texts).collect()
     }
 
     /// Returns the answers of gates and approvers that changed something, a line each.
     pub(super) fn lines(&self, called: &dyn Fn(&TaskId) -> String) -> String {
         let mut text = String::new();
         if let Some(RecordedAdvice { intent, advice, changes }) = &self.memory {
-            for one in rounds::memory_advice_text(intent.as_ref(), advice, changes) {
-                let _ = writeln!(text, "  memory · {}", styled_line(&one));
+            for line in rounds::memory_advice_text(intent.as_ref(), advice, changes) {
+                let _ = writeln!(text, "  memory · {}", styled_line(&line));
             }
         }
         let name = |place: Option<&TaskId>| place.map_or("the run".into(), called);
@@ -234,29 +234,29 @@ impl RunDecisions {
                 GateAction::Continue if !result.flags.is_empty() => (WARN, "flagged"),
                 GateAction::Continue => continue,
             };
-            let said = if result.reason.is_empty() {
+            let reason = if result.reason.is_empty() {
                 [result.changed.join(", "), result.flags.join(", ")].concat()
             } else {
                 result.reason.clone()
             };
             let word = paint(style, word);
             let place = name(place.as_ref());
-            let _ = writeln!(text, "  {place} · gate {} {word}: {}", result.gate, untrusted(&said));
+            let _ = writeln!(text, "  {place} · gate {} {word}: {}", result.gate, untrusted(&reason));
         }
         for RecordedApproval { ask, given } in &self.questions {
             let place = name(ask.place.as_ref());
-            let told = match given {
+            let decision = match given {
                 None => format!("{} until {}", paint(WARN, "open"), moment(ask.expires)),
-                Some(given) => {
-                    let said = if given.reason.is_empty() { "" } else { ": " };
-                    format!("{}{said}{}", decision_text(given), untrusted(&given.reason))
+                Some(outcome) => {
+                    let separator = if outcome.reason.is_empty() { "" } else { ": " };
+                    format!("{}{separator}{}", decision_text(outcome), untrusted(&outcome.reason))
                 }
             };
             let message = untrusted(&ask.message);
             let risk = ask.risk_of_approval().map_or_else(String::new, |risk| {
                 format!(" · risk {} by the rule {}", risk.level.as_str(), risk.rule.as_str())
             });
-            let _ = writeln!(text, "  {place} · {message} · {}{risk}", styled_line(&told));
+            let _ = writeln!(text, "  {place} · {message} · {}{risk}", styled_line(&decision));
         }
         if text.is_empty() { text } else { format!("\n{}\n{text}", paint(DIM, "gates and approvals")) }
     }

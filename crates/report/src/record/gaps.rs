@@ -19,21 +19,21 @@ pub struct GapTrajectory {
 impl GapTrajectory {
     /// The trajectories of all tasks that were checked, in the order of the checks.
     pub fn of_checks(checks: &[CheckRow]) -> Vec<Self> {
-        let mut all: Vec<Self> = Vec::new();
-        let mut found = std::collections::BTreeMap::new();
+        let mut trajectories: Vec<Self> = Vec::new();
+        let mut counts = std::collections::BTreeMap::new();
         for check in checks {
             let (Some(step), Some(attempt)) = (&check.step, check.attempt) else {
                 continue;
             };
-            let at = *found.entry((step, check.item)).or_insert_with(|| {
-                all.push(Self { step: step.clone(), item: check.item, gaps: Vec::new() });
-                all.len() - 1
+            let at = *counts.entry((step, check.item)).or_insert_with(|| {
+                trajectories.push(Self { step: step.clone(), item: check.item, gaps: Vec::new() });
+                trajectories.len() - 1
             });
-            if let Some(one) = all.get_mut(at) {
-                one.was_checked(attempt, check.verdict.passed());
+            if let Some(trajectory) = trajectories.get_mut(at) {
+                trajectory.was_checked(attempt, check.verdict.passed());
             }
         }
-        all
+        trajectories
     }
 
     pub fn is_of(&self, place: &TaskId) -> bool {
@@ -49,11 +49,11 @@ impl GapTrajectory {
         if self.gaps.len() < 2 {
             return None;
         }
-        let mut told: Vec<String> = self.gaps.iter().map(ToString::to_string).collect();
-        if told.len() > PRINTED_GAPS {
-            told.splice(1..=told.len() - (PRINTED_GAPS - 1), ["…".to_owned()]);
+        let mut gap_texts: Vec<String> = self.gaps.iter().map(ToString::to_string).collect();
+        if gap_texts.len() > PRINTED_GAPS {
+            gap_texts.splice(1..=gap_texts.len() - (PRINTED_GAPS - 1), ["…".to_owned()]);
         }
-        Some(format!("failing checks {}", told.join(" → ")))
+        Some(format!("failing checks {}", gap_texts.join(" → ")))
     }
 }
 

@@ -66,8 +66,8 @@ pub(super) fn write_lifecycles(record: &mut Value) {
         write_lifecycle(run, &life);
     }
     let nested = record.get_mut("nested").and_then(Value::as_array_mut);
-    for one in nested.into_iter().flatten() {
-        one.get_mut("record").map(write_lifecycles);
+    for document in nested.into_iter().flatten() {
+        document.get_mut("record").map(write_lifecycles);
     }
 }
 

@@ -26,7 +26,7 @@ pub struct RunRecord {
     pub run: RunRow,
     /// The state in its life cycle, its process considered.
     pub life: RunLifecycle,
-    /// The run that it is part of, at the top, if it is part of one.
+    /// The run it is part of, at the top, if it is part of one.
     #[serde(skip)]
     pub top: Option<RunId>,
     /// The runs that retry it.
@@ -34,10 +34,10 @@ pub struct RunRecord {
     /// The runs that undo it, in the order of their starts.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub undone_by: Vec<UndoRun>,
-    /// The folder of the worktree that it has for itself, while that is there.
+    /// The folder of the worktree it has for itself, while that is there.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub worktree: Option<PathBuf>,
-    /// The process that works on it, or did when it died.
+    /// The process working on it, or did when it died.
     pub owner: Option<RunOwner>,
     /// The steps that have events.
     pub steps: Vec<StepRow>,
@@ -49,15 +49,15 @@ pub struct RunRecord {
     /// The attempts for which `inspect` or `test` sent the work back.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub loops: Vec<LoopedAttempt>,
-    /// The steps that depend on one whose evidence is stale.
+    /// The steps depending on one whose evidence is stale.
     pub shaken: Vec<StaleDependant>,
-    /// The approvals, gates and decisions that it needed.
+    /// The approvals, gates and decisions it needed.
     #[serde(flatten)]
     pub decisions: RunDecisions,
     /// The calls of its agents, by attempt.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub agents: Vec<AgentCalls>,
-    /// The model calls on the longest chain of calls that wait for each other.
+    /// The model calls on the longest chain of calls waiting for each other.
     #[serde(skip_serializing_if = "is_none_made")]
     pub sequential_calls: usize,
     /// That chain, by caller, and the calls of each step in sequence.
@@ -72,16 +72,16 @@ pub struct RunRecord {
     /// Its model calls, by caller and model; those of nested runs apart.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub models: Vec<ModelSpending>,
-    /// The amounts that it has used, and their budget; absent if there is neither a budget nor
+    /// The amounts it has used, and their budget; absent if there is neither a budget nor
     /// anything that only a ledger records.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ledger: Option<BudgetLedger>,
-    /// The files that it left.
+    /// The files it left.
     pub artifacts: Vec<ArtifactRow>,
     /// The digests of artifacts whose stored file the retention removed.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub pruned_artifacts: BTreeSet<Sha256Digest>,
-    /// The runs nested in it, each with the attempt that it is nested in.
+    /// The runs nested in it, each with the attempt it is nested in.
     pub nested: Vec<NestedRunRecord>,
 }
 
@@ -94,7 +94,7 @@ pub struct NestedRunRecord {
 }
 
 impl RunRecord {
-    /// Marks as waiting the tasks that wait for their items or for a nested run: in a run with only
+    /// Marks as waiting the tasks waiting for their items or for a nested run: in a run with only
     /// pending approvals, nothing runs.
     #[must_use]
     pub fn with_waiting_tasks(mut self) -> Self {
@@ -174,7 +174,7 @@ impl RunRecord {
         }
     }
 
-    /// Returns the child runs that agents of a task started.
+    /// Returns the child runs agents of a task started.
     pub fn children_of(&self, place: &TaskId) -> impl Iterator<Item = (ChildId, &Self)> {
         let named =
             self.nested.iter().filter_map(|nested| Some((nested.attempt.parse().ok()?, &nested.record)));

@@ -16,7 +16,7 @@ pub struct LoopedAttempt {
 }
 
 impl LoopedAttempt {
-    /// The events that it is built from.
+    /// The events it is built from.
     pub const EVENTS: [&'static str; 1] = ["retry_scheduled"];
 
     /// Returns the loops in events, in order.
@@ -34,19 +34,21 @@ impl LoopedAttempt {
 impl RunRecord {
     /// Returns the used loops of a task, and the findings ignored by approvers: `inspect 2/3`.
     pub(super) fn loops_of_task(&self, place: &TaskId) -> Vec<String> {
-        let own = self.loops.iter().filter(|one| one.attempt.place == *place);
-        let last = |phase| own.clone().rev().find(|one| one.looped.phase == phase);
+        let own = self.loops.iter().filter(|looped| looped.attempt.place == *place);
+        let last = |phase| own.clone().rev().find(|looped_attempt| looped_attempt.looped.phase == phase);
         let phases = [CheckPhase::Inspect, CheckPhase::Test];
         let loops = phases.into_iter().filter_map(last);
-        let mut told: Vec<String> = loops.map(|one| one.looped.to_string()).collect();
-        told.extend(self.ignored_findings(place));
-        told
+        let mut texts: Vec<String> = loops.map(|attempt| attempt.looped.to_string()).collect();
+        texts.extend(self.ignored_findings(place));
+        texts
     }
 
     /// Returns the number of attempts of a task that were loops, up to one of them.
     pub(super) fn loop_count_until(&self, place: &TaskId, attempt: u32) -> u32 {
         let own = self.loops.iter();
-        let own = own.filter(|one| one.attempt.place == *place && one.attempt.attempt <= attempt);
+        let own = own.filter(|looped_attempt| {
+            looped_attempt.attempt.place == *place && looped_attempt.attempt.attempt <= attempt
+        });
         u32::try_from(own.count()).unwrap_or(u32::MAX)
     }
 
@@ -54,10 +56,10 @@ impl RunRecord {
     /// neither of them found anything.
     pub(super) fn loop_reason(&self, row: &StepRow, attempt: u32) -> Option<String> {
         let place = super::record::task_of_row(row);
-        let next = self
-            .loops
-            .iter()
-            .find(|one| one.attempt.place == place && one.attempt.attempt == attempt.saturating_add(1));
+        let next = self.loops.iter().find(|looped_attempt| {
+            looped_attempt.attempt.place == place
+                && looped_attempt.attempt.attempt == attempt.saturating_add(1)
+        });
         if let Some(LoopedAttempt { looped, .. }) = next {
             let (phase, n, max) = (looped.phase.as_str(), looped.number, looped.limit);
             return Some(format!("`{phase}` failed, rework {n} of {max}"));
@@ -86,11 +88,11 @@ impl RunRecord {
 fn ignored_in(decisions: &RunDecisions, place: &TaskId) -> Vec<String> {
     let own = decisions.questions.iter();
     let own = own.filter(|question| question.ask.place.as_ref() == Some(place));
-    let said = own.filter_map(|question| {
-        let (phase, given) = (question.ask.phase?, question.given.as_ref()?);
-        let names: Vec<&str> = given.by.iter().map(|by| by.name.as_str()).collect();
+    let reasons = own.filter_map(|question| {
+        let (phase, outcome) = (question.ask.phase?, question.given.as_ref()?);
+        let names: Vec<&str> = outcome.by.iter().map(|by| by.name.as_str()).collect();
         let by = format!("{} ignored by {}", phase.as_str(), names.join(", "));
-        (given.decision == RequestDecision::Approved).then_some(by)
+        (outcome.decision == RequestDecision::Approved).then_some(by)
     });
-    said.collect()
+    reasons.collect()
 }

@@ -9,7 +9,7 @@ use wf_core::machine::{AskedModel, Attempt, Event, EventKind, ModelCallOutcome, 
 use wf_model::Money;
 
 keywords! {
-    /// The parts of a run that call models.
+    /// The parts of a run calling models.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
     #[serde(rename_all = "snake_case")]
     pub enum ModelCaller {
@@ -49,7 +49,7 @@ struct SpendingFold {
 }
 
 impl ModelSpending {
-    /// The events that it is folded from.
+    /// The events it is folded from.
     pub const EVENTS: [&'static str; 8] = [
         "agent_briefed",
         "model_call_ended",
@@ -71,10 +71,10 @@ impl ModelSpending {
     }
 
     /// Sums up those of several runs.
-    pub fn merged<'a>(all: impl IntoIterator<Item = &'a Self>) -> Vec<Self> {
+    pub fn merged<'a>(entries: impl IntoIterator<Item = &'a Self>) -> Vec<Self> {
         let mut fold = SpendingFold::default();
-        for one in all {
-            fold.add(one.clone());
+        for spending in entries {
+            fold.add(spending.clone());
         }
         fold.finish()
     }
@@ -127,9 +127,9 @@ impl SpendingFold {
 
     fn add_calls<'a>(&mut self, caller: ModelCaller, calls: impl IntoIterator<Item = &'a AskedModel>) {
         for call in calls {
-            let one = ModelSpending::one_call(caller, call.effort.usage.total(), call.effort.cost);
+            let spending = ModelSpending::one_call(caller, call.effort.usage.total(), call.effort.cost);
             let model = call.replied_by.as_ref().unwrap_or(&call.model);
-            self.add(ModelSpending { model: Some(model.clone()), ..one });
+            self.add(ModelSpending { model: Some(model.clone()), ..spending });
         }
     }
 
@@ -146,7 +146,8 @@ impl SpendingFold {
     }
 
     fn finish(mut self) -> Vec<ModelSpending> {
-        self.spending.sort_by(|one, other| (one.caller, &one.model).cmp(&(other.caller, &other.model)));
+        self.spending
+            .sort_by(|spending, other| (spending.caller, &spending.model).cmp(&(other.caller, &other.model)));
         self.spending
     }
 }

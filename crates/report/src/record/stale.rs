@@ -6,7 +6,7 @@ use wf_base::name::Name;
 use wf_core::machine::StepState;
 use wf_model::{Plan, StepIx, StepWork};
 
-/// A step that ended well and depends on one whose evidence is stale.
+/// A successful step with a dependency on one with stale evidence.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct StaleDependant {
     pub step: Name,
@@ -22,7 +22,7 @@ impl RunRecord {
         own || nested.map(|nested| &nested.record).any(Self::is_stale)
     }
 
-    /// Notes the steps that depend, directly or indirectly, on one whose evidence is stale. `plan`
+    /// Notes the steps with a direct or indirect dependency on one with stale evidence. `plan`
     /// is the plan of the run.
     pub fn mark_stale_dependants(&mut self, plan: &Plan) {
         let stale = |step: &Name| {
@@ -61,7 +61,7 @@ impl RunRecord {
         }
     }
 
-    /// Returns the step that this one depends on and whose evidence is stale.
+    /// Returns the dependency of this step with stale evidence.
     pub fn stale_dependency(&self, step: &Name) -> Option<&Name> {
         let shaken = self.shaken.iter().find(|shaken| shaken.step == *step);
         shaken.map(|shaken| &shaken.on)

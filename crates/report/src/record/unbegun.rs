@@ -8,7 +8,7 @@ use wf_base::name::PlanId;
 use wf_base::untrusted::untrusted;
 use wf_core::machine::{ChildId, Event, EventKind, Standing, StepState, WorkExit};
 
-/// A child run that an agent asked for and that never began.
+/// A child run requested by an agent and never begun.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct UnbegunChild {
     /// The child run.
@@ -21,28 +21,28 @@ pub struct UnbegunChild {
 }
 
 impl UnbegunChild {
-    /// The events that it is built from.
+    /// The events it is built from.
     pub const EVENTS: [&'static str; 3] = ["child_dispatched", "child_started", "child_ended"];
 
     /// Returns the child runs in events that did not begin.
     pub fn from_events<'a>(events: impl IntoIterator<Item = &'a Event>) -> Vec<Self> {
-        let mut all: BTreeMap<ChildId, Self> = BTreeMap::new();
+        let mut children: BTreeMap<ChildId, Self> = BTreeMap::new();
         for event in events {
             match &event.fact {
                 EventKind::ChildDispatched(asked) => {
                     let id = ChildId { attempt: asked.id.attempt.clone(), child: asked.child.clone() };
-                    all.insert(id.clone(), Self { id, plan: asked.plan.clone(), exit: None });
+                    children.insert(id.clone(), Self { id, plan: asked.plan.clone(), exit: None });
                 }
-                EventKind::ChildStarted(id) => drop(all.remove(id)),
+                EventKind::ChildStarted(id) => drop(children.remove(id)),
                 EventKind::ChildEnded(end) => {
-                    if let Some(child) = all.get_mut(&end.id) {
+                    if let Some(child) = children.get_mut(&end.id) {
                         child.exit = Some(end.exit.clone());
                     }
                 }
                 _ => {}
             }
         }
-        all.into_values().collect()
+        children.into_values().collect()
     }
 }
 

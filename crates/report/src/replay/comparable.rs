@@ -2,10 +2,10 @@ use serde_json::{Map, Value};
 use wf_base::duration_text::without_durations;
 use wf_core::machine::forget_round_time;
 
-/// A function that returns the digest of a body without what cannot be the same; `None` if there is no such body.
+/// A function returning the digest of the comparable part of a body; `None` if there is no such body.
 pub type BodyDigest<'a> = dyn Fn(&str) -> Option<String> + 'a;
 
-/// The keys of every event that a replay cannot have, or that follow from the place where it runs.
+/// The keys of every event missing in a replay, or dependent on its place.
 const VARIABLE: [&str; 12] = [
     "v",
     "run",
@@ -21,14 +21,14 @@ const VARIABLE: [&str; 12] = [
     "log",
 ];
 
-/// The keys of a verdict and of the result of a gate that a replay cannot have.
+/// The keys of a verdict and of the result of a gate a replay cannot have.
 const VARIABLE_INSIDE: [&str; 7] =
     ["duration_ms", "isolation", "hidden", "changes", "changed_inputs", "foreign_changes", "asked"];
 
 /// The keys whose values are digests of bodies.
 const BODIES: [&str; 3] = ["request", "reply", "result"];
 
-/// Returns the part of an event that a replay must repeat. `None` if it tells of nothing but the time or the place.
+/// Returns the part of an event a replay must repeat. `None` if it tells of nothing but the time or the place.
 pub fn comparable_event(event: &Value, digest: &BodyDigest<'_>) -> Option<Value> {
     let mut fields = event.as_object()?.clone();
     let kind = fields.get("event")?.as_str()?.to_owned();
@@ -59,8 +59,8 @@ pub fn comparable_event(event: &Value, digest: &BodyDigest<'_>) -> Option<Value>
         }
     }
     for key in BODIES {
-        let known = fields.get(key).and_then(Value::as_str).and_then(digest);
-        if let Some(known) = known {
+        let digest_of_text = fields.get(key).and_then(Value::as_str).and_then(digest);
+        if let Some(known) = digest_of_text {
             fields.insert(key.into(), Value::String(known));
         }
     }

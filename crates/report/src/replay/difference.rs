@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-/// The first event of a run that its replay did not repeat.
+/// The first event of a run its replay did not repeat.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EventDifference {
     /// The number of the event, from 1, among those that are compared.
@@ -56,7 +56,7 @@ fn first_of_task(recorded: &[(usize, &Value)], replayed: &[(usize, &Value)]) -> 
     })
 }
 
-/// Groups events by the task that they belong to, or by the child run of its agent, which works beside it.
+/// Groups events by the task they belong to, or by the child run of its agent, which works beside it.
 fn by_task(events: &[Value]) -> BTreeMap<String, TaskEvents<'_>> {
     let mut tasks: BTreeMap<String, TaskEvents<'_>> = BTreeMap::new();
     for (number, event) in (1..).zip(events) {

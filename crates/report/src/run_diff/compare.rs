@@ -12,7 +12,7 @@ use wf_model::{JsonObject, Plan, definition};
 /// The shortest change of a duration that is a difference, in milliseconds; below it, machines vary by themselves.
 const MIN_DURATION_CHANGE: u64 = 1_000;
 
-/// The share of the longer duration that a change of a duration is at least: one tenth.
+/// The share of the longer duration a change of a duration is at least: one tenth.
 const DURATION_SHARE: u64 = 10;
 
 /// Compares a run with another one.
@@ -58,7 +58,7 @@ fn changes(before: &JsonObject, after: &JsonObject) -> Vec<ValueDifference> {
     values.filter(|value| value.before != value.after && !is_noise(value)).collect()
 }
 
-/// True if a duration is another one by so little that it means nothing.
+/// True if a duration is another one by so little it means nothing.
 fn is_noise(value: &ValueDifference) -> bool {
     let millis = |value: &Option<Value>| value.as_ref().and_then(Value::as_u64);
     let (DURATION, Some(before), Some(after)) =

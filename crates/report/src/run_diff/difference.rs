@@ -13,7 +13,7 @@ const DIFF_VERSION: u32 = 1;
 pub(super) const DURATION: &str = "duration_ms";
 
 keywords! {
-    /// The parts of a run that are compared, in the order in which they are shown.
+    /// The compared parts of a run, in the order of their display.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
     #[serde(rename_all = "snake_case")]
     pub enum RunPart {
@@ -35,7 +35,7 @@ keywords! {
         Models = "models",
         /// Its outputs.
         Outputs = "outputs",
-        /// The files that it left.
+        /// The files it left.
         Artifacts = "artifacts",
         /// The runs nested in it.
         Nested = "nested",
@@ -47,7 +47,7 @@ keywords! {
 pub struct RunDiff {
     /// The version of the format.
     pub v: u32,
-    /// The run that is compared with.
+    /// The run compared with.
     pub before: RunIdentity,
     /// The run that is compared.
     pub after: RunIdentity,
@@ -61,13 +61,13 @@ pub struct RunIdentity {
     pub run: RunId,
     /// The id of its plan.
     pub plan: String,
-    /// The time at which it was recorded.
+    /// The time when it was recorded.
     pub created: Moment,
     /// Its state in its life cycle.
     pub life: RunLifecycle,
 }
 
-/// A part in which two runs differ.
+/// A part where two runs differ.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct DifferingPart {
     pub part: RunPart,
@@ -87,7 +87,7 @@ pub struct DifferingEntry {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ValueDifference {
     pub field: String,
-    /// The value in the run that is compared with.
+    /// The value in the run compared with.
     pub before: Option<Value>,
     /// The value in the run that is compared.
     pub after: Option<Value>,

@@ -16,7 +16,7 @@ pub struct RunSubject<'a> {
     pub record: &'a RunRecord,
     /// Its plan, if it is still a valid one.
     pub plan: Option<&'a Plan>,
-    /// The texts that it was made of: path and content.
+    /// The texts it was made of: path and content.
     pub texts: &'a [(String, String)],
 }
 
@@ -98,8 +98,8 @@ fn tasks(record: &RunRecord) -> Vec<RunFact> {
     }
     let task = |row: &StepRow| {
         let place = TaskId { step: row.step.clone(), item: row.item };
-        let found = rulings.get(&place).map_or(&[][..], Vec::as_slice);
-        (place.display_name(row.item_key.as_deref()), task(row, found))
+        let checks = rulings.get(&place).map_or(&[][..], Vec::as_slice);
+        (place.display_name(row.item_key.as_deref()), task(row, checks))
     };
     record.steps.iter().map(task).collect()
 }
@@ -111,7 +111,7 @@ fn task(row: &StepRow, rulings: &[&CheckRow]) -> JsonObject {
         (None, Some(_)) => Some("earlier run"),
         (None, None) => None,
     };
-    let known = json!({
+    let facts = json!({
         "state": row.state,
         "standing": row.standing,
         "reason": non_empty(&row.reason),
@@ -121,7 +121,7 @@ fn task(row: &StepRow, rulings: &[&CheckRow]) -> JsonObject {
         "stale": row.stale,
         DURATION: took,
     });
-    let (_, mut fields) = fact("", known);
+    let (_, mut fields) = fact("", facts);
     let checked =
         rulings.iter().map(|row| (format!("checks.{}", row.verdict.name), json!(row.verdict.ruling)));
     fields.extend(checked);
@@ -150,19 +150,22 @@ fn approvals(record: &RunRecord) -> Vec<RunFact> {
             json!({"by": by.join(", "), "policy": approved.policy, "plan_digest": approved.plan_digest}),
         )
     });
-    let requests = record.decisions.questions.iter().map(|one| {
-        let place =
-            one.ask.place.as_ref().map_or_else(|| "run".to_owned(), |place| record.task_display_name(place));
-        let given = one.given.as_ref();
+    let requests = record.decisions.questions.iter().map(|approval| {
+        let place = approval
+            .ask
+            .place
+            .as_ref()
+            .map_or_else(|| "run".to_owned(), |place| record.task_display_name(place));
+        let given = approval.given.as_ref();
         let by = given
             .map(|given| given.by.iter().map(|signer| signer.name.as_str()).collect::<Vec<_>>().join(", "));
         let fields = json!({
-            "message": one.ask.message,
-            "decision": given.map(|given| given.decision.as_str()),
-            "answer": given.and_then(|given| given.answer.as_ref()).map(ToString::to_string),
+            "message": approval.ask.message,
+            "decision": given.map(|approval_outcome| approval_outcome.decision.as_str()),
+            "answer": given.and_then(|outcome| outcome.answer.as_ref()).map(ToString::to_string),
             "by": by.filter(|names| !names.is_empty()),
         });
-        fact(&format!("request {} of {place}", one.ask.request), fields)
+        fact(&format!("request {} of {place}", approval.ask.request), fields)
     });
     approved.chain(requests).collect()
 }
@@ -206,7 +209,7 @@ fn millis(took: std::time::Duration) -> u64 {
     u64::try_from(took.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// A cost of a round, without the digits in which rounding differs.
+/// A cost of a round, without the digits where rounding differs.
 fn thousandths(cost: f64) -> f64 {
     (cost * 1000.0).round() / 1000.0
 }

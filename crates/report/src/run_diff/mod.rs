@@ -1,4 +1,4 @@
-//! The differences between two runs: what went another way, and what was another way before.
+//! The differences between two runs: the differences in its course, and those in its beginning.
 //!
 //! Each run becomes lists of facts (`facts`), one list for each [`RunPart`]; two lists are compared name by name and
 //! field by field (`compare`). Whether a step is the same step is decided by `wf_model::definition` alone.

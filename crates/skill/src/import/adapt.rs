@@ -147,13 +147,13 @@ fn check_result(made: &str, body: &str, name: &str) -> Result<(), SkillConversio
         let message = format!("cannot be converted to a standard skill: {}", finding.message);
         SkillConversionError::new(message, "fix that in the source first")
     };
-    let skill = load(made, name).map_err(|found| {
-        found
+    let skill = load(made, name).map_err(|skill_findings| {
+        skill_findings
             .first()
             .map_or_else(|| SkillConversionError::new("cannot load the skill", "check its SKILL.md"), &wrong)
     })?;
-    let found = reference(made, name);
-    if let Some(finding) = skill.warnings.first().or(found.first()) {
+    let findings = reference(made, name);
+    if let Some(finding) = skill.warnings.first().or(findings.first()) {
         return Err(wrong(finding));
     }
     if made.get(skill.body.range()) != Some(body) {

@@ -37,7 +37,7 @@ const SECRET_STARTS: [&str; 11] = [
 /// The suffixes of the same.
 const SECRET_ENDS: [&str; 8] = [".jks", ".kdbx", ".key", ".keystore", ".p12", ".pem", ".pfx", ".ppk"];
 
-/// The extensions of files that an interpreter executes.
+/// The extensions of files an interpreter executes.
 const SCRIPTS: [&str; 7] = ["bash", "js", "mjs", "pl", "py", "rb", "sh"];
 
 /// Returns the files of a skill to import, without its SKILL.md, and those to leave out.
@@ -88,8 +88,8 @@ fn is_secret(part: &str) -> bool {
 
 /// Returns the kind of the first credential in a text.
 pub(super) fn secret(text: &str, detect: TextDetector<'_>) -> Option<&'static str> {
-    let seen = detect(text).into_iter();
-    let mut seen = seen.filter(|seen| seen.detector == "secrets");
+    let hits = detect(text).into_iter();
+    let mut seen = hits.filter(|hit| hit.detector == "secrets");
     Some(seen.next()?.description)
 }
 
@@ -98,7 +98,7 @@ fn extension(path: &str) -> &str {
     name.rsplit_once('.').map_or("", |(_, ending)| ending)
 }
 
-/// Returns the files that a step could run.
+/// Returns the files a step could run.
 pub(super) fn scripts(bundle: &SkillBundle) -> Vec<String> {
     let could = |(path, file): &(&String, &BundleFile)| {
         let is_read = SCRIPTS.contains(&extension(path));
@@ -108,7 +108,7 @@ pub(super) fn scripts(bundle: &SkillBundle) -> Vec<String> {
     all.map(|(path, _)| path.clone()).collect()
 }
 
-/// Returns front matter that declares scripts, with no rights at all.
+/// Returns front matter declaring scripts, with no rights at all.
 pub(super) fn suggestion(scripts: &[String]) -> Option<String> {
     if scripts.is_empty() {
         return None;

@@ -7,7 +7,7 @@ use serde::Serialize;
 use wf_base::keywords;
 use wf_base::yaml::{YamlNode, YamlValue};
 
-/// The file in which one flavour configures the display of a skill in its client.
+/// The file where one flavour configures the display of a skill in its client.
 pub(super) const OPENAI_FILE: &str = "agents/openai.yaml";
 
 keywords! {

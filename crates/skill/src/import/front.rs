@@ -45,7 +45,7 @@ pub(super) fn convert_front_matter(
 ) -> Result<FrontMatterConversion, SkillConversionError> {
     let mut taker = FrontMatterConverter::default();
     let said = root.get("name").and_then(|entry| field_text(&entry.value));
-    taker.front.name = said.map_or(String::new(), |said| said.text);
+    taker.front.name = said.map_or(String::new(), |text| text.text);
     let entries = root.entries().unwrap_or(&[]);
     let get = |key: &str| root.get(key).map(|entry| &entry.value);
     let standard = ["name", "description", "license", "compatibility", "allowed-tools", "metadata"];
@@ -234,28 +234,28 @@ impl FrontMatterConverter {
         }
     }
 
-    /// Takes a field that the standard does not have.
+    /// Takes a field the standard does not have.
     fn take_nonstandard(&mut self, entry: &YamlEntry<'_>, is_strict: bool) {
         let key = &*entry.key;
         if is_strict {
             return self.fate(key, FieldOutcome::Dropped, "the field is not part of the standard");
         }
-        let found = rule(key).map(|(_, rule)| rule);
-        if let Some(FieldTreatment::Drop(reason)) = found {
+        let treatment = rule(key).map(|(_, rule)| rule);
+        if let Some(FieldTreatment::Drop(reason)) = treatment {
             if key == "hooks" {
                 let note = "`hooks` were dropped: their commands no longer run";
                 self.review.push(note.to_owned());
             }
             return self.fate(key, FieldOutcome::Dropped, reason);
         }
-        let Some(said) = field_text(&entry.value) else {
+        let Some(text) = field_text(&entry.value) else {
             return self.fate(key, FieldOutcome::Dropped, "it is empty");
         };
-        match found {
+        match treatment {
             Some(FieldTreatment::Tools) => self.tools(key, &entry.value),
-            Some(FieldTreatment::When) => self.append_occasions(entry, &said.text),
+            Some(FieldTreatment::When) => self.append_occasions(entry, &text.text),
             Some(FieldTreatment::Triggers) if entry.value.entries().is_none() => {
-                self.append_occasions(entry, &format!("Use when: {}.", said.text.trim_end_matches('.')));
+                self.append_occasions(entry, &format!("Use when: {}.", text.text.trim_end_matches('.')));
             }
             Some(FieldTreatment::Requires) => self.requires(entry),
             _ => self.take_metadata(key, entry),
@@ -284,11 +284,13 @@ impl FrontMatterConverter {
     fn requires(&mut self, entry: &YamlEntry<'_>) {
         let parts: Option<Vec<String>> = match entry.value.entries() {
             None => field_text(&entry.value).map(|said| vec![said.text]),
-            Some(all) => all
+            Some(entries) => entries
                 .iter()
-                .map(|one| match one.value.value {
+                .map(|yaml_entry| match yaml_entry.value.value {
                     YamlValue::Map(_) => None,
-                    _ => field_text(&one.value).map(|said| format!("{} {}", one.key, said.text)),
+                    _ => {
+                        field_text(&yaml_entry.value).map(|text| format!("{} {}", yaml_entry.key, text.text))
+                    }
                 })
                 .collect(),
         };

@@ -1,6 +1,6 @@
 use super::SkillFormat;
 
-/// The treatment of a field that the standard does not have.
+/// The treatment of a field the standard does not have.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum FieldTreatment {
     /// It describes when to use the skill, and is appended to the description.

@@ -18,7 +18,7 @@ pub struct SkillConversion {
     pub left_out: Vec<OmittedFile>,
     /// The points for the user to review, one sentence each.
     pub review: Vec<String>,
-    /// Files that `wf` could run as steps, and that are not declared yet.
+    /// Files for `wf` to run as steps, not declared yet.
     pub scripts: Vec<String>,
     /// Front matter that would declare them; `None` if there are none.
     pub suggestion: Option<String>,

@@ -2,7 +2,7 @@ use std::fmt::Write as _;
 
 use super::front::FrontMatterFields;
 
-/// Writes front matter that every reader understands: one line a field, texts in quotes.
+/// Writes front matter every reader understands: one line a field, texts in quotes.
 pub(super) fn write(front: &FrontMatterFields) -> String {
     let mut yaml = format!("---\nname: {}\ndescription: {}\n", front.name, quoted(&front.description));
     for (key, value) in [("license", &front.license), ("compatibility", &front.compatibility)] {

@@ -56,7 +56,7 @@ fn is_plain(name: &str) -> bool {
     name.len() <= 64 && name.split('-').all(is_word)
 }
 
-/// Counts the steps that a text lists: numbers at the start of a line or after a full stop,
+/// Counts the steps a text lists: numbers at the start of a line or after a full stop,
 /// `Step 1`, and words that join steps.
 fn steps(text: &str) -> usize {
     let words: Vec<&str> = text.split_whitespace().collect();

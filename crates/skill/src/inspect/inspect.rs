@@ -31,7 +31,7 @@ pub enum ScriptLanguage {
     Python,
     /// JavaScript or TypeScript.
     Script,
-    /// Perl, Ruby and others that these rules barely cover.
+    /// Perl, Ruby and others these rules barely cover.
     Other,
 }
 
@@ -56,7 +56,7 @@ pub fn language(path: &str, bytes: &[u8]) -> Option<ScriptLanguage> {
     }
 }
 
-/// Returns the language that a program executes.
+/// Returns the language a program executes.
 fn language_of_program(program: &str) -> Option<ScriptLanguage> {
     if let Some(shell) = SHELLS.into_iter().find(|shell| *shell == program) {
         return Some(ScriptLanguage::Shell(shell));
@@ -115,25 +115,25 @@ pub fn inspect(input: &InspectionInput<'_>) -> Vec<InspectionIssue> {
 /// part of all of them.
 fn script_permissions(declared: &ScriptDeclarations, path: &str) -> ScriptPermissions {
     let own = declared.scripts.get(path);
-    let mut all = ScriptPermissions::default();
-    for one in declared.scripts.values() {
-        if own.is_some_and(|own| own != one) {
+    let mut permissions = ScriptPermissions::default();
+    for declaration in declared.scripts.values() {
+        if own.is_some_and(|own| own != declaration) {
             continue;
         }
-        all.env.extend(one.env.iter().cloned());
-        all.net |= one.net;
-        let read = one.read.iter();
+        permissions.env.extend(declaration.env.iter().cloned());
+        permissions.net |= declaration.net;
+        let read = declaration.read.iter();
         let places = read.filter_map(|path| private_content(path).map(|(part, _)| part));
-        all.places.extend(places);
+        permissions.places.extend(places);
     }
-    all
+    permissions
 }
 
 /// The state shared by shell scripts of a skill that load each other.
 #[derive(Default)]
 struct SharedShellState {
     variables: BTreeSet<String>,
-    /// The names of the files that one of them loads.
+    /// The names of the files one of them loads.
     loaded_files: BTreeSet<String>,
 }
 
@@ -153,7 +153,7 @@ impl SharedShellState {
         shared
     }
 
-    /// Returns the variables that other scripts set for a script: those that it loads, and those
+    /// Returns the variables other scripts set for a script: those it loads, and those
     /// that load it.
     fn variables_set_for(&self, path: &str, text: &str) -> BTreeSet<String> {
         let name = path.rsplit('/').next().unwrap_or_default();
@@ -220,7 +220,7 @@ fn executable_issues(path: &str, is_executed: bool, bytes: &[u8]) -> Vec<Inspect
     issues
 }
 
-/// Inspects the commands in fenced blocks of the body: an agent that follows it executes them in
+/// Inspects the commands in fenced blocks of the body: an agent following it executes them in
 /// its own sandbox, so they are only reported.
 fn body(bundle: &SkillBundle, skill: &Skill) -> Vec<InspectionIssue> {
     let text = bundle.text("SKILL.md").unwrap_or_default();

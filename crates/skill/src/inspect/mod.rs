@@ -2,18 +2,18 @@
 //!
 //! [`inspect()`] returns every [`InspectionIssue`] of a skill's files, by rule and location, in three
 //! classes: a danger refuses the install, an undeclared need asks for a grant, and the rest is
-//! reported. [`report()`] assembles the install report, which is the same for the same bytes.
+//! reported. [`report()`] assembles the install report, the same for the same bytes.
 //!
 //! A file is read by three readers, none of which executes or expands anything: `shell` finds commands and their
 //! words, `python` finds tokens, calls and imports (of JavaScript and others only tokens), and `prose` finds
 //! passages. Over them work `rules`, which judge one command or call at a time, and `flow`, which follows values
-//! through the whole skill. What needs no code of its own is a row in `tables`: programs, patterns, words.
+//! through the whole skill. A rule without code of its own is a row in `tables`: programs, patterns, words.
 //!
-//! The readers are our own, because a parser of a whole grammar (such as `brush-parser`) gives an error for a text that
-//! breaks the grammar, and an inspection must find what is in it all the same.
+//! The readers are our own, because a parser of a whole grammar (such as `brush-parser`) gives an error for a text
+//! against the grammar, and an inspection must read it all the same.
 //!
 //! Pure. These rules find careless or crude mistakes; the actual abilities of a script are limited
-//! by its sandbox. **Invariant:** no message holds text that looks like a credential.
+//! by its sandbox. **Invariant:** no message holds text with the look of a credential.
 
 mod flow;
 mod front;

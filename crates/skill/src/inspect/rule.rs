@@ -6,7 +6,7 @@ keywords! {
     pub enum IssueClass {
         /// The skill could be written better: its approvers read it.
         Quality = "quality",
-        /// The skill needs something that it does not declare: the installer is asked, and the grant is
+        /// The skill needs something it does not declare: the installer is asked, and the grant is
         /// written to the lock.
         Need = "need",
         /// The skill is refused: it harms, or cannot be judged.

@@ -30,13 +30,13 @@ pub(super) fn texts(detect: TextDetector<'_>, path: &str, bytes: &[u8]) -> Vec<I
     } else {
         issues.extend(prose::prose(path, &text));
     }
-    let found = detect(&text);
-    let of = found.iter().filter(|seen| seen.detector == "injection");
+    let hits = detect(&text);
+    let of = hits.iter().filter(|seen| seen.detector == "injection");
     let places: Vec<usize> = of.map(|seen| seen.range.start).collect();
-    let hidden = found.iter().filter(|seen| seen.detector == "hidden_unicode");
+    let hidden = hits.iter().filter(|seen| seen.detector == "hidden_unicode");
     let are_few = hidden.count() <= 16;
     let mut described = prose::descriptions_at(&text, &places).into_iter();
-    for seen in &found {
+    for seen in &hits {
         let rule = match seen.detector {
             "secrets" => Rule::Secret,
             "hidden_unicode" => Rule::Hidden,
@@ -63,12 +63,12 @@ pub(super) fn texts(detect: TextDetector<'_>, path: &str, bytes: &[u8]) -> Vec<I
         issues.push(issue);
     }
     // File names are checked, too.
-    for seen in detect(path).into_iter().filter(|seen| seen.detector == "hidden_unicode") {
+    for detector_hit in detect(path).into_iter().filter(|hit| hit.detector == "hidden_unicode") {
         issues.push(InspectionIssue::new(
             Rule::Hidden,
             path,
             0,
-            format!("its name has {}", seen.description),
+            format!("its name has {}", detector_hit.description),
         ));
     }
     issues
@@ -105,7 +105,7 @@ pub(super) fn readable<'a>(path: &str, bytes: &'a [u8]) -> Option<Cow<'a, str>> 
     }
 }
 
-/// Extensions of files that are read as text, whatever their content.
+/// Extensions of files read as text, whatever their content.
 static TEXTS: WordList = WordList::of(include_str!("tables/words/text_endings.txt"));
 
 fn is_text(path: &str) -> bool {

@@ -22,7 +22,7 @@ const EXTENSIONS: [&str; 11] = [
     "when_to_use",
 ];
 
-/// The key of `metadata` that holds wf's own keys.
+/// The key of `metadata` holding wf's own keys.
 const OWN: &str = "wf";
 
 /// Takes the fields of a front matter.

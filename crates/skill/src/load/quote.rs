@@ -1,4 +1,4 @@
-//! Front matter that is YAML except for a value that should be quoted, such as
+//! Front matter in YAML except for an unquoted value, such as
 //! `description: Use when: asked`.
 
 use super::super::yaml::{self, SkillYamlDocument};
@@ -8,7 +8,7 @@ use wf_base::source::Span;
 const MOST: usize = 16;
 
 /// Reads a broken front matter by quoting the values at which it breaks. Returns the document and
-/// the spans of these values; `None` if that does not help either.
+/// the spans of these values; `None` if quoting does not help either.
 pub(super) fn read(text: &str, at: Span) -> Option<(SkillYamlDocument, Vec<Span>)> {
     let mut own = RequotedYaml { lines: lines(text, at), quoted: Vec::new() };
     for _ in 0..=MOST {

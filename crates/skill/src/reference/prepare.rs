@@ -12,7 +12,7 @@ const MOST_BLANKS: usize = 32;
 /// A front matter that our parser reads like the other parser reads the original.
 pub(crate) struct PreparedFrontMatter {
     pub(crate) text: String,
-    /// The character that replaces U+FEFF, if it occurs.
+    /// The character replacing U+FEFF, if it occurs.
     pub(crate) mark: Option<char>,
 }
 
@@ -21,10 +21,10 @@ pub(crate) fn lines(text: &str) -> String {
     text.replace("\r\n", "\n").replace('\r', "\n")
 }
 
-/// Replaces text that the parsers read differently: three line ends of YAML 1.1, after which the
-/// other parser goes on counting columns, so that it treats them as blanks almost everywhere; and
-/// byte-order marks within the text, except one at its start. An error is the offset of a character
-/// that YAML does not allow.
+/// Replaces text the parsers read differently: three line ends of YAML 1.1, as the other
+/// parser goes on counting columns, so it treats them as blanks almost everywhere; and
+/// byte-order marks within the text, except one at its start. An error is the offset of a
+/// character YAML does not allow.
 pub(crate) fn prepare(yaml: &str) -> Result<PreparedFrontMatter, usize> {
     if let Some((at, _)) = yaml.char_indices().find(|(_, c)| !is_printable(*c)) {
         return Err(at);
@@ -83,7 +83,7 @@ pub(crate) fn read(yaml: &mut String) -> Result<SkillYamlDocument, YamlError> {
     yaml::read(yaml, Span::new(0, yaml.len()))
 }
 
-/// Returns the first construct allowed by YAML that the other parser refuses.
+/// Returns the first construct allowed by YAML and refused by the other parser.
 pub(crate) fn refused(document: &SkillYamlDocument, yaml: &str) -> Option<(Span, String)> {
     let odd = document.odd.iter().find(|odd| odd.kind != YamlOddityKind::Merge(true));
     if let Some(odd) = odd {
@@ -114,7 +114,7 @@ fn document_ends(yaml: &str) -> impl Iterator<Item = usize> {
     lines.filter(move |(_, line)| is_end(line)).map(|(at, _)| at)
 }
 
-/// Replaces two words that it does not read as text: `<<` and `=`, which are types of YAML 1.1.
+/// Replaces two words it does not read as text: `<<` and `=`, which are types of YAML 1.1.
 pub(crate) fn retype(node: &mut YamlNode<'_>) {
     match &mut node.value {
         YamlValue::Text(text) if node.notation == YamlNotation::Plain && (text == "<<" || text == "=") => {

@@ -33,21 +33,21 @@ pub(crate) struct LogQuery {
     from: Option<u64>,
 }
 
-/// The script that shows the output of attempts as it comes.
+/// The script showing the output of attempts as it comes.
 pub(crate) async fn script() -> impl IntoResponse {
     ([(CONTENT_TYPE, "text/javascript; charset=utf-8")], include_str!("../assets/log.js"))
 }
 
-/// The output of an attempt as server-sent events, until the attempt ends. The id of an event is the offset from which
-/// a browser that was away goes on.
+/// The output of an attempt as server-sent events, until the attempt ends. The id of an event is the offset from
+/// which a returning browser goes on.
 pub(crate) async fn stream(
     State(site): State<Site>,
     Path((run, task)): Path<(String, String)>,
     Query(query): Query<LogQuery>,
     headers: HeaderMap,
 ) -> Response {
-    let seen = headers.get("last-event-id").and_then(|id| id.to_str().ok()?.parse().ok());
-    let start = seen.or(query.from).map_or(LogStart::Recent, LogStart::Offset);
+    let last_id = headers.get("last-event-id").and_then(|id| id.to_str().ok()?.parse().ok());
+    let start = last_id.or(query.from).map_or(LogStart::Recent, LogStart::Offset);
     let Some(place) = site.limits.open_stream() else {
         return no_stream(&site, &headers);
     };
@@ -89,7 +89,7 @@ pub(crate) async fn whole(
     }
 }
 
-/// A log that a browser follows.
+/// A log a browser follows.
 struct FollowedLog {
     site: Site,
     /// The end of the database's log: an attempt cannot end unless it grows.
@@ -102,7 +102,7 @@ struct FollowedLog {
 }
 
 impl FollowedLog {
-    /// Waits for the next event; `None` after the one that says that the attempt has ended.
+    /// Waits for the next event; `None` after the one saying that the attempt has ended.
     async fn next_event(&mut self) -> Option<Event> {
         loop {
             let mut feed = self.feed.take()?;

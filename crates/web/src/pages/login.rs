@@ -9,8 +9,8 @@ use crate::logins::LoginAccess;
 use crate::respond::{plain, too_many};
 use crate::site::Site;
 
-/// The page after a link, which leads to the first one. A redirect would not: browsers send a cookie that is for this site
-/// alone only if one of its pages asks, and the link may have been on another.
+/// The page after a link, leading to the first one. A redirect would not: browsers send a cookie for this site alone
+/// only if one of its pages asks, and the link may have been on another.
 const ENTRY: &str = "<!doctype html><html lang=\"en\"><title>wf</title>\
     <meta http-equiv=\"refresh\" content=\"0;url=/\"><p><a href=\"/\">Go on</a></p></html>";
 
@@ -21,7 +21,7 @@ pub(crate) struct LinkQuery {
     key: String,
 }
 
-/// The page of a link, with the button that uses it up. To look at a link is not to open it: mail programs and chats do that
+/// The page of a link, with the button using it up. To look at a link is not to open it: mail programs and chats look
 /// to show a preview. A script presses the button.
 pub(crate) async fn link(
     State(site): State<Site>,
@@ -76,7 +76,7 @@ fn invalid_link(site: &Site, headers: &HeaderMap) -> Response {
     )
 }
 
-/// The access that another browser is to have.
+/// The access another browser is to have.
 #[derive(Deserialize)]
 pub(crate) struct LinkForm {
     #[serde(default)]

@@ -17,7 +17,7 @@ pub(crate) struct CountedMetrics {
 }
 
 impl CountedMetrics {
-    /// Creates the page; a program that sends the token may read it.
+    /// Creates the page; a program sending the token may read it.
     pub fn new(token: Option<&str>) -> Arc<Self> {
         let token = token.map(|token| Sha256Digest::of_bytes(token.as_bytes()));
         Arc::new(Self { counted: Mutex::default(), token })

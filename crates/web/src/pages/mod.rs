@@ -1,7 +1,7 @@
 //! The pages: each reads one view and renders it.
 //!
-//! **Invariant:** a page that is read changes nothing. Only [`review`] and [`goals`] record anything that was signed, and
-//! [`goals`], [`run`] and [`secrets`]: what a browser that may operate asks for, and the secrets that it enters.
+//! **Invariant:** reading a page changes nothing. Only [`review`] and [`goals`] record signed answers, and [`goals`],
+//! [`run`] and [`secrets`] the requests of a browser allowed to operate, and its secrets.
 
 pub(crate) mod audit;
 pub(crate) mod goals;
@@ -27,7 +27,7 @@ pub(crate) async fn style() -> impl IntoResponse {
     ([(CONTENT_TYPE, "text/css; charset=utf-8")], include_str!("../assets/style.css"))
 }
 
-/// The script that asks for a page again when the log has grown.
+/// The script asking for a page again when the log has grown.
 pub(crate) async fn script() -> impl IntoResponse {
     ([(CONTENT_TYPE, "text/javascript; charset=utf-8")], include_str!("../assets/live.js"))
 }

@@ -12,7 +12,7 @@ use wf_app::resumption::answer_and_resume;
 use wf_app::views::{RequestView, SuggestionRecord, open_requests, open_suggestions, state_reader};
 use wf_base::name::RunId;
 
-/// The part of an address that names a request.
+/// The part of an address naming a request.
 #[derive(Deserialize)]
 pub(crate) struct RequestAddress {
     run: String,
@@ -68,7 +68,7 @@ pub(crate) async fn request(State(site): State<Site>, Path(name): Path<RequestAd
     .await
 }
 
-/// Drafts an answer: the text that a browser signs.
+/// Drafts an answer: the text a browser signs.
 pub(crate) async fn draft(
     State(site): State<Site>,
     Path(name): Path<RequestAddress>,

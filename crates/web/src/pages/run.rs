@@ -20,7 +20,7 @@ pub(crate) struct TasksQuery {
     /// The number of the page, from 0.
     #[serde(default)]
     page: usize,
-    /// The group of steps that is unfolded in the picture of a large plan.
+    /// The group of steps unfolded in the picture of a large plan.
     open: Option<usize>,
 }
 
@@ -64,7 +64,7 @@ pub(crate) async fn undo(State(site): State<Site>, Path(run): Path<String>) -> R
     }
 }
 
-/// The run that another one is compared with, as the address has it.
+/// The run another one is compared with, as the address has it.
 #[derive(Clone, Debug, Default, Deserialize)]
 pub(crate) struct DiffQuery {
     /// The beginning of its id; empty: the run of the same plan before it.
@@ -75,7 +75,7 @@ pub(crate) struct DiffQuery {
 #[derive(Serialize)]
 struct DiffView {
     run: String,
-    /// The beginning of the id that was asked for.
+    /// The beginning of the id asked for.
     with: String,
     /// The differences, as `wf diff --json` has them; nothing if there is no run to compare with.
     diff: Option<Value>,
@@ -110,8 +110,8 @@ pub(crate) async fn step(State(site): State<Site>, Path((run, task)): Path<(Stri
     .await
 }
 
-/// The overview: the latest runs, the goals, and the requests that wait for people.
-pub(crate) async fn stream(State(site): State<Site>) -> Response {
+/// The overview: the latest runs, the goals, and the requests waiting for people.
+pub(crate) async fn list_changes(State(site): State<Site>) -> Response {
     respond::view(&site, "stream.html", |caller| stream_view(caller).map(Some)).await
 }
 
@@ -142,8 +142,8 @@ struct RunsView {
 pub(crate) async fn runs(State(site): State<Site>, Query(query): Query<RunsQuery>) -> Response {
     respond::view(&site, "runs.html", move |caller| {
         let RunsQuery { plan, state, page } = query;
-        let wanted = RunQuery { plan: plan.clone(), state: state.clone(), page };
-        let list = run_page(caller, &wanted)?;
+        let run_query = RunQuery { plan: plan.clone(), state: state.clone(), page };
+        let list = run_page(caller, &run_query)?;
         Ok(Some(RunsView { runs: list.runs, plan, state, page, has_more: list.has_more }))
     })
     .await

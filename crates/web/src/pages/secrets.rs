@@ -28,7 +28,7 @@ pub(crate) struct SecretForm {
     value: String,
 }
 
-/// The part of an address that names a secret.
+/// The part of an address naming a secret.
 #[derive(Deserialize)]
 pub(crate) struct SecretAddress {
     connection: String,
@@ -44,7 +44,7 @@ pub(crate) async fn secrets(State(site): State<Site>, Extension(access): Extensi
     .await
 }
 
-/// Hands a secret over to the setup that waits for it. Whatever is answered, the secret is not in it.
+/// Hands a secret over to the setup waiting for it. No answer has the secret in it.
 pub(crate) async fn enter(
     State(site): State<Site>,
     Path(address): Path<SecretAddress>,

@@ -2,13 +2,13 @@
 
 use serde_json::{Map, Value};
 
-/// The keys of objects that are not what they look like.
+/// The keys of objects with a special meaning.
 const ALTERNATIVES: &str = "one of";
 const ELEMENT: &str = "element";
 const LITERAL: &str = "just";
 const REFERENCE: &str = "see";
 
-/// Replaces the references in a sample by the samples that they name.
+/// Replaces the references in a sample by the samples they name.
 pub(super) fn resolve(sample: &Value, read: &dyn Fn(&str) -> Value) -> Value {
     match sample {
         Value::Object(fields) => {
@@ -18,7 +18,7 @@ pub(super) fn resolve(sample: &Value, read: &dyn Fn(&str) -> Value) -> Value {
             let resolved = fields.iter().map(|(key, value)| (key.clone(), resolve(value, read)));
             resolved.collect::<Map<_, _>>().into()
         }
-        Value::Array(elements) => elements.iter().map(|one| resolve(one, read)).collect(),
+        Value::Array(elements) => elements.iter().map(|element| resolve(element, read)).collect(),
         other => other.clone(),
     }
 }
@@ -27,8 +27,8 @@ pub(super) fn resolve(sample: &Value, read: &dyn Fn(&str) -> Value) -> Value {
 pub(super) fn shapes(sample: &Value) -> Vec<Value> {
     match sample {
         Value::Object(fields) => {
-            if let Some(all) = alternatives(fields) {
-                return all.iter().flat_map(shapes).collect();
+            if let Some(alternative_shapes) = alternatives(fields) {
+                return alternative_shapes.iter().flat_map(shapes).collect();
             }
             if let Some(element) = fields.get(ELEMENT) {
                 return shapes(element).into_iter().map(|one| Value::Array(vec![one])).collect();
@@ -36,8 +36,8 @@ pub(super) fn shapes(sample: &Value) -> Vec<Value> {
             fields.get(LITERAL).map_or_else(|| object_shapes(fields), |value| vec![value.clone()])
         }
         Value::Array(elements) => {
-            let all = elements.iter().flat_map(shapes).collect();
-            vec![Value::Array(all), Value::Array(Vec::new())]
+            let element_shapes = elements.iter().flat_map(shapes).collect();
+            vec![Value::Array(element_shapes), Value::Array(Vec::new())]
         }
         other => vec![other.clone()],
     }
@@ -53,23 +53,23 @@ type FieldShape = (String, Option<Value>);
 fn object_shapes(fields: &Map<String, Value>) -> Vec<Value> {
     let each: Vec<Vec<FieldShape>> = fields.iter().map(|(key, sample)| field_shapes(key, sample)).collect();
     let plain: Vec<FieldShape> =
-        fields.iter().map(|(key, one)| (name(key), Some(plain_shape(one)))).collect();
-    let mut all = vec![object(each.iter().filter_map(|one| one.first()))];
+        fields.iter().map(|(key, value)| (name(key), Some(plain_shape(value)))).collect();
+    let mut objects = vec![object(each.iter().filter_map(|one| one.first()))];
     for (at, field) in each.iter().enumerate() {
         for other in field.iter().skip(1) {
             let parts = plain.iter().enumerate().map(|(place, one)| if place == at { other } else { one });
-            all.push(object(parts));
+            objects.push(object(parts));
         }
     }
-    all
+    objects
 }
 
 /// Returns the shape from which others differ: everything is there, and lists have one element.
 fn plain_shape(sample: &Value) -> Value {
     match sample {
         Value::Object(fields) => {
-            if let Some(all) = alternatives(fields) {
-                return all.first().map(plain_shape).unwrap_or_default();
+            if let Some(alternative_shapes) = alternatives(fields) {
+                return alternative_shapes.first().map(plain_shape).unwrap_or_default();
             }
             if let Some(element) = fields.get(ELEMENT) {
                 return Value::Array(vec![plain_shape(element)]);
@@ -106,8 +106,8 @@ fn field_shapes(key: &str, sample: &Value) -> Vec<FieldShape> {
 pub(super) fn sparse_shape(sample: &Value) -> Value {
     match sample {
         Value::Object(fields) => {
-            if let Some(all) = alternatives(fields) {
-                return all.last().map(sparse_shape).unwrap_or_default();
+            if let Some(alternative_shapes) = alternatives(fields) {
+                return alternative_shapes.last().map(sparse_shape).unwrap_or_default();
             }
             if let Some(element) = fields.get(ELEMENT) {
                 return Value::Array(vec![sparse_shape(element)]);
@@ -134,7 +134,7 @@ pub(super) fn with_texts(shape: &Value, text: &str) -> Value {
             shape.clone()
         }
         Value::String(_) => text.into(),
-        Value::Array(elements) => elements.iter().map(|one| with_texts(one, text)).collect(),
+        Value::Array(elements) => elements.iter().map(|element| with_texts(element, text)).collect(),
         Value::Object(fields) => fields
             .iter()
             .map(|(key, value)| (key.clone(), with_texts(value, text)))

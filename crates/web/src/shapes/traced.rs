@@ -1,4 +1,4 @@
-//! A view that remembers which of its keys a template reads.
+//! A view remembering the keys read by a template.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
@@ -15,7 +15,7 @@ pub(super) struct KeyLookups {
 }
 
 impl KeyLookups {
-    /// Returns the keys that were read and that no view had.
+    /// Returns the keys read and missing in every view.
     pub(super) fn unknown(&self) -> Vec<String> {
         let (found, missed) = (self.found.lock().unwrap(), self.missed.lock().unwrap());
         missed.difference(&found).cloned().collect()
@@ -56,7 +56,7 @@ pub(super) fn traced(value: &Json, place: &str, lookups: &Arc<KeyLookups>) -> Va
         }),
         Json::Array(elements) => {
             let place = format!("{place}[]");
-            elements.iter().map(|one| traced(one, &place, lookups)).collect()
+            elements.iter().map(|element| traced(element, &place, lookups)).collect()
         }
         other => Value::from(minijinja::value::Serde(other.clone())),
     }

@@ -40,8 +40,8 @@ pub(super) fn events(request: &ClientRequest, reply: &ModelReply, id: &str) -> S
     if !reply.text.is_empty() {
         send(json!({"content": reply.text}), None);
     }
-    for (index, made) in reply.tool_calls.iter().enumerate() {
-        let mut part = call(made);
+    for (index, tool_call) in reply.tool_calls.iter().enumerate() {
+        let mut part = call(tool_call);
         part["index"] = json!(index);
         send(json!({"tool_calls": [part]}), None);
     }

@@ -52,7 +52,7 @@ fn response(request: &ClientRequest, id: &str, status: &str) -> Value {
     })
 }
 
-/// Returns the reason for which a reply is not complete. A refusal is one: Codex leaves out the parts that the format has
+/// Returns the reason for which a reply is not complete. A refusal is one: Codex leaves out the parts the format has
 /// for it, and takes the rest for success.
 fn incomplete_reason(stop: StopReason) -> Option<&'static str> {
     match stop {
@@ -108,14 +108,14 @@ fn call_item(request: &ClientRequest, call: &ToolCall, id: &str) -> Value {
     }
 }
 
-/// Returns the text for a tool that takes a text. Arguments without it are passed on whole, so that the tool's own error
+/// Returns the text for a tool taking a text. Arguments without it are passed on whole, so the tool's own error
 /// tells the model.
 fn custom_input(arguments: &str) -> String {
     let json = serde_json::from_str::<Value>(arguments).unwrap_or_default();
     json.get("input").and_then(Value::as_str).unwrap_or(arguments).to_owned()
 }
 
-/// Writes the events in which an item of the output grows.
+/// Writes the events where an item of the output grows.
 fn write_item(events: &mut EventText, index: usize, item: &Value) {
     let mut begun = item.clone();
     begun["status"] = json!("in_progress");
@@ -136,7 +136,7 @@ fn write_item(events: &mut EventText, index: usize, item: &Value) {
     events.numbered("response.output_item.done", json!({"output_index": index, "item": item}));
 }
 
-/// Writes the events in which the only part of a message grows.
+/// Writes the events where the only part of a message grows.
 fn write_part(events: &mut EventText, place: &Value, part: &Value) {
     let mut place = place.clone();
     place["content_index"] = json!(0);

@@ -38,7 +38,7 @@ fn read_user(content: &RequestField<'_>, draft: &mut ConversationDraft) -> Resul
         draft.ask(texts(content)?);
         return Ok(());
     }
-    let mut said = Vec::new();
+    let mut content_texts = Vec::new();
     for block in content.items()? {
         if block.need_text("type")? == "tool_result" {
             draft.answer(ToolResult {
@@ -47,10 +47,10 @@ fn read_user(content: &RequestField<'_>, draft: &mut ConversationDraft) -> Resul
                 is_error: block.flag_or_false("is_error")?,
             });
         } else {
-            said.extend(block_text(&block)?);
+            content_texts.extend(block_text(&block)?);
         }
     }
-    draft.ask(said);
+    draft.ask(content_texts);
     Ok(())
 }
 
@@ -59,7 +59,7 @@ fn read_assistant(content: &RequestField<'_>, draft: &mut ConversationDraft) -> 
         draft.say(&texts(content)?.concat());
         return Ok(());
     }
-    let (mut said, mut calls) = (String::new(), Vec::new());
+    let (mut reply_text, mut calls) = (String::new(), Vec::new());
     for block in content.items()? {
         if block.need_text("type")? == "tool_use" {
             calls.push(ToolCall {
@@ -68,10 +68,10 @@ fn read_assistant(content: &RequestField<'_>, draft: &mut ConversationDraft) -> 
                 arguments: block.need("input")?.json().to_string(),
             });
         } else if let Some(text) = block_text(&block)? {
-            said.push_str(&text);
+            reply_text.push_str(&text);
         }
     }
-    draft.say(&said);
+    draft.say(&reply_text);
     for call in calls {
         draft.call(call);
     }

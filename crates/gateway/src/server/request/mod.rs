@@ -1,6 +1,6 @@
 //! Requests of clients: a body in one of three formats becomes a request in the format of no provider.
 //!
-//! **Invariant:** what a model would need, and the gateway cannot carry, is an error that names the field; it is never
+//! **Invariant:** what a model would need, and the gateway cannot carry, is an error naming the field; it is never
 //! left out in silence.
 
 mod anthropic;

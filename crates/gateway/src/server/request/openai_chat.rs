@@ -30,10 +30,10 @@ pub(super) fn read(root: &RequestField<'_>) -> Result<RequestDraft, RequestError
 }
 
 fn read_message(message: &RequestField<'_>, draft: &mut ConversationDraft) -> Result<(), RequestError> {
-    let said = |message: &RequestField<'_>| texts(&message.need("content")?);
+    let content_texts = |message: &RequestField<'_>| texts(&message.need("content")?);
     match message.need_text("role")? {
-        "system" | "developer" => draft.system.extend(said(message)?),
-        "user" => draft.ask(said(message)?),
+        "system" | "developer" => draft.system.extend(content_texts(message)?),
+        "user" => draft.ask(content_texts(message)?),
         "assistant" => {
             draft.say(&message.get("content").map_or(Ok(Vec::new()), |content| texts(&content))?.concat());
             for call in message.items_or_none("tool_calls")? {
@@ -47,7 +47,7 @@ fn read_message(message: &RequestField<'_>, draft: &mut ConversationDraft) -> Re
         }
         "tool" => draft.answer(ToolResult {
             id: message.need_text("tool_call_id")?.to_owned(),
-            text: said(message)?.join("\n"),
+            text: content_texts(message)?.join("\n"),
             is_error: false,
         }),
         other => {

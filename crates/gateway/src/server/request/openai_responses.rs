@@ -5,7 +5,7 @@ use super::RequestError;
 use super::read::{ConversationDraft, RequestDraft, RequestField, read_function, read_schema, texts};
 use crate::server::ClientTool;
 
-/// The fields that refer to what a provider has kept.
+/// The fields referring to data kept by a provider.
 const KEPT: [&str; 2] = ["previous_response_id", "conversation"];
 
 /// Reads a request of OpenAI Responses.
@@ -71,11 +71,11 @@ fn read_item(item: &RequestField<'_>, draft: &mut ConversationDraft) -> Result<(
 }
 
 fn read_message(item: &RequestField<'_>, draft: &mut ConversationDraft) -> Result<(), RequestError> {
-    let said = texts(&item.need("content")?)?;
+    let content_texts = texts(&item.need("content")?)?;
     match item.need_text("role")? {
-        "system" | "developer" => draft.system.extend(said),
-        "user" => draft.ask(said),
-        "assistant" => draft.say(&said.concat()),
+        "system" | "developer" => draft.system.extend(content_texts),
+        "user" => draft.ask(content_texts),
+        "assistant" => draft.say(&content_texts.concat()),
         other => {
             let advice = "use system, developer, user or assistant";
             return Err(item.unsupported(format!("the role {other:?}"), advice));
@@ -138,7 +138,7 @@ fn read_custom(tool: &RequestField<'_>) -> Result<ToolDefinition, RequestError> 
     })
 }
 
-/// Returns the name of a function of a namespace, in the characters that all providers allow.
+/// Returns the name of a function of a namespace, in the characters all providers allow.
 fn joined_name(namespace: &str, name: &str) -> String {
     format!("{namespace}__{name}")
 }

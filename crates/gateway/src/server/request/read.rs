@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use wf_core::agent::{Message, ModelRequest, ToolCall, ToolDefinition, ToolResult};
 use wf_model::ModelDefinition;
 
-/// The parts of a request that each format has in its own way.
+/// The parts of a request each format has in its own way.
 #[derive(Debug, Default)]
 pub(super) struct RequestDraft {
     pub(super) conversation: ConversationDraft,
@@ -52,7 +52,7 @@ fn forbids_tools(root: &RequestField<'_>) -> bool {
     choice.is_some_and(|choice| choice == "none")
 }
 
-/// Reads a function that the model may call.
+/// Reads a function the model may call.
 pub(super) fn read_function(tool: &RequestField<'_>, schema: &str) -> Result<ToolDefinition, RequestError> {
     let arguments = tool.get(schema).map(|schema| schema.json().clone());
     Ok(ToolDefinition {

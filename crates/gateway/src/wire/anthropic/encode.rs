@@ -107,13 +107,13 @@ fn tool(tool: &ToolDefinition) -> Value {
     json!({"name": tool.name, "description": tool.description, "input_schema": tool.arguments_schema})
 }
 
-/// The user messages at the end that are marked: the newest, which the next call begins with, and the one before,
-/// which the last call has marked. One mark would not do: a provider looks for a cached beginning only a few blocks
+/// The marked user messages at the end: the newest, for the next call, and the one before,
+/// marked by the last call. One mark would not do: a provider looks for a cached beginning only a few blocks
 /// before it, and a turn may have more.
 const LAST: usize = 2;
 
 /// Marks where the beginning of a request may be cached: after the tools and the instructions, after the briefing,
-/// which a cut of the conversation leaves as it is, and at the end. These are four, the most that the format allows.
+/// which a cut of the conversation leaves as it is, and at the end. These are four, the most the format allows.
 pub(super) fn mark_breakpoints(body: &mut Value) {
     if let Some(system) = body.get("system").and_then(Value::as_str) {
         body["system"] = json!([{"type": "text", "text": system}]);

@@ -11,7 +11,7 @@ use crate::wire::{ReplyStream, WireError};
 /// A streamed reply of Anthropic Messages.
 #[derive(Debug, Default)]
 pub struct AnthropicStream {
-    /// The blocks by their index, which is the provider's.
+    /// The blocks by their index, the provider's.
     blocks: BTreeMap<u64, AnthropicBlock>,
     usage: AnthropicUsage,
     stop: Option<String>,

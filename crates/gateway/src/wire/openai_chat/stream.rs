@@ -13,7 +13,7 @@ const MAX_CALLS: usize = 1_000;
 #[derive(Debug, Default)]
 pub struct ChatStream {
     draft: ReplyDraft,
-    /// The calls and their indexes, which are the provider's.
+    /// The calls and their indexes, the provider's.
     calls: Vec<ChatToolCall>,
     refused: bool,
     stop: Option<String>,
@@ -100,16 +100,16 @@ impl ChatStream {
     fn grow_call(&mut self, part: &ReplyField<'_>) -> Result<(), WireError> {
         let index = part.count_or_none("index")?;
         let id = part.text_or_empty("id")?;
-        let known = match index {
+        let position = match index {
             Some(_) => self.calls.iter().position(|one| one.index == index),
             // A server without indexes sends each call at once, or names it again.
             None if id.is_empty() => self.calls.len().checked_sub(1),
-            None => self.calls.iter().position(|one| one.call.id == id),
+            None => self.calls.iter().position(|chat_tool_call| chat_tool_call.call.id == id),
         };
-        if known.is_none() && self.calls.len() == MAX_CALLS {
+        if position.is_none() && self.calls.len() == MAX_CALLS {
             return Err(WireError::Kind { field: "tool_calls".into(), expected: "a list of at most 1000" });
         }
-        let known = known.unwrap_or_else(|| {
+        let known = position.unwrap_or_else(|| {
             let call = ToolCall { id: String::new(), tool: String::new(), arguments: String::new() };
             self.calls.push(ChatToolCall { index, call });
             self.calls.len() - 1

@@ -128,7 +128,7 @@ impl CheckSpec {
     }
 }
 
-/// Notes a check that cannot be run before the work, because of what it reads or who judges it.
+/// Notes a check unable to run before the work, because of its reads or its judge.
 fn check_before(check: &CheckSpec, fields: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<'_>) {
     if !check.is_run_before() {
         return;
@@ -168,7 +168,7 @@ pub(in crate::ast) fn refuse_before<'a>(
     }
 }
 
-/// Notes a judge who would verify, and one who has nothing to judge.
+/// Notes a judge in `verify`, and one with nothing to judge.
 fn check_judge(check: &CheckSpec, at: Span, fields: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<'_>) {
     if check.mode != CheckCertainty::Plausible {
         let message = "a judge does not verify: what it passes is plausible";

@@ -7,7 +7,7 @@ use wf_base::source::Spanned;
 use wf_model::{GateLane, GateTrigger};
 
 impl GateSpec {
-    /// Returns the range that its number is moved into.
+    /// Returns the range its number is moved into.
     pub(crate) fn clamp(&self) -> Option<&Spanned<PredicateRangeSpec>> {
         let (GateProviderConfig::Predicate(rule) | GateProviderConfig::Script(Some(rule))) =
             self.provider_config.as_ref()?
@@ -21,7 +21,7 @@ impl GateSpec {
     }
 }
 
-/// Notes a clamp of what the gate cannot rewrite: it would judge a number that nothing continues with.
+/// Notes a clamp of a number the gate cannot rewrite: nothing would continue with the result.
 pub(super) fn check(gate: &GateSpec, decoder: &mut SpecDecoder<'_>) {
     let Some(clamp) = gate.clamp() else { return };
     let id = &gate.id.value;
@@ -49,8 +49,8 @@ pub(super) fn check(gate: &GateSpec, decoder: &mut SpecDecoder<'_>) {
     }
 }
 
-/// Returns the keys of the context that a gate may rewrite at a trigger, by which the number can be named, and what to do
-/// about another one.
+/// Returns the keys of the context a gate may rewrite at a trigger, the ways to name the number, and the remedy
+/// for another one.
 fn rewritten(trigger: GateTrigger) -> (&'static [&'static str], &'static str) {
     match trigger {
         GateTrigger::BeforeRun | GateTrigger::OnInput => {
@@ -73,7 +73,7 @@ fn rewritten(trigger: GateTrigger) -> (&'static [&'static str], &'static str) {
     }
 }
 
-/// Returns the key of the context that the gate examines; `None`: its path may lead to several.
+/// Returns the key of the context the gate examines; `None`: its path may lead to several.
 fn examined(gate: &GateSpec) -> Option<&str> {
     let Some(extract) = &gate.extract else {
         return Some(match gate.on.value {

@@ -48,7 +48,7 @@ const USED: &[(&str, &[EscalationAction])] = &[
     ("with", &[EscalationAction::SpawnTask]),
 ];
 
-/// Notes the keys that an action lacks, and those that it cannot use.
+/// Notes the keys an action lacks, and those it cannot use.
 fn check_action_keys(
     escalation: &mut EscalationSpec,
     fields: &MappingFields<'_, '_>,

@@ -110,7 +110,7 @@ fn compares(
 }
 
 impl ExpectationSpec {
-    /// True if it checks nothing but files, so that nothing need be run.
+    /// True if it checks nothing but files, so nothing need be run.
     pub fn is_files_only(&self) -> bool {
         let output = self.exit_code.is_some()
             || self.equals.is_some()

@@ -114,7 +114,7 @@ pub enum GateProviderConfig {
     Llm(Option<String>),
 }
 
-/// A gate that a plan names, or contains.
+/// A gate a plan names, or contains.
 #[derive(Clone, Debug)]
 pub enum GateRef {
     /// The name of a file in `gates/`.
@@ -225,7 +225,7 @@ fn check_provider_keys(
     }
 }
 
-/// Notes keys that only a gate that decides can use.
+/// Notes keys that only a gate deciding can use.
 fn check_lane_keys(gate: &GateSpec, fields: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<'_>) {
     let promoted = gate.promote_to_policy.as_ref().is_some_and(|yes| yes.value);
     let is_advice = match gate.provider.value {
@@ -265,7 +265,7 @@ fn rule(
     PredicateRule::read(gate.check.as_ref()?, fields, decoder)
 }
 
-/// Checks that a script runs one thing, and that at most one rule applies to its output.
+/// Checks that a script runs one thing, and at most one rule applies to its output.
 fn script(
     gate: &GateSpec,
     fields: &MappingFields<'_, '_>,
@@ -303,7 +303,7 @@ fn script(
 }
 
 impl GateSpec {
-    /// Attaches the text of its file, which is the prompt of a model without another one.
+    /// Attaches the text of its file, the prompt of a model without another one.
     pub(crate) fn attach_body(&mut self, body: &str, decoder: &mut SpecDecoder<'_>) {
         body.trim().clone_into(&mut self.prose);
         self.is_asked(decoder);

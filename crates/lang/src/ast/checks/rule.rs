@@ -43,7 +43,7 @@ pub enum PredicateRule {
     NumericRange(NumericRangeConfig),
     /// One of some texts.
     StringMatch(StringMatchConfig),
-    /// A text that a pattern matches.
+    /// A text a pattern matches.
     Regex(RegexConfig),
     /// A file that must exist.
     FileValid(FileValidConfig),
@@ -157,7 +157,7 @@ impl JsonSchema for UndecodedConfig {
     }
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        let all = [
+        let schemas = [
             generator.subschema_for::<NumericRangeConfig>(),
             generator.subschema_for::<StringMatchConfig>(),
             generator.subschema_for::<RegexConfig>(),
@@ -166,7 +166,7 @@ impl JsonSchema for UndecodedConfig {
             generator.subschema_for::<GuardrailConfig>(),
             generator.subschema_for::<LlmConfig>(),
         ];
-        json_schema!({ "anyOf": all })
+        json_schema!({ "anyOf": schemas })
     }
 }
 
@@ -200,7 +200,7 @@ impl PredicateRule {
     }
 }
 
-/// Notes ranges in which nothing could ever continue.
+/// Notes ranges where nothing could ever continue.
 fn ranges(config: &mut NumericRangeConfig, fields: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<'_>) {
     if !fields.has("auto_approve") && !fields.has("require_approval") {
         let message = "without `auto_approve` and `require_approval`, every number is blocked";

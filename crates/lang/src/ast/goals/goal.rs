@@ -178,19 +178,19 @@ fn check_conflicts(goal: &GoalSpec, fields: &MappingFields<'_, '_>, decoder: &mu
     let overlap = goal.overlap.as_ref().map(|word| word.value);
     let overlap = overlap.unwrap_or_default();
     let keeps_all = matches!(overlap, GoalOverlapPolicy::QueueAll | GoalOverlapPolicy::Allow);
-    if let Some(all) = goal.missed.as_ref().and_then(MissedTimesSpec::all)
+    if let Some(span) = goal.missed.as_ref().and_then(MissedTimesSpec::all)
         && !keeps_all
         && is_read("overlap", goal.overlap.is_some())
     {
         let word = overlap.as_str();
         let message =
             format!("`run: all` starts several slots, but `overlap: {word}` keeps only one of them");
-        let mistake = Diagnostic::new(Code::ValueWrong, all, message);
+        let mistake = Diagnostic::new(Code::ValueWrong, span, message);
         decoder.emit(mistake.with_help("write `overlap: queue_all`, or `run: latest`"));
     }
 }
 
-/// Notes keys of checks in a goal that has none.
+/// Notes keys of checks in a goal with none.
 fn check_job(fields: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<'_>) {
     for key in ["verify", "on_failure", "repair"] {
         if fields.has(key) {
@@ -203,7 +203,7 @@ fn check_job(fields: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<'_>) {
     }
 }
 
-/// Adds the parameters that every goal has. No goal may declare them.
+/// Adds the parameters every goal has. No goal may declare them.
 fn add_goal_params(goal: &mut GoalSpec, decoder: &mut SpecDecoder<'_>) {
     for &goal_param in GoalParam::ALL {
         let name = goal_param.as_str();
@@ -214,7 +214,7 @@ fn add_goal_params(goal: &mut GoalSpec, decoder: &mut SpecDecoder<'_>) {
             decoder.emit(mistake.with_help("remove the declaration; the parameter can be read without it"));
             continue;
         }
-        let Ok(known) = Name::parse(name) else {
+        let Ok(param_name) = Name::parse(name) else {
             continue;
         };
         let at = wf_base::source::Span::default();
@@ -231,7 +231,7 @@ fn add_goal_params(goal: &mut GoalSpec, decoder: &mut SpecDecoder<'_>) {
             taint,
             description: None,
         };
-        goal.goal_params.0.push((Spanned::new(known, at), param));
+        goal.goal_params.0.push((Spanned::new(param_name, at), param));
     }
 }
 
@@ -290,7 +290,7 @@ impl GoalSpec {
 
     /// Returns the secrets used by the goal's notifications.
     pub fn notification_secrets(&self) -> impl Iterator<Item = &Spanned<EnvName>> {
-        let hooks = self.notify.iter().filter_map(|one| one.webhook.as_ref());
+        let hooks = self.notify.iter().filter_map(|notify| notify.webhook.as_ref());
         hooks.flat_map(|hook| hook.url_secret.iter().chain(&hook.secret))
     }
 }

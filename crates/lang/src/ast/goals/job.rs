@@ -8,10 +8,10 @@ use crate::yaml::{YamlNode, YamlValue};
 use wf_base::name::Name;
 use wf_base::source::Spanned;
 
-/// The id of the step that uses the plan of a job.
+/// The id of the step using the plan of a job.
 const STEP: &str = "run";
 
-/// The plan that a goal without checks runs: the path of its file, with its parameters if it has some.
+/// The plan a goal without checks runs: the path of its file, with its parameters if it has some.
 #[derive(Clone, Debug)]
 pub struct JobSpec(JobPlanSpec);
 
@@ -30,7 +30,7 @@ record! {
 }
 
 impl JobSpec {
-    /// Returns the one step that uses the plan.
+    /// Returns the one step using the plan.
     pub fn to_steps(&self) -> Vec<StepSpec> {
         let JobPlanSpec { uses, with } = &self.0;
         StepSpec::using(STEP, uses, with).into_iter().collect()

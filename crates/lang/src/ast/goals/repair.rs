@@ -4,7 +4,7 @@ use wf_base::diag::{Code, Diagnostic};
 use wf_base::name::Name;
 use wf_base::source::Spanned;
 
-/// The id of the step that uses the plan of a repair.
+/// The id of the step using the plan of a repair.
 const STEP: &str = "repair";
 
 record! {

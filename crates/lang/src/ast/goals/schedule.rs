@@ -18,7 +18,7 @@ pub struct ScheduleRuleSpec {
     pub timezone: Option<Spanned<String>>,
 }
 
-/// The time at which a rule is due.
+/// The time when a rule is due.
 #[derive(Clone, Debug)]
 pub enum RuleTimeSpec {
     /// Again and again: a cron expression.

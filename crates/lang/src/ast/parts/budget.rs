@@ -82,7 +82,7 @@ fn money(dollars: f64) -> Result<Money, String> {
 }
 
 impl BudgetSpec {
-    /// Notes a limit on attempts that the `finally` steps use up.
+    /// Notes a limit on attempts the `finally` steps use up.
     pub(in crate::ast) fn check_main_attempts(&self, finally: usize, decoder: &mut SpecDecoder<'_>) {
         let limit = self.max_attempts.as_ref();
         let enough = |limit: &&Spanned<u32>| limit.value == 0 || limit.value as usize > finally;

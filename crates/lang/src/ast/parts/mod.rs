@@ -1,4 +1,4 @@
-//! Declarations and rules that several kinds of files share: parameters, outputs, secrets, permissions, limits, retries.
+//! Declarations and rules several kinds of files share: parameters, outputs, secrets, permissions, limits, retries.
 //!
 //! **Invariant:** nothing here knows a step or a plan.
 //!

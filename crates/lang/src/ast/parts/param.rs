@@ -23,7 +23,7 @@ pub struct ParamSpec {
     pub description: Option<String>,
 }
 
-/// A value that a step must give: a JSON Schema with `default` and `taint`.
+/// A value a step must give: a JSON Schema with `default` and `taint`.
 #[derive(Clone, Debug)]
 pub struct StepOutputSpec {
     /// The schema of the value.
@@ -34,14 +34,14 @@ pub struct StepOutputSpec {
     pub external: bool,
 }
 
-/// A value that a plan gives to a plan that uses it: a JSON Schema with `default` and `value`.
+/// A value a plan gives to a plan using it: a JSON Schema with `default` and `value`.
 #[derive(Clone, Debug)]
 pub struct PlanOutputSpec {
     /// The schema of the value.
     pub schema: ValueSchema,
-    /// The value if the step that uses the plan ends without one. It is part of the schema, too.
+    /// The value if the step using the plan ends without one. It is part of the schema, too.
     pub default: Option<Spanned<Value>>,
-    /// The source of the value; `None`: the answer of the agent that the plan is.
+    /// The source of the value; `None`: the answer of the agent the plan is.
     pub value: Option<Spanned<Template>>,
 }
 

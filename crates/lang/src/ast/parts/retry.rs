@@ -81,7 +81,7 @@ impl From<AssignedFailureClass> for FailureClass {
     }
 }
 
-/// Checks that a rule has a condition, and that it can be met.
+/// Checks that a rule has a condition, and it can be met.
 fn has_condition(rule: &mut ClassifyRuleSpec, fields: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<'_>) {
     let conditions = ["exit_code", "signal", "output"];
     if !conditions.iter().any(|key| fields.has(key)) {
@@ -103,9 +103,9 @@ fn has_condition(rule: &mut ClassifyRuleSpec, fields: &MappingFields<'_, '_>, de
     }
 }
 
-fn within(number: &Spanned<i32>, all: RangeInclusive<i32>, noun: &str, decoder: &mut SpecDecoder<'_>) {
-    if !all.contains(&number.value) {
-        let message = format!("{noun} must be between {} and {}", all.start(), all.end());
+fn within(number: &Spanned<i32>, range: RangeInclusive<i32>, noun: &str, decoder: &mut SpecDecoder<'_>) {
+    if !range.contains(&number.value) {
+        let message = format!("{noun} must be between {} and {}", range.start(), range.end());
         decoder.emit(Diagnostic::new(Code::ValueWrong, number.span, message));
     }
 }

@@ -77,11 +77,13 @@ impl LimitsSpec {
     /// Returns the same at another location.
     #[must_use]
     pub fn moved(&self, at: Span) -> Self {
-        let size = |size: &Option<Spanned<ByteSize>>| size.as_ref().map(|it| Spanned::new(it.value, at));
+        let size = |size: &Option<Spanned<ByteSize>>| {
+            size.as_ref().map(|byte_size| Spanned::new(byte_size.value, at))
+        };
         Self {
             memory: size(&self.memory),
-            cpu: self.cpu.as_ref().map(|it| Spanned::new(it.value, at)),
-            processes: self.processes.as_ref().map(|it| Spanned::new(it.value, at)),
+            cpu: self.cpu.as_ref().map(|text| Spanned::new(text.value, at)),
+            processes: self.processes.as_ref().map(|count| Spanned::new(count.value, at)),
             scratch: size(&self.scratch),
             output: size(&self.output),
         }
@@ -89,8 +91,8 @@ impl LimitsSpec {
 }
 
 fn moved<T: Clone>(all: &[Spanned<T>], at: Span) -> Vec<Spanned<T>> {
-    let all = all.iter();
-    all.map(|it| Spanned::new(it.value.clone(), at)).collect()
+    let values = all.iter();
+    values.map(|value| Spanned::new(value.value.clone(), at)).collect()
 }
 
 fn check_limits(limits: &mut LimitsSpec, _fields: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<'_>) {

@@ -51,7 +51,7 @@ keywords! {
 
 words!(SecretSourceKind);
 
-/// Checks that a secret has the keys that its source needs, and no other.
+/// Checks that a secret has the keys its source needs, and no other.
 fn check_source_keys(secret: &mut SecretSpec, fields: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<'_>) {
     let argv = secret.run.as_ref().map(Vec::len);
     sound::check_program(argv, fields.key("run"), decoder);

@@ -1,4 +1,4 @@
-//! Rules that several declarations share.
+//! Rules several declarations share.
 
 use super::PlanOutputSpec;
 use crate::decode::{DurationText, MappingFields, OrderedEntries, PathGlob, SpecDecoder, record};
@@ -7,7 +7,7 @@ use wf_base::name::{EnvName, Name};
 use wf_base::source::{Span, Spanned};
 use wf_model::UNMEANT_PATHS;
 
-/// Notes data that covers everything.
+/// Notes data covering everything.
 pub(in crate::ast) fn check_data(data: &[Spanned<PathGlob>], decoder: &mut SpecDecoder<'_>) {
     let covers = |glob: &&Spanned<PathGlob>| {
         // `./**` covers as much as `**`.
@@ -75,7 +75,7 @@ pub(in crate::ast) fn check_reserved_names<V>(
     }
 }
 
-/// Notes outputs whose name has another meaning in the file that a step writes them to.
+/// Notes outputs whose name has another meaning in the file a step writes them to.
 pub(in crate::ast) fn check_output_names<V>(
     outputs: &OrderedEntries<Name, V>,
     decoder: &mut SpecDecoder<'_>,
@@ -86,7 +86,7 @@ pub(in crate::ast) fn check_output_names<V>(
     }
 }
 
-/// Notes outputs of a plan with steps that have no value.
+/// Notes outputs of a plan with steps without value.
 pub(in crate::ast) fn check_output_values(
     outputs: &OrderedEntries<Name, Spanned<PlanOutputSpec>>,
     decoder: &mut SpecDecoder<'_>,
@@ -136,7 +136,7 @@ fn check_needs(
     check_nonzero_duration(needs.timeout.as_ref(), decoder);
 }
 
-/// Notes a number of approvers that cannot be reached, or that is zero.
+/// Notes a number of approvers above the possible, or zero.
 pub(in crate::ast) fn check_required_count(
     required: Option<&Spanned<u32>>,
     approvers: &[Spanned<String>],

@@ -100,7 +100,7 @@ record! {
 }
 
 impl From<DagSpec> for PlanSpec {
-    /// Converts a dag to a plan in which every step uses a plan.
+    /// Converts a dag to a plan where every step uses a plan.
     fn from(dag: DagSpec) -> Self {
         let (policy, retry) = match dag.policy {
             Some(policy) => policy.split(),

@@ -1,4 +1,4 @@
-//! `type` and `interaction_mode` of a plan: the plans that they fit.
+//! `type` and `interaction_mode` of a plan: the plans they fit.
 
 use super::PlanSpec;
 use crate::ast::steps::StepSpec;

@@ -1,8 +1,8 @@
-//! The declarations of plans: one with steps, one that is a single agent, a dag of other plans.
+//! The declarations of plans: one with steps, a single agent, a dag of other plans.
 //!
-//! A dag and a single agent become a plan with steps as they are decoded, so that later code knows plans alone.
+//! A dag and a single agent become a plan with steps as they are decoded, so later code knows plans alone.
 //!
-//! **Invariant:** `PlanSpec` has the keys of a plan with their locations, whatever kind of file it came from.
+//! **Invariant:** `PlanSpec` has the keys of a plan with their locations, for any kind of file.
 //!
 //! Start at `plan`, then `dag` and `single_agent`; `planner` and `replan` are settings of a plan,
 //! `interaction` the rules for one more.

@@ -171,7 +171,7 @@ impl PlanSpec {
         before.chain(&self.verify)
     }
 
-    /// Returns a step that uses the plan that undoes a run, for the rules about used plans.
+    /// Returns a step using the plan undoing a run, for the rules about used plans.
     pub fn undo_step(&self) -> Option<&StepSpec> {
         self.undo.as_ref()?.step.as_deref()
     }
@@ -186,9 +186,10 @@ impl PlanSpec {
 pub(super) fn spawned_steps(
     escalations: &OrderedEntries<Name, EscalationSpec>,
 ) -> impl Iterator<Item = StepSpec> {
-    escalations.iter().filter_map(|(name, one)| {
-        let plan = one.plan.as_ref().filter(|_| one.action.value == EscalationAction::SpawnTask)?;
-        let step = StepSpec::using(name.value.as_str(), plan, &one.with)?;
+    escalations.iter().filter_map(|(name, escalation)| {
+        let plan =
+            escalation.plan.as_ref().filter(|_| escalation.action.value == EscalationAction::SpawnTask)?;
+        let step = StepSpec::using(name.value.as_str(), plan, &escalation.with)?;
         Some(StepSpec { id: name.clone(), on_escalation: true, ..step })
     })
 }
@@ -212,7 +213,7 @@ fn some_parallel(policy: &mut PolicySpec, _fields: &MappingFields<'_, '_>, decod
     sound::at_least_one(policy.max_parallel.as_ref(), decoder);
 }
 
-/// Notes an intent that is not known when the run begins, or that no one looks up. One that is noted is dropped.
+/// Notes an intent unknown when the run begins, or one nobody looks up, and drops it.
 pub(super) fn check_intent(
     plan: &mut PlanSpec,
     fields: &MappingFields<'_, '_>,
@@ -260,27 +261,27 @@ fn check_suggestions(
 }
 
 impl SuggestsSpec {
-    /// Notes an output that the plan does not have.
+    /// Notes an output the plan does not have.
     pub(super) fn check_output(
         &self,
         outputs: &OrderedEntries<Name, Spanned<PlanOutputSpec>>,
         decoder: &mut SpecDecoder<'_>,
     ) {
         let wanted = &self.output;
-        let known = || outputs.iter().map(|(name, _)| name.value.as_str());
-        if known().any(|name| name == wanted.value.as_str()) {
+        let names = || outputs.iter().map(|(name, _)| name.value.as_str());
+        if names().any(|name| name == wanted.value.as_str()) {
             return;
         }
         let message = format!("the plan has no output `{}`", wanted.value);
         let mistake = Diagnostic::new(Code::UnknownOutput, wanted.span, message);
-        decoder.emit(match nearest(wanted.value.as_str(), known()) {
+        decoder.emit(match nearest(wanted.value.as_str(), names()) {
             Some(near) => mistake.with_suggestion(Some(near)),
             None => mistake.with_help("declare it under `outputs` of the plan"),
         });
     }
 }
 
-/// The id of the step that stands for it in the rules about used plans.
+/// The id of the step standing for it in the rules about used plans.
 const STEP: &str = "undo";
 
 record! {

@@ -76,9 +76,9 @@ impl PlanSpec {
     }
 
     /// True if the planner is asked for alternatives once an agent has used up its attempts and guidance, although
-    /// the plan does not say how often: its agents ask the planner that it names.
+    /// the plan does not say how often: its agents ask the planner it names.
     pub fn replans_stuck_agents(&self) -> bool {
-        let consults = self.on_stuck.is_none_or(|said| said == OnStuck::ConsultPlanner);
+        let consults = self.on_stuck.is_none_or(|stuck| stuck == OnStuck::ConsultPlanner);
         self.replan.is_none() && self.planner.is_some() && consults && self.stuck_agents().guided
     }
 }

@@ -1,4 +1,4 @@
-//! A plan without `steps`: one step, which is an agent, and whose briefing is the body.
+//! A plan without `steps`: one step, an agent with the body as its briefing.
 
 use super::PlanSpec;
 use crate::ast::parts::{AllowSpec, StepOutputSpec};
@@ -9,10 +9,10 @@ use wf_base::name::{Name, PlanId};
 use wf_base::source::Spanned;
 use wf_model::expr::Template;
 
-/// The role of an agent that names neither a role nor a model.
+/// The role of an agent naming neither a role nor a model.
 const ROLE: &str = "executor";
 
-/// The keys that a plan has for its agent. With `steps`, they belong to a step.
+/// The keys a plan has for its agent. With `steps`, they belong to a step.
 const OF_THE_AGENT: [&str; 3] = ["agent", "allow", "retry"];
 
 /// Notes keys of an agent on a plan with `steps`.
@@ -24,7 +24,7 @@ pub(super) fn refuse_keys(fields: &MappingFields<'_, '_>, decoder: &mut SpecDeco
     }
 }
 
-/// Makes the one step. The checks of the plan become its checks, so that a further attempt gets what they found.
+/// Makes the one step. The checks of the plan become its checks, so a further attempt gets what they found.
 pub(super) fn complete(plan: &mut PlanSpec, fields: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<'_>) {
     plan.is_single_agent = true;
     // A plan without a valid id, or with a wrong `agent`, has a mistake already.

@@ -221,7 +221,7 @@ pub(super) fn check_agent_keys(
     }
 }
 
-/// Notes keys that a step shares with an alternative that is an agent, and that do not apply to it.
+/// Notes keys a step shares with an alternative with an agent, and without effect on it.
 fn check_agent_alternatives(step: &StepSpec, fields: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<'_>) {
     let conversations =
         step.alternatives.iter().filter_map(|other| other.agent.as_ref()?.value.conversation.as_ref());

@@ -1,4 +1,4 @@
-//! The approval of a person, and the answer that a person gives.
+//! The approval of a person, and the answer a person gives.
 
 use crate::ast::parts::ApprovalNeedsSpec;
 use crate::decode::{DecodeSpec, DurationText, MappingFields, OrderedEntries, SpecDecoder, record};
@@ -45,7 +45,7 @@ fn check_approve(approve: &mut ApproveSpec, _fields: &MappingFields<'_, '_>, dec
 }
 
 impl ApproveSpec {
-    /// Returns the kind of the answer that is asked for; `None`: yes or no.
+    /// Returns the kind of the answer asked for; `None`: yes or no.
     pub fn answer_kind(&self) -> Option<AnswerKind> {
         self.answer.as_ref().and_then(|answer| answer.value.kind())
     }
@@ -108,8 +108,8 @@ inline_schema!(ChoicesSpec, "Choices", { "type": ["array", "string"], "items": {
 
 fn check_kind(answer: &mut AnswerSpec, fields: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<'_>) {
     let kinds = ["choose", "edit", "select"];
-    let mut given = kinds.into_iter().filter(|key| fields.has(key));
-    match (given.next(), given.next()) {
+    let mut present = kinds.into_iter().filter(|key| fields.has(key));
+    match (present.next(), present.next()) {
         (None, _) => {
             let message = "an `answer` needs `choose`, `edit` or `select`";
             let mistake = Diagnostic::new(Code::KeyMissing, fields.head(), message);
@@ -129,12 +129,13 @@ fn check_kind(answer: &mut AnswerSpec, fields: &MappingFields<'_, '_>, decoder: 
     check_words(answer, decoder);
 }
 
-/// Notes words that nobody could choose.
+/// Notes words nobody could choose.
 fn check_words(answer: &AnswerSpec, decoder: &mut SpecDecoder<'_>) {
     let Some(Spanned { value: ChoicesSpec::List(words), span }) = &answer.choose else {
         return;
     };
-    let twice = words.iter().enumerate().find(|(at, word)| words.iter().take(*at).any(|one| one == *word));
+    let twice =
+        words.iter().enumerate().find(|(at, word)| words.iter().take(*at).any(|earlier| earlier == *word));
     let message = match twice {
         _ if words.len() < 2 => "one word is no choice".to_owned(),
         _ if words.iter().any(String::is_empty) => "an empty word is no choice".to_owned(),

@@ -37,7 +37,7 @@ fn agrees(dispatch: &mut DispatchSpec, fields: &MappingFields<'_, '_>, decoder: 
 
 /// Notes tools for child runs without plans, plans without the tools, and one tool without the other.
 pub(super) fn check_tools(agent: &AgentSpec, decoder: &mut SpecDecoder<'_>) {
-    let tool = |wanted| agent.tools.iter().find(|tool| tool.value == wanted).map(|tool| tool.span);
+    let tool = |agent_tool| agent.tools.iter().find(|tool| tool.value == agent_tool).map(|tool| tool.span);
     let (starts, collects) = (tool(AgentTool::Dispatch), tool(AgentTool::Collect));
     let plans = agent.dispatch.as_ref().map(|dispatch| dispatch.span);
     let mut lacks = |span: Span, message: &str, help: &str| {

@@ -14,12 +14,12 @@ use wf_model::{AgentTool, EnvelopeChecks, EnvelopeExecutor};
 /// The largest `max_steps`.
 const MOST_STEPS: u32 = 1000;
 
-/// The plan that a step uses.
+/// The plan a step uses.
 #[derive(Clone, Debug)]
 pub enum UsesSpec {
     /// A file, by its path, relative to this one.
     File(Spanned<String>),
-    /// A text that the run makes.
+    /// A text the run makes.
     Text(Box<GeneratedSpec>),
 }
 
@@ -103,7 +103,7 @@ impl JsonSchema for UsesSpec {
     }
 }
 
-/// Notes a text that is written in the plan itself: it is no plan of the run.
+/// Notes a text written in the plan itself: it is no plan of the run.
 fn check_text(generated: &mut GeneratedSpec, _fields: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<'_>) {
     if let Some(text) = generated.text.as_ref().filter(|text| text.value.refs().is_empty()) {
         let message = "`text` reads nothing from the run";
@@ -124,7 +124,7 @@ fn check_envelope(
         let message = format!("`max_steps` must be a number from 1 to {MOST_STEPS}");
         decoder.emit(Diagnostic::new(Code::ValueWrong, max.span, message));
     }
-    let allows = |wanted| envelope.executors().any(|executor| executor == wanted);
+    let allows = |envelope_executor| envelope.executors().any(|executor| executor == envelope_executor);
     let executors = envelope.executors.as_deref().unwrap_or_default();
     sound::check_duplicates("executor", executors, decoder);
     sound::check_duplicates("tool", &envelope.tools, decoder);
@@ -158,7 +158,7 @@ fn check_envelope(
 }
 
 impl EnvelopeSpec {
-    /// Returns the executors that it allows.
+    /// Returns the executors it allows.
     pub fn executors(&self) -> impl Iterator<Item = EnvelopeExecutor> {
         let named = self.executors.iter().flatten().map(|executor| executor.value);
         let usual = wf_model::PlanEnvelope::EXECUTORS.into_iter().filter(|_| self.executors.is_none());

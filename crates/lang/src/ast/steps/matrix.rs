@@ -12,7 +12,7 @@ use wf_base::source::{Span, Spanned};
 /// The maximum number of combinations of a matrix.
 pub const MAX_COMBINATIONS: usize = 10_000;
 
-/// The axes of a step that is repeated for their combinations.
+/// The axes of a step repeated for their combinations.
 #[derive(Clone, Debug)]
 pub struct MatrixSpec {
     /// Each axis and its values.
@@ -24,9 +24,9 @@ pub struct MatrixSpec {
 }
 
 impl MatrixSpec {
-    /// True if `matrix.NAME` can be read: an axis, or a key that `include` adds.
+    /// True if `matrix.NAME` can be read: an axis, or a key `include` adds.
     pub fn has_name(&self, name: &str) -> bool {
-        self.names().any(|known| known.as_str() == name)
+        self.names().any(|axis| axis.as_str() == name)
     }
 
     /// Returns every name that can be read, axes first.

@@ -1,4 +1,4 @@
-//! The declaration of a step, and of each kind of work that it may have.
+//! The declaration of a step, and of each kind of work it may have.
 //!
 //! - `step`: the step itself; `alternative`: another way to do it.
 //! - `agent`, `dispatch`, `persona`, `persona_file`, `interaction`, `stuck`: an agent.

@@ -118,7 +118,7 @@ impl PersonaSpec {
     }
 }
 
-/// Notes an axis that is out of its range, and an event that nobody can tell.
+/// Notes an axis that is out of its range, and an event nobody can tell.
 fn in_range(persona: &mut PersonaSpec, _fields: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<'_>) {
     for (key, axis) in persona.axes() {
         if let Some(axis) = axis {

@@ -9,7 +9,7 @@ use wf_model::{MoodWeights, PersonaChanges, PersonaContext, PersonaEvent, Person
 /// The maximum number of characters of a constitution.
 const MAX_CONSTITUTION_CHARS: usize = 4000;
 
-/// Numbers by the trait that they are for.
+/// Numbers by the trait they are for.
 pub type TraitEntries = OrderedEntries<PersonaTrait, Spanned<f64>>;
 
 record! {
@@ -66,8 +66,8 @@ impl EntryKey for PersonaEvent {
 
 /// Reads a key that is one of some words.
 fn known_word<K: Keyword>(text: &str, span: Span, noun: &str, decoder: &mut SpecDecoder<'_>) -> Option<K> {
-    let known = K::from_word(text);
-    if known.is_none() {
+    let key = K::from_word(text);
+    if key.is_none() {
         let words: Vec<&str> = K::ALL.iter().map(|value| value.word()).collect();
         let mistake = Diagnostic::new(Code::ValueWrong, span, format!("there is no {noun} `{text}`"));
         decoder.emit(match nearest(text, words.iter().copied()) {
@@ -75,7 +75,7 @@ fn known_word<K: Keyword>(text: &str, span: Span, noun: &str, decoder: &mut Spec
             None => mistake.with_help(format!("write one of {}", words.join(", "))),
         });
     }
-    known
+    key
 }
 
 impl PersonaFileSpec {
@@ -93,7 +93,7 @@ impl PersonaFileSpec {
 
     /// Returns the changes on an occasion; `None`: the known ones.
     pub(super) fn changes(&self, context: PersonaContext) -> Option<PersonaChanges> {
-        let mut own = self.contexts.iter().filter(|(known, _)| known.value == context);
+        let mut own = self.contexts.iter().filter(|(persona_context, _)| persona_context.value == context);
         own.next().map(|(_, changes)| thousandths(changes))
     }
 

@@ -52,7 +52,7 @@ record! {
     }
 }
 
-/// The lock that a step holds while it runs: its name, or a mapping.
+/// The lock a step holds while it runs: its name, or a mapping.
 #[derive(Clone, Debug)]
 pub struct ConcurrencySpec(pub LockSpec);
 
@@ -117,13 +117,13 @@ impl DecodeSpec for ItemKeyPath {
             return None;
         };
         let span = decoder.content(node);
-        let found = item_key_path(text, span);
-        if found.is_none() {
+        let path = item_key_path(text, span);
+        if path.is_none() {
             let message = "a key is `item` or a property of it";
             let mistake = Diagnostic::new(Code::ValueWrong, span, message);
             decoder.emit(mistake.with_help(item_key_help(text)));
         }
-        found
+        path
     }
 }
 

@@ -146,7 +146,7 @@ pub struct ScriptArg {
     pub is_optional: bool,
     /// A description of one line.
     pub description: Option<String>,
-    /// Its place among the arguments that have no name, from 1; without it, it is a flag.
+    /// Its place among the arguments without name, from 1; without it, it is a flag.
     pub position: Option<Spanned<u32>>,
 }
 
@@ -251,7 +251,7 @@ fn check_script_needs(
     }
 }
 
-/// Notes positions that are not 1, 2, 3 and so on, and arguments that would shift the ones after
+/// Notes positions other than 1, 2, 3 and so on, and arguments able to shift the ones after
 /// them: optional ones and lists.
 fn check_positions(script: &SkillScript, decoder: &mut SpecDecoder<'_>) {
     let placed = script.args.iter();
@@ -286,18 +286,18 @@ impl SkillExtension {
         Self { scripts: OrderedEntries::default(), connection: None }
     }
 
-    /// Returns the script that a step means, with its path: by the path, or by its name without
+    /// Returns the script a step means, with its path: by the path, or by its name without
     /// folder and extension; the only one if it names none.
     pub fn script(&self, said: Option<&str>) -> Option<(&Spanned<String>, &SkillScript)> {
-        let Some(said) = said else {
+        let Some(name) = said else {
             return match self.scripts.as_ref() {
                 [(path, script)] => Some((path, script)),
                 _ => None,
             };
         };
-        let mut all = self.scripts.iter();
-        let found = all.find(|(path, _)| path.value == said || stem(&path.value) == said);
-        found.map(|(path, script)| (path, script))
+        let mut scripts = self.scripts.iter();
+        let entry = scripts.find(|(path, _)| path.value == name || stem(&path.value) == name);
+        entry.map(|(path, script)| (path, script))
     }
 
     /// Returns the short names of the scripts.

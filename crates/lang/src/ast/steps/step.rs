@@ -139,7 +139,7 @@ record! {
 words!(OnStepError);
 
 impl StepSpec {
-    /// Returns a step that uses the plan of a file; `None` if `id` is no name.
+    /// Returns a step using the plan of a file; `None` if `id` is no name.
     pub(in crate::ast) fn using(
         id: &str,
         uses: &Spanned<String>,
@@ -170,16 +170,16 @@ impl StepSpec {
         std::iter::once(self).chain(&self.ways)
     }
 
-    /// Returns the paths of the plans that it uses, or may start.
+    /// Returns the paths of the plans it uses, or may start.
     pub fn used_paths(&self) -> impl Iterator<Item = &Spanned<String>> {
         let agent = self.agent.as_ref().and_then(|agent| agent.value.dispatch.as_ref());
         let started = agent.into_iter().flat_map(|dispatch| &dispatch.value.plans);
-        let envelope = self.generated().and_then(|made| made.within.as_ref());
+        let envelope = self.generated().and_then(|generated| generated.within.as_ref());
         let allowed = envelope.into_iter().flat_map(|envelope| &envelope.plans);
         self.used_file().into_iter().chain(started).chain(allowed)
     }
 
-    /// Returns the path of the file of the plan that it uses.
+    /// Returns the path of the file of the plan it uses.
     pub fn used_file(&self) -> Option<&Spanned<String>> {
         match self.uses.as_deref()? {
             UsesSpec::File(path) => Some(path),
@@ -187,7 +187,7 @@ impl StepSpec {
         }
     }
 
-    /// Returns the plan that the run makes for it.
+    /// Returns the plan the run makes for it.
     pub fn generated(&self) -> Option<&GeneratedSpec> {
         match self.uses.as_deref()? {
             UsesSpec::File(_) => None,
@@ -200,7 +200,7 @@ impl StepSpec {
         self.agent.as_ref()?.value.persona.as_ref()?.0.file.as_ref()
     }
 
-    /// Returns the skills that its work names: that of its script, and those of its agent.
+    /// Returns the skills its work names: that of its script, and those of its agent.
     pub fn named_skills(&self) -> impl Iterator<Item = &Spanned<SkillName>> {
         let of_agent = self.agent.iter().filter_map(|agent| agent.value.skills.as_ref()).flatten();
         self.skill.iter().map(|used| &used.value.name).chain(of_agent)
@@ -276,7 +276,7 @@ fn check_loops(fields: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<'_>) {
     }
 }
 
-/// Notes an image that is not named by its digest, and keys that do not apply to a container.
+/// Notes an image not named by its digest, and keys without effect on a container.
 fn check_container(step: &StepSpec, fields: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<'_>) {
     let Some(image) = &step.container else { return };
     if !names_digest(&image.value) {
@@ -308,7 +308,7 @@ fn check_container(step: &StepSpec, fields: &MappingFields<'_, '_>, decoder: &mu
     }
 }
 
-/// Notes a step that leaves no process running, whatever it does.
+/// Notes a step unable to leave a process running.
 fn check_detach(step: &StepSpec, fields: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<'_>) {
     let leaves = !step.has_executor || fields.has("run") || fields.has("exec");
     let ends = ["allow", "container"].into_iter().find(|key| fields.has(key));
@@ -354,7 +354,7 @@ fn check_approve_keys(fields: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<
     }
 }
 
-/// Notes keys for a process in steps that have none of their own, and limits without the sandbox that
+/// Notes keys for a process in steps with none of their own, and limits without the sandbox that
 /// enforces them.
 fn check_process_keys(fields: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<'_>) {
     let without = ["http", "uses", "wait", "approve"].iter().any(|key| fields.has(key));

@@ -1,4 +1,4 @@
-//! Steps whose agents ask a planner or people when they are stuck: which do, and whether they ever can.
+//! Steps whose agents ask a planner or people when they are stuck.
 
 use super::StepSpec;
 use crate::decode::{MappingFields, SpecDecoder};
@@ -11,8 +11,8 @@ pub(in crate::ast) const ENOUGH: u32 = 3;
 impl StepSpec {
     /// Returns the reaction when its agent keeps failing, given what its plan says. No other step has one.
     pub fn own_on_stuck(&self, plan_on_stuck: Option<OnStuck>) -> OnStuck {
-        let said = self.on_stuck.as_ref().map(|said| said.value).or(plan_on_stuck);
-        said.filter(|_| self.agent.is_some()).unwrap_or_default()
+        let on_stuck = self.on_stuck.as_ref().map(|stuck| stuck.value).or(plan_on_stuck);
+        on_stuck.filter(|_| self.agent.is_some()).unwrap_or_default()
     }
 
     /// True if its agent asks a planner after failed attempts, given what its plan says.

@@ -36,16 +36,16 @@ fn distinct<'a>(
     names: impl Iterator<Item = &'a Spanned<Name>>,
     diagnostics: &mut FileDiagnostics,
 ) {
-    let mut seen = BTreeMap::new();
+    let mut first_spans = BTreeMap::new();
     for name in names {
-        let Some(first) = seen.insert(name.value.as_str(), name.span) else {
+        let Some(first) = first_spans.insert(name.value.as_str(), name.span) else {
             continue;
         };
         let message = format!("duplicate {noun} `{}`", name.value);
         let mistake = Diagnostic::new(Code::DuplicateId, name.span, message);
         diagnostics
             .note(mistake.with_related(first, "the other one is here").with_help("rename one of them"));
-        seen.insert(name.value.as_str(), first);
+        first_spans.insert(name.value.as_str(), first);
     }
 }
 
@@ -123,13 +123,13 @@ pub(crate) fn check_unused(context: &RuleContext<'_>, diagnostics: &mut FileDiag
     }
 }
 
-/// Returns the names that follow a mark.
+/// Returns the names following a mark.
 fn after(mark: &str, texts: &[&str]) -> BTreeSet<String> {
     let in_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let name = |text: &str| text.chars().take_while(|c| in_word(*c)).collect();
     let rests = texts.iter().flat_map(|text| {
-        let found = text.match_indices(mark);
-        found.filter_map(|(at, _)| text.get(at + mark.len()..))
+        let marks = text.match_indices(mark);
+        marks.filter_map(|(at, _)| text.get(at + mark.len()..))
     });
     rests.map(name).collect()
 }

@@ -17,7 +17,7 @@ pub(super) fn is_blunt(schema: &Value) -> bool {
     }
 }
 
-/// True if an object can have only the fields that its schema names, and each of these is blunt.
+/// True if an object can have only the fields its schema names, and each of these is blunt.
 fn has_blunt_fields(schema: &Value) -> bool {
     let is_closed =
         schema["additionalProperties"] == json!(false) && schema.get("patternProperties").is_none();

@@ -36,7 +36,7 @@ pub(in crate::check) fn check(loaded: &LoadedSpec) -> Vec<(usize, Diagnostic)> {
     lint.diagnostics
 }
 
-/// True if there is any place at which a value could do harm: to follow values takes a model of
+/// True if there is any place where a value could do harm: to follow values takes a model of
 /// everything, which is as large as all the files.
 fn reads_anything(loaded: &LoadedSpec) -> bool {
     let plans = loaded.plans.iter().zip(&loaded.sources);
@@ -61,7 +61,7 @@ fn defaults() -> PlanDefaults {
     }
 }
 
-/// The places that a parameter reaches, in words.
+/// The places a parameter reaches, in words.
 type ReachedPlaces = BTreeMap<String, String>;
 
 struct TaintLint<'l> {
@@ -84,7 +84,7 @@ struct LintedFile<'l> {
 
 /// The values given to another plan.
 struct GivenArguments<'a> {
-    /// The step that uses the plan; `None`: it undoes the run.
+    /// The step using the plan; `None`: it undoes the run.
     step: Option<&'a StepSpec>,
     with: &'a OrderedEntries<Name, Spanned<ArgumentTemplate>>,
     /// The path of the plan.
@@ -92,7 +92,7 @@ struct GivenArguments<'a> {
 }
 
 impl<'l> TaintLint<'l> {
-    /// Checks a file and all that it uses, once each.
+    /// Checks a file and all it uses, once each.
     fn file(&mut self, file: usize, model: &Plan) -> Arc<ReachedPlaces> {
         if let Some(done) = self.summaries.get(&file) {
             return Arc::clone(done);
@@ -109,8 +109,8 @@ impl<'l> TaintLint<'l> {
             };
             for step in plan.all_steps() {
                 for way in step.with_all_alternatives() {
-                    for found in site::of_step(way, plan, source) {
-                        self.judge(&linted, Some(step), &found, &mut reached);
+                    for taint_sink in site::of_step(way, plan, source) {
+                        self.judge(&linted, Some(step), &taint_sink, &mut reached);
                     }
                     self.nested(&linted, way, model, &mut reached);
                 }
@@ -118,8 +118,8 @@ impl<'l> TaintLint<'l> {
             }
             let mut own = Vec::new();
             plan.checks().for_each(|check| site::of_check(check, &mut own));
-            for found in own {
-                self.judge(&linted, None, &found, &mut reached);
+            for sink in own {
+                self.judge(&linted, None, &sink, &mut reached);
             }
             self.undo(&linted, model, &mut reached);
             self.gates(&linted, &plan.gates);
@@ -161,7 +161,7 @@ impl<'l> TaintLint<'l> {
         }
     }
 
-    /// Follows the values given to the plan that a step uses.
+    /// Follows the values given to the plan a step uses.
     fn nested(
         &mut self,
         linted: &LintedFile<'l>,
@@ -183,11 +183,11 @@ impl<'l> TaintLint<'l> {
         });
         let Some(uses) = uses else { return };
         let inner = self.file(file, &uses.plan);
-        let given = GivenArguments { step: Some(step), with: &step.with, path: &uses.path };
-        self.arguments(linted, &given, &inner, reached);
+        let arguments = GivenArguments { step: Some(step), with: &step.with, path: &uses.path };
+        self.arguments(linted, &arguments, &inner, reached);
     }
 
-    /// Follows the values given to the plan that undoes a run.
+    /// Follows the values given to the plan undoing a run.
     fn undo(&mut self, linted: &LintedFile<'l>, plan: &Plan, reached: &mut ReachedPlaces) {
         let (Some(written), Some(undo)) = (linted.plan.undo_step(), &plan.parts().undo) else {
             return;
@@ -196,19 +196,19 @@ impl<'l> TaintLint<'l> {
             return;
         };
         let inner = self.file(file, &undo.nested.plan);
-        let given = GivenArguments { step: None, with: &written.with, path: &undo.nested.path };
-        self.arguments(linted, &given, &inner, reached);
+        let arguments = GivenArguments { step: None, with: &written.with, path: &undo.nested.path };
+        self.arguments(linted, &arguments, &inner, reached);
     }
 
-    /// Follows values to the places that the parameters of another plan reach.
+    /// Follows values to the places the parameters of another plan reach.
     fn arguments(
         &mut self,
         linted: &LintedFile<'l>,
-        given: &GivenArguments<'_>,
+        given_arguments: &GivenArguments<'_>,
         inner: &ReachedPlaces,
         reached: &mut ReachedPlaces,
     ) {
-        for (name, value) in given.with.iter() {
+        for (name, value) in given_arguments.with.iter() {
             let Some(place) = inner.get(name.value.as_str()) else {
                 continue;
             };
@@ -219,9 +219,9 @@ impl<'l> TaintLint<'l> {
                     path: read.path.clone(),
                     span: read.span,
                     code: Code::TaintSpec,
-                    place: format!("{place} of {}", given.path),
+                    place: format!("{place} of {}", given_arguments.path),
                 };
-                self.judge(linted, given.step, &site, reached);
+                self.judge(linted, given_arguments.step, &site, reached);
             }
         }
     }
@@ -254,8 +254,8 @@ impl<'l> TaintLint<'l> {
         }
     }
 
-    /// Returns the schema of a part of a name's value, if that is known: `item` has that of the items of what its step is repeated
-    /// for, and each output of a repeated step is a list.
+    /// Returns the schema of a part of a name's value, if it is known: `item` has the one of the items of its
+    /// step, and each output of a repeated step is a list.
     fn schema(
         &self,
         linted: &LintedFile<'l>,
@@ -293,7 +293,7 @@ impl<'l> TaintLint<'l> {
         }
     }
 
-    /// Returns the schema of an output of a step, or of the plan that it uses.
+    /// Returns the schema of an output of a step, or of the plan it uses.
     fn output_schema(&self, linted: &LintedFile<'l>, step: &'l StepSpec, output: &str) -> Option<&'l Value> {
         let mut own = step.outputs.iter();
         if let Some((_, own)) = own.find(|(own, _)| own.value.as_str() == output) {
@@ -302,8 +302,8 @@ impl<'l> TaintLint<'l> {
         let used = self.loaded.used(linted.file, step)?;
         let used = self.loaded.plans.get(used)?.as_ref()?;
         let mut outputs = used.outputs.iter();
-        let found = outputs.find(|(own, _)| own.value.as_str() == output)?;
-        Some(found.1.value.schema.text())
+        let entry = outputs.find(|(own, _)| own.value.as_str() == output)?;
+        Some(entry.1.value.schema.text())
     }
 }
 
@@ -325,7 +325,7 @@ fn decides(gate: &GateSpec) -> bool {
     gate.provider.value == GateProviderKind::Predicate && !always
 }
 
-/// Returns the parameter or output that a path into the context of a gate leads to.
+/// Returns the parameter or output a path into the context of a gate leads to.
 fn read_by(path: &str) -> Option<ExprReference> {
     let mut words = path.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
     let mut word = || words.find(|word| !word.is_empty());

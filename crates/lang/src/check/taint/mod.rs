@@ -1,10 +1,10 @@
-//! External values that reach places where they could do harm.
+//! External values in places where they could do harm.
 //!
 //! The model of the files has the trust in each value ([`taint`](wf_model::taint)); the files
-//! have the places that read it. Together they give a warning at every place in which an external
+//! have the places reading it. Together they give a warning at every place where an external
 //! value becomes part of something executed, opened, asked or decided.
 //!
-//! A value whose schema admits no text with a special meaning to a shell, a path or an address is
+//! A value of a schema without text with a special meaning to a shell, a path or an address is
 //! left alone: the engine enforces the schema. The only way to silence a warning is to make it
 //! untrue.
 //!

@@ -10,7 +10,7 @@ const INTERPRETERS: [&str; 16] = [
     "ssh", "su", "eval",
 ];
 
-/// A place at which a value could do harm.
+/// A place where a value could do harm.
 pub(super) struct TaintSink {
     pub(super) reference: ExprReference,
     /// The part of its value that is read.
@@ -23,7 +23,7 @@ pub(super) struct TaintSink {
     pub(super) place: String,
 }
 
-/// Returns all such places of a step, except in the plan that it uses.
+/// Returns all such places of a step, except in the plan it uses.
 pub(super) fn of_step(step: &StepSpec, plan: &PlanSpec, source: &SourceText) -> Vec<TaintSink> {
     let mut sites = Vec::new();
     let id = &step.id.value;
@@ -48,16 +48,16 @@ pub(super) fn of_step(step: &StepSpec, plan: &PlanSpec, source: &SourceText) -> 
     let may_be_untrusted =
         |generated: &&GeneratedSpec| generated.within.as_ref().is_some_and(|within| within.untrusted);
     let made = step.generated().filter(|made| !may_be_untrusted(made));
-    if let Some(text) = made.and_then(|made| made.text.as_ref()) {
+    if let Some(text) = made.and_then(|generated_spec| generated_spec.text.as_ref()) {
         let place = || format!("the plan that step `{id}` runs");
         add(&mut sites, &text.value, Code::TaintPlan, &place);
     }
     let place = || format!("a file name in step `{id}`");
     let awaited = step.wait.iter().filter_map(|wait| wait.file.as_ref());
-    let kept = step.cache.iter().flat_map(|cache| cache.inputs.iter().chain(&cache.outputs));
+    let globs = step.cache.iter().flat_map(|cache| cache.inputs.iter().chain(&cache.outputs));
     let left = step.artifacts.iter().chain(&step.writes);
     let left = left.chain(step.cwd.as_deref());
-    for path in awaited.chain(kept).chain(left) {
+    for path in awaited.chain(globs).chain(left) {
         add(&mut sites, &path.value, Code::TaintPath, &place);
     }
     for check in step.checks() {
@@ -95,7 +95,7 @@ fn add(sinks: &mut Vec<TaintSink>, template: &Template, code: Code, place: SinkD
     sinks.extend(template.refs().iter().map(sited));
 }
 
-/// Adds the program itself, and text that an interpreter executes.
+/// Adds the program itself, and text an interpreter executes.
 fn arguments(templates: &[&Template], place: SinkDescription<'_>, sinks: &mut Vec<TaintSink>) {
     let Some((program, rest)) = templates.split_first() else {
         return;
@@ -121,7 +121,7 @@ fn is_command(option: &str) -> bool {
     letters.ends_with('c') && letters.chars().all(|c| c.is_ascii_lowercase())
 }
 
-/// Returns the variables of parameters and items that a script names.
+/// Returns the variables of parameters and items a script names.
 fn named_in(
     script: &Spanned<String>,
     plan: &PlanSpec,
@@ -140,8 +140,8 @@ fn named_in(
     let items = items.map(|(variable, name)| (variable.to_owned(), name));
     for (variable, name) in params.chain(items) {
         let in_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
-        let mut found = script.value.match_indices(&variable);
-        let whole = found.find(|(at, _)| {
+        let mut places = script.value.match_indices(&variable);
+        let whole = places.find(|(at, _)| {
             let rest = script.value.get(at + variable.len()..).unwrap_or("");
             !rest.starts_with(in_word)
         });

@@ -29,7 +29,7 @@ pub struct AgentCalls {
     /// The texts of gates, and the questions, about the next call.
     #[serde(skip)]
     next: NextCall,
-    /// The answers of gates of which the next fact says what they are about.
+    /// The answers of gates whose subject is in the next fact.
     #[serde(skip)]
     open_gates: Vec<GateResult>,
     /// The exit; absent while the agent works.
@@ -45,7 +45,7 @@ struct NextCall {
     approvals: Vec<CallApproval>,
 }
 
-/// A model call and the tool calls that it asked for.
+/// A model call and the tool calls it asked for.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct ModelCallRecord {
     /// The mistake in the answer before that it was to repair.
@@ -69,7 +69,7 @@ pub struct ModelCallRecord {
     /// The answers of the gates that were asked about it and its tool calls.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub gates: Vec<CallGate>,
-    /// The approvals that were requested for it and its tool calls.
+    /// The approvals requested for it and its tool calls.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub approvals: Vec<CallApproval>,
 }
@@ -121,7 +121,7 @@ pub struct ToolCallRecord {
 }
 
 impl AgentCalls {
-    /// The events that it is built from.
+    /// The events it is built from.
     pub const EVENTS: [&'static str; 11] = [
         "agent_briefed",
         "model_call_started",
@@ -138,23 +138,23 @@ impl AgentCalls {
 
     /// Returns the calls in events, by attempt in the order of their beginnings.
     pub fn from_events<'a>(events: impl IntoIterator<Item = &'a Event>) -> Vec<Self> {
-        let mut all: Vec<Self> = Vec::new();
+        let mut agent_calls: Vec<Self> = Vec::new();
         for event in events {
             if let EventKind::AgentBriefed(briefing) = &event.fact {
-                all.push(Self::briefed(briefing));
+                agent_calls.push(Self::briefed(briefing));
             } else if let Some(attempt) = attempt_of(&event.fact) {
-                if let Some(calls) = all.iter_mut().rfind(|calls| calls.attempt == *attempt) {
+                if let Some(calls) = agent_calls.iter_mut().rfind(|calls| calls.attempt == *attempt) {
                     calls.apply(&event.fact);
                 }
             } else if let Some(place) = place_of(&event.fact) {
                 // What is asked about the task before its agent begins, or once that is done, is about no call.
-                let own = all.iter_mut().rfind(|calls| calls.attempt.place == *place);
+                let own = agent_calls.iter_mut().rfind(|calls| calls.attempt.place == *place);
                 if let Some(calls) = own.filter(|calls| calls.exit.is_none()) {
                     calls.apply_question(&event.fact);
                 }
             }
         }
-        all
+        agent_calls
     }
 
     fn briefed(briefing: &AgentBriefing) -> Self {
@@ -177,9 +177,9 @@ impl AgentCalls {
             EventKind::ApprovalRequested(asked) => self.push_approval(asked),
             EventKind::ApprovalResolved { request, given, .. } => {
                 let of_last = self.calls.last_mut().into_iter().flat_map(|call| &mut call.approvals);
-                let mut asked = of_last.chain(&mut self.next.approvals);
-                if let Some(asked) = asked.find(|asked| asked.request == *request) {
-                    asked.outcome = Some(given.clone());
+                let mut approvals = of_last.chain(&mut self.next.approvals);
+                if let Some(call_approval) = approvals.find(|approval| approval.request == *request) {
+                    call_approval.outcome = Some(given.clone());
                 }
             }
             _ => {}
@@ -207,7 +207,7 @@ impl AgentCalls {
         }
     }
 
-    /// Files the answers of gates with the call that they are about.
+    /// Files the answers of gates with the call they are about.
     fn close_gates(&mut self, point: GatePoint, position: Option<u32>) {
         let answers = self.open_gates.drain(..).map(|result| CallGate { position, result });
         let of_next = point == GatePoint::Request;
@@ -346,7 +346,7 @@ fn attempt_of(kind: &EventKind) -> Option<&Attempt> {
     }
 }
 
-/// Returns the task that a question is about.
+/// Returns the task a question is about.
 fn place_of(kind: &EventKind) -> Option<&TaskId> {
     match kind {
         EventKind::GateEvaluated { place, .. } | EventKind::ApprovalResolved { place, .. } => place.as_ref(),

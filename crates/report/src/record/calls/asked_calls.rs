@@ -16,7 +16,7 @@ use wf_core::machine::{AskedModel, CallEffort, Event, EventKind, PlannerRejectio
 pub struct AskedCall {
     /// Its address in its run.
     pub address: String,
-    /// The task that it is about; `None`: the run.
+    /// The task it is about; `None`: the run.
     #[serde(skip)]
     pub place: Option<TaskId>,
     /// The attempt; `None` for a gate.
@@ -33,7 +33,7 @@ pub struct AskedCall {
     pub record: AskedModel,
 }
 
-/// A model call of a judge, a gate, a planner or a compactor, with what the model got and what it replied.
+/// A model call of a judge, a gate, a planner or a compactor, with the input of the model and its reply.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ShownAskedCall {
     /// The recorded facts.
@@ -58,7 +58,7 @@ struct AskedFold {
 }
 
 impl AskedCall {
-    /// The events that it is built from.
+    /// The events it is built from.
     pub const EVENTS: [&'static str; 6] = [
         "check_completed",
         "gate_evaluated",

@@ -13,7 +13,7 @@ use wf_model::TokenUsage;
 /// The state of a tool call that was not decided about yet.
 const NOT_BEGUN: &str = "not begun";
 
-/// A model call, with what the model got and what it replied.
+/// A model call, with the input of the model and its reply.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ShownModelCall {
     /// Its address in its run.
@@ -61,13 +61,13 @@ impl ShownModelCall {
     pub fn of(calls: &AgentCalls, number: usize, bodies: BodyReader<'_>) -> Option<Self> {
         let record = calls.calls.get(number.checked_sub(1)?)?.clone();
         let mut unreadable = Vec::new();
-        let mut kept = |problem: String| unreadable.push(problem);
-        let request = calls.request_of(number, bodies).map_err(&mut kept).ok();
-        let reply = record.reply().map(|reply| read(bodies, &reply).map_err(&mut kept));
+        let mut note_problem = |problem: String| unreadable.push(problem);
+        let request = calls.request_of(number, bodies).map_err(&mut note_problem).ok();
+        let reply = record.reply().map(|reply| read(bodies, &reply).map_err(&mut note_problem));
         let reply = reply.and_then(Result::ok);
-        let (asked, untrusted) = (calls.model.clone(), calls.untrusted.clone());
+        let (model, untrusted) = (calls.model.clone(), calls.untrusted.clone());
         let address = format!("{}.{number}", calls.attempt);
-        Some(Self { address, asked, request, reply, unreadable, untrusted, record })
+        Some(Self { address, asked: model, request, reply, unreadable, untrusted, record })
     }
 
     /// Returns a tool call by its number in the reply, from 1; `None` if the reply asks for fewer.
@@ -75,9 +75,11 @@ impl ShownModelCall {
         let position = number.checked_sub(1)?;
         let call = self.reply.as_ref()?.tool_calls.get(position)?.clone();
         let record = self.record.tools.get(position).cloned();
-        let is_own = |asked: Option<u32>| asked.is_some_and(|asked| usize::try_from(asked) == Ok(position));
-        let gates = self.record.gates.iter().filter(|asked| is_own(asked.position));
-        let approvals = self.record.approvals.iter().filter(|asked| is_own(asked.position));
+        let is_own = |position_of: Option<u32>| {
+            position_of.is_some_and(|asked| usize::try_from(asked) == Ok(position))
+        };
+        let gates = self.record.gates.iter().filter(|gate| is_own(gate.position));
+        let approvals = self.record.approvals.iter().filter(|approval| is_own(approval.position));
         Some(ShownToolCall {
             address: format!("{}.{number}", self.address),
             call,
@@ -93,8 +95,8 @@ impl ShownModelCall {
         let mut text = format!("model call {}\n", paint(NAME, &untrusted(&self.address).to_string()));
         field(&mut text, "asked", self.asked.as_str());
         self.end_fields(&mut text);
-        let own_gates = self.record.gates.iter().filter(|asked| asked.position.is_none());
-        let own_approvals = self.record.approvals.iter().filter(|asked| asked.position.is_none());
+        let own_gates = self.record.gates.iter().filter(|gate| gate.position.is_none());
+        let own_approvals = self.record.approvals.iter().filter(|approval| approval.position.is_none());
         questions(&mut text, own_gates, own_approvals);
         if !self.record.context.is_none() {
             field(&mut text, "cut", &self.record.context.to_string());
@@ -176,20 +178,20 @@ fn questions<'a>(
         let answer = format!("{} · {}", result.gate, result.action.as_str());
         field(text, "gate", &with_reason(answer, &result.reason));
     }
-    for asked in approvals {
-        field(text, "approval", &asked.answer());
+    for approval in approvals {
+        field(text, "approval", &approval.answer());
     }
 }
 
 impl CallApproval {
     /// Returns the decision, the approvers who made it, and their reason.
     fn answer(&self) -> String {
-        let Some(given) = &self.outcome else {
+        let Some(outcome) = &self.outcome else {
             return "pending".into();
         };
-        let by: Vec<&str> = given.by.iter().map(|signer| signer.name.as_str()).collect();
+        let by: Vec<&str> = outcome.by.iter().map(|signer| signer.name.as_str()).collect();
         let by = if by.is_empty() { String::new() } else { format!(" by {}", by.join(", ")) };
-        with_reason(format!("{}{by}", given.decision.as_str()), &given.reason)
+        with_reason(format!("{}{by}", outcome.decision.as_str()), &outcome.reason)
     }
 }
 
@@ -250,7 +252,7 @@ pub(super) fn field(text: &mut String, name: &str, value: &str) {
 pub(super) fn tokens_text(usage: TokenUsage) -> String {
     let parts = [(usage.cached_input, "cached"), (usage.cache_write, "written to the cache")];
     let parts = parts.into_iter().filter(|(tokens, _)| *tokens > 0);
-    let parts: Vec<String> = parts.map(|(tokens, what)| format!("{tokens} {what}")).collect();
+    let parts: Vec<String> = parts.map(|(tokens, noun)| format!("{tokens} {noun}")).collect();
     let cached = if parts.is_empty() { String::new() } else { format!(" ({})", parts.join(", ")) };
     format!("{} input{cached} + {} output", usage.input, usage.output)
 }

@@ -9,7 +9,7 @@ use wf_core::machine::{ChildId, TaskId};
 use wf_model::Plan;
 
 /// The model calls that had to be made one after the other (artoo v0.8, section 10): those on the longest chain of steps
-/// that wait for each other, and those of the run itself.
+/// waiting for each other, and those of the run itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct CallChain {
     pub callers: BTreeMap<ModelCaller, usize>,
@@ -59,10 +59,10 @@ impl CallChain {
             }
             longest.insert(&step.id, sum);
         }
-        let mut all = longest.into_values().max_by_key(CallerCounts::total).unwrap_or_default();
-        all.add(&of_run);
+        let mut caller_counts = longest.into_values().max_by_key(CallerCounts::total).unwrap_or_default();
+        caller_counts.add(&of_run);
         let steps = of_steps.into_iter().map(|(step, counts)| (step.clone(), counts.total()));
-        Self { callers: all.0, steps: steps.collect() }
+        Self { callers: caller_counts.0, steps: steps.collect() }
     }
 
     pub fn total(&self) -> usize {

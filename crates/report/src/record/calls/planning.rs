@@ -38,7 +38,7 @@ pub fn planning_list(records: &[(u32, PlanningRecord)]) -> String {
     table.render()
 }
 
-/// Returns a request for a plan as a person reads it: who asked what, and each exchange with a model.
+/// Returns a request for a plan as a person reads it: the planners with their questions, and each exchange with a model.
 pub fn planning_text(number: u32, record: &PlanningRecord, bodies: BodyReader<'_>) -> String {
     let mut text = format!("{}\n", paint(NAME, &format!("request {number} · {}", moment(record.at))));
     let mut field = |name: &str, value: &str| {
@@ -58,18 +58,18 @@ pub fn planning_text(number: u32, record: &PlanningRecord, bodies: BodyReader<'_
     let AuthoringUsage { calls, tokens, cost } = record.usage();
     field("used", &format!("{}, {} tokens, {cost}", plural(calls, "model call"), tokens.total()));
     field("result", &result(record));
-    for one in &record.clarifications {
-        section(&mut text, "question", &one.question);
-        block(&mut text, if one.answer.is_empty() { "(no answer)" } else { &one.answer });
+    for clarification in &record.clarifications {
+        section(&mut text, "question", &clarification.question);
+        block(&mut text, if clarification.answer.is_empty() { "(no answer)" } else { &clarification.answer });
     }
     let mut earlier = None;
     for (number, call) in (1_usize..).zip(&record.calls) {
-        let asked = call_text(
+        let request = call_text(
             &mut text,
             &format!("call {number} · {} {}", call.role, call.model),
             PlannedCallView { call, earlier_request: earlier.as_ref(), bodies },
         );
-        earlier = asked.or(earlier);
+        earlier = request.or(earlier);
     }
     text
 }

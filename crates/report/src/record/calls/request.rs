@@ -28,12 +28,12 @@ impl AgentCalls {
     ) -> Result<ModelRequest, String> {
         let mut request: ModelRequest = read(bodies, &self.request)?;
         let following = earlier_calls.iter().skip(1).chain([call]);
-        for (one, next) in earlier_calls.iter().zip(following) {
-            let Some(reply) = one.reply() else {
+        for (model_call, next) in earlier_calls.iter().zip(following) {
+            let Some(reply) = model_call.reply() else {
                 continue;
             };
             let reply: ModelReply = read(bodies, &reply)?;
-            let results = results(one, &reply, bodies)?;
+            let results = results(model_call, &reply, bodies)?;
             request.append_turn(reply, results, next.repairs.as_deref());
         }
         Ok(request.after_cut(&call.context).into_owned())
@@ -47,12 +47,12 @@ fn results(
     bodies: BodyReader<'_>,
 ) -> Result<Vec<ToolResult>, String> {
     let mut results = Vec::new();
-    for (position, asked) in reply.tool_calls.iter().enumerate() {
+    for (position, tool_call) in reply.tool_calls.iter().enumerate() {
         let recorded = call.tools.get(position);
         results.push(match recorded.and_then(|tool| tool.result) {
             Some(digest) => read(bodies, &digest)?,
             None => ToolResult {
-                id: asked.id.clone(),
+                id: tool_call.id.clone(),
                 text: recorded
                     .and_then(|tool| tool.refused.clone())
                     .unwrap_or_else(|| "the call was not executed".into()),

@@ -6,7 +6,7 @@ use wf_base::untrusted::{BAD, DIM, GOOD, NAME, WARN, paint};
 use wf_core::machine::CheckRuling;
 use wf_core::verify::{CriterionComparison, EvidenceFreshness, ReverifiedResult};
 
-/// The results of repeated checks, as a table, with a line that says if they pass.
+/// The results of repeated checks, as a table, with a line saying if they pass.
 pub fn findings(results: &[ReverifiedResult], names: &ItemNames) -> String {
     let mut table = TextTable::new(&[
         ("step", ColumnAlign::Left),
@@ -81,7 +81,7 @@ fn style(ruling: CheckRuling) -> Style {
 
 fn verdict(results: &[ReverifiedResult]) -> String {
     let criteria = || results.iter().flat_map(|finding| &finding.criteria);
-    let then = criteria().filter(|one| one.then == CheckRuling::Pass);
+    let then = criteria().filter(|comparison| comparison.then == CheckRuling::Pass);
     let (passed, still) = then.fold((0, 0), |(passed, still), one| {
         (passed + 1, still + usize::from(one.now.ruling == CheckRuling::Pass))
     });

@@ -42,10 +42,10 @@ fn suites(record: &RunRecord, name: &str, printed: OutputLookup<'_>, report: &mu
         suite.add_property(("accepted", met.to_string().as_str()));
     }
     for round in &record.decisions.rounds {
-        let told =
+        let text =
             untrusted(&format!("{}: {}", round.solved.directive.as_str(), round.rationale)).to_string();
         let name = format!("round {}", round.round);
-        suite.add_property((name.as_str(), told.as_str()));
+        suite.add_property((name.as_str(), text.as_str()));
     }
     for row in record.steps.iter().filter(|row| is_case(record, row)) {
         for (key, value) in notes(record, row) {
@@ -73,7 +73,7 @@ fn suites(record: &RunRecord, name: &str, printed: OutputLookup<'_>, report: &mu
     }
 }
 
-/// The task that a run is nested in, with its item by its number.
+/// The task a run is nested in, with its item by its number.
 fn above(nested: &NestedRunRecord) -> &str {
     nested.attempt.split('#').next().unwrap_or("")
 }
@@ -94,12 +94,12 @@ fn is_case(record: &RunRecord, row: &StepRow) -> bool {
         return false;
     }
     let place = task_of_row(row);
-    let told = match last_nested(record, &place.to_string()) {
+    let is_told = match last_nested(record, &place.to_string()) {
         Some(nested) if row.state == StepState::Failed => has_failed(nested),
         Some(nested) => row.attempts <= 1 && !nested.steps.is_empty(),
         None => false,
     };
-    !told || !record.rulings(&place).is_empty()
+    !is_told || !record.rulings(&place).is_empty()
 }
 
 /// True if a case of a run, or of one nested in it, is a failure.
@@ -211,8 +211,8 @@ fn show(case: &mut TestCase, printed: &str) {
     }
     case.set_system_out(printed);
     if let TestCaseStatus::NonSuccess { description, .. } = &mut case.status {
-        let told = description.take().map_or(String::new(), |told| told.to_string());
-        case.status.set_description(format!("{told}\n\nlast output:\n{printed}"));
+        let description_text = description.take().map_or(String::new(), |told| told.to_string());
+        case.status.set_description(format!("{description_text}\n\nlast output:\n{printed}"));
     }
 }
 

@@ -5,7 +5,7 @@
 //! the end of a run ──▶ summary                                       other programs ──▶ junit, otlp
 //! ```
 //!
-//! A report computes nothing that is not in the record. **Invariant:** what is untrusted in it is shown as such, and
+//! A report computes nothing beyond the record. **Invariant:** untrusted text is shown as such, and
 //! controls no terminal.
 //!
 //! Start at `show`, then `why`.

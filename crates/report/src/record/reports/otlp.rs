@@ -1,7 +1,7 @@
 //! A run as a trace of OpenTelemetry, in the JSON form of OTLP 1: a span for the run, below it one for each task, below those
 //! one for each attempt, and below those the runs nested in them.
 //!
-//! **Invariant:** the same run has the same trace, so that one sent twice is the same trace twice. It has no output and no
+//! **Invariant:** the same run has the same trace, so one sent twice is the same trace twice. It has no output and no
 //! parameter, which may be confidential.
 
 use serde_json::{Value, json};
@@ -37,7 +37,7 @@ impl TraceParent {
     }
 }
 
-/// Returns the request that sends the trace of a run that ended.
+/// Returns the request sending the trace of a run that ended.
 pub fn otlp_trace(record: &RunRecord, parent: Option<&TraceParent>, service: &str) -> Value {
     let trace = parent.map_or_else(|| id(record.run.id.as_str(), 32), |parent| parent.trace.clone());
     let mut spans = Spans { trace, found: Vec::new() };

@@ -48,7 +48,7 @@ pub fn runs(rows: &[(RunRow, Option<RunOwner>)], now: Moment) -> String {
     table.render()
 }
 
-/// The word for the life of a run. A run that was accepted with less than all is not shown as an
+/// The word for the life of a run. A run accepted with less than all is not shown as an
 /// ordinary success.
 fn state(row: &RunRow, life: RunLifecycle) -> (String, Style) {
     if row.accepted.is_some() {

@@ -35,8 +35,8 @@ pub fn show(record: &RunRecord, now: Moment) -> String {
         }
     }
     if !record.decisions.rounds.is_empty() {
-        let told = rounds_table(&record.decisions.rounds, false);
-        let _ = write!(text, "\n{}\n{told}", paint(DIM, "rounds"));
+        let rounds_text = rounds_table(&record.decisions.rounds, false);
+        let _ = write!(text, "\n{}\n{rounds_text}", paint(DIM, "rounds"));
         text.push_str(&options_text(record));
     }
     text.push_str(&record.decisions.lines(&|place| record.task_display_name(place)));
@@ -109,7 +109,7 @@ fn head(record: &RunRecord, now: Moment) -> String {
     text
 }
 
-/// The attempt that a run is nested in, and its name there if an agent dispatched it.
+/// The attempt a run is nested in, and its name there if an agent dispatched it.
 fn parent_text(run: &RunRow) -> String {
     let Some((above, attempt)) = &run.parent else {
         return String::new();
@@ -136,7 +136,7 @@ fn durability_text(durability: StoreDurability) -> &'static str {
     }
 }
 
-/// The part of a reconciliation that a run is, and its scheduled time.
+/// The part of a reconciliation a run is, and its scheduled time.
 fn of_goal(run: &RunRow) -> String {
     let Some(part) = run.goal else {
         return String::new();
@@ -157,7 +157,7 @@ fn steps(record: &RunRecord, depth: usize, text: &mut String) {
             continue;
         }
         let rulings = record.rulings(&place);
-        let told = rulings.iter().any(|check| !check.verdict.passed());
+        let is_explained = rulings.iter().any(|check| !check.verdict.passed());
         let mut notes = Vec::new();
         notes.extend(record.gap(&place));
         notes.extend(
@@ -167,7 +167,7 @@ fn steps(record: &RunRecord, depth: usize, text: &mut String) {
         notes.extend(record.loops_of_task(&place));
         notes.extend(doubts_text(record, row));
         notes.extend(left_text(record, &place));
-        text.push_str(&step(row, depth, told, &notes));
+        text.push_str(&step(row, depth, is_explained, &notes));
         for check in rulings {
             text.push_str(&ruling(check));
         }
@@ -211,7 +211,7 @@ pub(super) fn doubts_text(record: &RunRecord, row: &StepRow) -> Vec<String> {
 }
 
 /// The line of a step; `told` leaves out the reason for its failure, which its checks show.
-fn step(row: &StepRow, depth: usize, told: bool, notes: &[String]) -> String {
+fn step(row: &StepRow, depth: usize, is_explained: bool, notes: &[String]) -> String {
     let margin = "  ".repeat(depth + usize::from(row.item.is_some()));
     let mut about = format!("{margin}{}", row_display_name(row));
     about.push_str(&attempt_label(row.attempts));
@@ -224,7 +224,7 @@ fn step(row: &StepRow, depth: usize, told: bool, notes: &[String]) -> String {
     if let Some(from) = &row.reused_from {
         let _ = write!(about, " · reused from run {}", from.short());
     }
-    if !row.reason.is_empty() && !told && row.reused_from.is_none() {
+    if !row.reason.is_empty() && !is_explained && row.reused_from.is_none() {
         let _ = write!(about, " · {}", untrusted(first_line(&row.reason)));
     }
     for note in notes {
@@ -317,7 +317,7 @@ fn next(record: &RunRecord) -> String {
     format!("\n{} {}\n", paint(DIM, "next:"), commands.join(" · "))
 }
 
-/// Returns the processes that a task left running, as a part of its line.
+/// Returns the processes a task left running, as a part of its line.
 fn left_text(record: &RunRecord, place: &TaskId) -> Option<String> {
     let own = |row: &&AttemptRow| row.step == place.step && row.item == place.item;
     let left = &record.attempts.iter().rev().find(own)?.left;

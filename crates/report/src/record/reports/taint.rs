@@ -45,8 +45,8 @@ pub(super) fn untrusted_values(plan: &Plan, step: &str) -> Option<String> {
     }
     let summary = taints(plan);
     let step = summary.steps.get(step)?;
-    let given = MixedTaint::mix_all(step.outputs.values().chain([&step.outputs_taint]));
-    let from = given.from.filter(|_| given.taint == TaintLevel::External)?;
+    let taint = MixedTaint::mix_all(step.outputs.values().chain([&step.outputs_taint]));
+    let from = taint.from.filter(|_| taint.taint == TaintLevel::External)?;
     Some(format!("its outputs are external: they come from {from}"))
 }
 

@@ -114,7 +114,7 @@ fn start_explanation(explanation: &StepExplanation<'_>, row: &StepRow, step: Opt
     reasons
 }
 
-/// Explains why it ran although the run that this one retries had run it, or was to run it.
+/// Explains why it ran although the run this one retries had run it, or was to run it.
 fn rerun_explanation(explanation: &StepExplanation<'_>, reason: &str) -> String {
     match &explanation.record.run.retry_of {
         Some(earlier) => format!("re-run after run {}: {reason}", earlier.short()),
@@ -194,10 +194,10 @@ fn attempts(explanation: &StepExplanation<'_>, row: &StepRow, step: Option<&Step
             reasons.push(looped);
         } else if let (Some(failure_class), Some(step)) = (failure_class, step) {
             let step = explanation.record.executed_step(step, round);
-            let made = retry_count(explanation, attempt);
+            let retries = retry_count(explanation, attempt);
             let over = last && row.state.is_final() || next.is_some_and(|next| next != round);
             reasons.extend(
-                retry_explanation(made, failure_class, step, over)
+                retry_explanation(retries, failure_class, step, over)
                     .or_else(|| budget_explanation(explanation, over)),
             );
         }
@@ -215,7 +215,7 @@ fn used_alternative(explanation: &StepExplanation<'_>, row: &StepRow) -> Option<
     Some(format!("it ran {way}"))
 }
 
-/// Returns the number of attempts that `retry` counted up to this one: its round's, without loops.
+/// Returns the number of attempts `retry` counted up to this one: its round's, without loops.
 fn retry_count(explanation: &StepExplanation<'_>, attempt: &AttemptRow) -> u32 {
     let before = explanation.record.attempts_before_round(attempt);
     let loops = |until| explanation.record.loop_count_until(explanation.place, until);
@@ -236,10 +236,10 @@ fn redo_explanation(
     let step = &attempt.step;
     let again = closed.filter(|round| round.reopened.contains(step));
     let reasons = again.map(|round| {
-        let changed = round.changes.iter().find(|one| one.step == *step);
+        let changed = round.changes.iter().find(|alternative_switch| alternative_switch.step == *step);
         let number = round.round;
         match changed {
-            Some(one) => format!("round {number} switched to an alternative: {}", change_text(one)),
+            Some(switch) => format!("round {number} switched to an alternative: {}", change_text(switch)),
             None => format!("round {number} re-ran it, with its failures as feedback"),
         }
     });
@@ -253,15 +253,15 @@ fn attempt_text(explanation: &StepExplanation<'_>, row: &StepRow, attempt: &Atte
         return format!("attempt {n} has not finished");
     };
     let broken = failed_checks(explanation, row, n);
-    let said = match exit {
+    let text = match exit {
         WorkExit::Code { code: 0 } => "exited 0".to_owned(),
         WorkExit::Completed => "completed".to_owned(),
         other => format!("failed: {other}"),
     };
     if broken.is_empty() {
-        format!("attempt {n} {said}")
+        format!("attempt {n} {text}")
     } else {
-        format!("attempt {n} {said}, but its checks failed: {}", broken.join("; "))
+        format!("attempt {n} {text}, but its checks failed: {}", broken.join("; "))
     }
 }
 
@@ -275,18 +275,18 @@ fn failed_checks(explanation: &StepExplanation<'_>, row: &StepRow, attempt: u32)
         .filter(|check| !check.verdict.passed())
         .map(|check| {
             let (name, verdict) = (&check.verdict.name, &check.verdict);
-            let mut told = format!("`{name}` {}", verdict.mismatch());
+            let mut text = format!("`{name}` {}", verdict.mismatch());
             if verdict.certainty == CheckCertainty::Plausible {
-                told.push_str(" (plausible)");
+                text.push_str(" (plausible)");
             }
-            told
+            text
         })
         .collect()
 }
 
 /// Explains why a failed attempt was followed by another, or not.
-fn retry_explanation(made: u32, failure_class: FailureClass, step: &Step, last: bool) -> Option<String> {
-    let (n, max) = (made, step.retry.max);
+fn retry_explanation(retries: u32, failure_class: FailureClass, step: &Step, last: bool) -> Option<String> {
+    let (n, max) = (retries, step.retry.max);
     let word = class_word(failure_class);
     if !last {
         return Some(format!("failure class: {word}; retried ({n} of {max} retries)"));
@@ -300,7 +300,7 @@ fn retry_explanation(made: u32, failure_class: FailureClass, step: &Step, last: 
     (n > max).then(|| format!("failure class: {word}; all {max} retries were used"))
 }
 
-/// Explains why the budget allowed no attempt that `retry` would have allowed.
+/// Explains why the budget allowed no attempt `retry` would have allowed.
 fn budget_explanation(explanation: &StepExplanation<'_>, over: bool) -> Option<String> {
     let spent = explanation.record.ledger.as_ref()?.spent?;
     let failed = explanation.record.steps.iter();
@@ -320,16 +320,16 @@ fn class_word(failure_class: FailureClass) -> &'static str {
 
 /// Returns what stands beside the verdicts of its last checks, each remark once.
 fn remarks_of_checks(explanation: &StepExplanation<'_>) -> Vec<String> {
-    let mut all: Vec<String> = Vec::new();
+    let mut remarks: Vec<String> = Vec::new();
     for check in explanation.record.rulings(explanation.place) {
         for remark in verdict_remarks(&check.verdict) {
             let text = format!("its checks: {remark}");
-            if !all.contains(&text) {
-                all.push(text);
+            if !remarks.contains(&text) {
+                remarks.push(text);
             }
         }
     }
-    all
+    remarks
 }
 
 /// Returns the guards of the processes of its last checks; nothing if none was run.

@@ -22,7 +22,7 @@ pub(super) struct ValueEvent {
 pub(super) struct ValueSend {
     /// The location, and the value.
     pub(super) event: ValueEvent,
-    /// The value that holds the destination addresses.
+    /// The value holding the destination addresses.
     pub(super) destination: ValuePlaceIx,
     /// True if it authenticates the request, as a header does, instead of being its content.
     pub(super) is_proof: bool,
@@ -113,7 +113,7 @@ impl FlowFacts {
         }
     }
 
-    /// Records a fetch from the addresses that a value holds, into another value.
+    /// Records a fetch from the addresses a value holds, into another value.
     pub(super) fn fetch(&mut self, event: ValueEvent, into: ValuePlaceIx) {
         self.labels.push((FlowLabel::Fetched(self.fetch_events.len()), into));
         self.fetch_events.push(event);
@@ -134,7 +134,7 @@ impl FlowFacts {
         all
     }
 
-    /// Returns the file of the skill that a path names, if any.
+    /// Returns the file of the skill a path names, if any.
     pub(super) fn shipped(&self, text: &str) -> Option<&str> {
         let path = path(text);
         let bare = path.trim_start_matches("../");

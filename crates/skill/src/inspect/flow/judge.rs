@@ -51,7 +51,10 @@ pub(in crate::inspect) fn flow(
         let of = |issue: &InspectionIssue| (issue.file.clone(), issue.at, issue.rule, Reverse(issue.class));
         of(one).cmp(&of(other))
     });
-    issues.dedup_by(|one, other| (one.rule, &one.file, one.at) == (other.rule, &other.file, other.at));
+    issues.dedup_by(|inspection_issue, other| {
+        (inspection_issue.rule, &inspection_issue.file, inspection_issue.at)
+            == (other.rule, &other.file, other.at)
+    });
     issues
 }
 

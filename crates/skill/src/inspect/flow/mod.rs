@@ -1,4 +1,4 @@
-//! The flow of values in a whole skill: fetched and secret values, the places that hold them, and
+//! The flow of values in a whole skill: fetched and secret values, the places holding them, and
 //! later starts or sends, across files.
 //!
 //! [Shell](shell), [Python](python) and [texts] are read into [facts]: labels at
@@ -6,7 +6,7 @@
 //! moves, and [`judge`] checks the arrivals. The order of commands does not count: the parts of a
 //! skill may be executed in any order.
 //!
-//! Pure. Takes time in the size of the files; what is larger than the bounds in [`facts`] is cut.
+//! Pure. Takes time in the size of the files; a text above the bounds in [`facts`] is cut.
 
 mod archives;
 mod facts;

@@ -1,6 +1,6 @@
 use std::rc::Rc;
 
-/// A place that holds a value.
+/// A place holding a value.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum ValuePlace {
     /// A file of the machine, by its path.

@@ -44,8 +44,8 @@ impl ShellFactReader<'_, '_> {
         let Some(first) = command.words.first() else {
             return;
         };
-        let all = programs(command);
-        let Some(program) = all.last().copied() else {
+        let executed_programs = programs(command);
+        let Some(program) = executed_programs.last().copied() else {
             // The program's name is in a variable.
             let operands = self.operands(&command.words, inner);
             if let Some(script) = operands.values.first() {
@@ -56,8 +56,14 @@ impl ShellFactReader<'_, '_> {
         };
         let reads_names = |program: &ExecutedProgram<'_>| matches!(program.name, "xargs" | "parallel");
         let operands = self.operands(program.args, inner);
-        let call =
-            ProgramCall { command, program, operands, input, reads_names: all.iter().any(reads_names), out };
+        let call = ProgramCall {
+            command,
+            program,
+            operands,
+            input,
+            reads_names: executed_programs.iter().any(reads_names),
+            out,
+        };
         self.network_program(&call);
         self.packages(&program);
         if PACKERS.contains(program.name) {
@@ -137,7 +143,7 @@ impl ShellFactReader<'_, '_> {
         }
     }
 
-    /// Treats a file that is made executable as one that will be started.
+    /// Treats a file made executable as started.
     fn allows(&mut self, call: &ProgramCall<'_>) {
         let starts = |text: &str| {
             let is_mode = text.len() >= 3 && text.bytes().all(|byte| byte.is_ascii_digit());

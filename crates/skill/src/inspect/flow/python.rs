@@ -41,7 +41,7 @@ pub(super) fn python(
     }
 }
 
-/// Returns the functions that a program in Python defines.
+/// Returns the functions a program in Python defines.
 pub(super) fn functions(text: &str) -> Vec<String> {
     let code = read(text, 0);
     let defined = code.tokens.array_windows().filter_map(|[def, name]| {
@@ -284,7 +284,7 @@ pub(super) struct PythonStatement<'a> {
 
 /// Returns the statements of a program; code after a colon on its line is a separate one.
 pub(super) fn statements<'a>(text: &str, base: usize, tokens: &'a [ScriptToken]) -> Vec<PythonStatement<'a>> {
-    let mut found = Vec::new();
+    let mut python_statements = Vec::new();
     for line in tokens.split(|token| token.kind == ScriptTokenKind::End || token.is(';')) {
         let Some(first) = line.first() else { continue };
         let before = text.get(..first.at.saturating_sub(base)).unwrap_or_default();
@@ -296,12 +296,12 @@ pub(super) fn statements<'a>(text: &str, base: usize, tokens: &'a [ScriptToken])
             None => (Some(line), None),
         };
         let all = [(column, head), (column + 1, rest)];
-        found.extend(all.into_iter().filter_map(|(column, tokens)| {
+        python_statements.extend(all.into_iter().filter_map(|(column, tokens)| {
             let tokens = tokens.filter(|tokens| !tokens.is_empty())?;
             Some(PythonStatement { column, tokens })
         }));
     }
-    found
+    python_statements
 }
 
 const BLOCKS: [&str; 12] =

@@ -89,7 +89,7 @@ impl PythonFactReader<'_, '_> {
         result
     }
 
-    /// Handles functions that read the environment, the input or a file; true if this is one.
+    /// Handles functions reading the environment, the input or a file; true if this is one.
     fn reads(&mut self, call: &PythonCall<'_>) -> bool {
         let result = call.result;
         match call.whole {

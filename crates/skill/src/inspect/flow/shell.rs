@@ -28,7 +28,7 @@ impl CommandSource<'_> {
 pub(super) struct ShellFactReader<'a, 's> {
     pub(super) facts: &'a mut FlowFacts,
     pub(super) source: &'a CommandSource<'s>,
-    /// The variables that have one fixed value.
+    /// The variables with one fixed value.
     pub(super) fixed: BTreeMap<String, String>,
     /// The variables that are set.
     set: BTreeSet<String>,
@@ -41,7 +41,7 @@ pub(super) struct ShellFactReader<'a, 's> {
     /// The output of each command.
     outputs: BTreeMap<usize, ValuePlaceIx>,
     pub(super) depth: usize,
-    /// The folder that the script changed to.
+    /// The folder the script changed to.
     pub(super) folder: Option<String>,
 }
 
@@ -56,11 +56,15 @@ pub(super) fn shell(
     if depth > DEEPEST {
         return Vec::new();
     }
-    let all = read(text, base);
+    let parsed_shell_script = read(text, base);
     let mut script = ShellFactReader {
-        fixed: fixed(&all),
-        set: all.commands().flat_map(|one| &one.sets).map(|(name, _)| name.clone()).collect(),
-        functions: all.commands().filter_map(|one| one.function.clone()).collect(),
+        fixed: fixed(&parsed_shell_script),
+        set: parsed_shell_script
+            .commands()
+            .flat_map(|shell_command| &shell_command.sets)
+            .map(|(name, _)| name.clone())
+            .collect(),
+        functions: parsed_shell_script.commands().filter_map(|command| command.function.clone()).collect(),
         function: None,
         printed: Vec::new(),
         outputs: BTreeMap::new(),
@@ -70,14 +74,14 @@ pub(super) fn shell(
         depth,
     };
     let mut printed = Vec::new();
-    for pipeline in &all.pipelines {
+    for pipeline in &parsed_shell_script.pipelines {
         let Some(first) = pipeline.commands.first() else {
             continue;
         };
         if !(source.counts)(first.at) {
             continue;
         }
-        let out = script.pipeline(&all, pipeline);
+        let out = script.pipeline(&parsed_shell_script, pipeline);
         script.printed.push((begin(first), out));
         printed.push(out);
     }
@@ -87,7 +91,7 @@ pub(super) fn shell(
 /// Returns the variables of a script that are set once, to a known text.
 fn fixed(script: &ParsedShellScript) -> BTreeMap<String, String> {
     let mut found: BTreeMap<String, Option<String>> = BTreeMap::new();
-    for (name, value) in script.commands().flat_map(|one| &one.sets) {
+    for (name, value) in script.commands().flat_map(|command| &command.sets) {
         let is_known = value.is_fixed() && value.items.is_empty() && !value.is_appended;
         let value = is_known.then(|| value.text.clone());
         found.entry(name.clone()).and_modify(|one| *one = None).or_insert(value);
@@ -103,7 +107,7 @@ fn begin(command: &ShellCommand) -> usize {
 
 impl ShellFactReader<'_, '_> {
     fn pipeline(&mut self, script: &ParsedShellScript, pipeline: &ShellPipeline) -> ValuePlaceIx {
-        self.function = pipeline.commands.first().and_then(|one| one.function.clone());
+        self.function = pipeline.commands.first().and_then(|shell_command| shell_command.function.clone());
         let mut input = self.facts.place_ix(ValuePlace::Input(self.named(None)));
         if !pipeline.before.is_empty() {
             input = self.facts.value();

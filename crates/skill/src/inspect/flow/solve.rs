@@ -6,7 +6,7 @@ use super::place::{FlowLabel, ValuePlace};
 /// The maximum number of labels of a place.
 const MOST: usize = 200;
 
-/// The labels that a move carries.
+/// The labels a move carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum CarriedLabels {
     All,
@@ -28,7 +28,7 @@ impl FlowSolution {
         self.labels.get(place).into_iter().flatten()
     }
 
-    /// Returns the addresses that a place holds.
+    /// Returns the addresses a place holds.
     pub(super) fn addresses(&self, place: ValuePlaceIx) -> Vec<&str> {
         let addresses = self.of(place).filter_map(|label| match label {
             FlowLabel::Address(address) => Some(address.as_str()),
@@ -37,7 +37,7 @@ impl FlowSolution {
         addresses.collect()
     }
 
-    /// Returns the paths that a place holds.
+    /// Returns the paths a place holds.
     pub(super) fn paths(&self, place: ValuePlaceIx) -> Vec<String> {
         let paths = self.of(place).filter_map(|label| match label {
             FlowLabel::Path(path) => Some(path.clone()),
@@ -89,10 +89,10 @@ fn carry(facts: &FlowFacts, near: &[(ValuePlaceIx, ValuePlaceIx, CarriedLabels)]
     let mut labels: Vec<BTreeSet<FlowLabel>> = vec![BTreeSet::new(); facts.places.len()];
     let mut open: Vec<(ValuePlaceIx, FlowLabel)> = Vec::new();
     let mut add = |at: ValuePlaceIx, label: FlowLabel, open: &mut Vec<(ValuePlaceIx, FlowLabel)>| {
-        let Some(all) = labels.get_mut(at) else {
+        let Some(flow_labels) = labels.get_mut(at) else {
             return;
         };
-        if all.len() < MOST && all.insert(label.clone()) {
+        if flow_labels.len() < MOST && flow_labels.insert(label.clone()) {
             open.push((at, label));
         }
     };

@@ -46,7 +46,7 @@ impl ShellFactReader<'_, '_> {
         }
     }
 
-    /// Handles an interpreter that executes its input.
+    /// Handles an interpreter executing its input.
     fn reads_program(&mut self, call: &ProgramCall<'_>) {
         let depth = self.depth + 1;
         if let Some((at, text)) = &call.command.input {
@@ -129,7 +129,7 @@ impl ShellFactReader<'_, '_> {
         self.facts.moves(printed, out);
     }
 
-    /// Records the packages that a program installs.
+    /// Records the packages a program installs.
     pub(super) fn packages(&mut self, program: &ExecutedProgram<'_>) {
         let is_npm = matches!(program.name, "npm" | "pnpm" | "yarn" | "bun" | "npx" | "pnpx" | "bunx");
         let is_pypi =

@@ -92,9 +92,9 @@ struct InstructionSentence<'a> {
 
 impl<'a> InstructionSentence<'a> {
     fn of(file: &'a str, line: &'a str, at: usize) -> Self {
-        let found = PATHS.as_ref().into_iter();
-        let found = found.flat_map(|paths| paths.captures_iter(line));
-        let paths = found.filter_map(|found| found.get(1));
+        let regexes = PATHS.as_ref().into_iter();
+        let found = regexes.flat_map(|paths| paths.captures_iter(line));
+        let paths = found.filter_map(|captures| captures.get(1));
         // Text after a colon is an address.
         let is_path = |path: &regex::Match<'_>| !line.get(..path.start()).unwrap_or_default().ends_with(':');
         let paths = paths.filter(is_path);
@@ -107,7 +107,7 @@ impl<'a> InstructionSentence<'a> {
         verb.find(self.line).map(|verb| verb.start())
     }
 
-    /// Returns a value that holds the paths from an offset of the sentence on.
+    /// Returns a value holding the paths from an offset of the sentence on.
     fn value_of_paths(&self, facts: &mut FlowFacts, from: usize) -> ValuePlaceIx {
         let value = facts.value();
         for (_, path) in self.paths.iter().filter(|(at, _)| *at >= from) {
@@ -124,23 +124,30 @@ impl<'a> InstructionSentence<'a> {
 }
 
 fn sentence(facts: &mut FlowFacts, source: &CommandSource<'_>, line: &str, at: usize) {
-    let said = InstructionSentence::of(source.file, line, at);
+    let instruction_sentence = InstructionSentence::of(source.file, line, at);
     let to = addresses(line);
-    if let (Some(verb), false) = (said.verb(0), to.is_empty()) {
-        fetches(facts, &said, verb, &to);
+    if let (Some(verb), false) = (instruction_sentence.verb(0), to.is_empty()) {
+        fetches(facts, &instruction_sentence, verb, &to);
     }
-    if let Some(verb) = said.verb(1) {
-        let content = said.value_of_paths(facts, verb);
-        facts.run_events.push(said.event(content));
+    if let Some(verb) = instruction_sentence.verb(1) {
+        let content = instruction_sentence.value_of_paths(facts, verb);
+        facts.run_events.push(instruction_sentence.event(content));
     }
-    if let (Some(verb), false) = (said.verb(2), to.is_empty()) {
-        let (paths, content, to_place) = (said.value_of_paths(facts, verb), facts.value(), facts.value());
+    if let (Some(verb), false) = (instruction_sentence.verb(2), to.is_empty()) {
+        let (paths, content, to_place) =
+            (instruction_sentence.value_of_paths(facts, verb), facts.value(), facts.value());
         for address in &to {
             facts.record_text(address, to_place);
         }
         facts.loads.push((paths, content));
-        facts.sends.push(ValueSend { event: said.event(content), destination: to_place, is_proof: false });
-    } else if let (Some(_), [from @ .., (_, last)]) = (said.verb(3), said.paths.as_slice()) {
+        facts.sends.push(ValueSend {
+            event: instruction_sentence.event(content),
+            destination: to_place,
+            is_proof: false,
+        });
+    } else if let (Some(_), [from @ .., (_, last)]) =
+        (instruction_sentence.verb(3), instruction_sentence.paths.as_slice())
+    {
         let (paths, content, into) = (facts.value(), facts.value(), facts.value());
         for (_, path) in from {
             facts.record_text(path, paths);

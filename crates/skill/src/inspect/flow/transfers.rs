@@ -28,7 +28,7 @@ const FILES: [&str; 4] = ["-T", "--upload-file", "--post-file", "--body-file"];
 /// Options that authenticate the request.
 const PROOF: [&str; 6] = ["-H", "--header", "-u", "--user", "--oauth2-bearer", "-b"];
 
-/// Options that name the destination of the response.
+/// Options naming the destination of the response.
 const INTO: [&str; 4] = ["-o", "--output", "--output-document", "-OutFile"];
 
 /// Other options with a value.
@@ -98,7 +98,7 @@ impl ShellFactReader<'_, '_> {
         }
     }
 
-    /// Records the hosts that are named without a scheme.
+    /// Records the hosts named without a scheme.
     pub(super) fn hosts(&mut self, operands: &CommandOperands<'_>, to: ValuePlaceIx) {
         for word in operands.words {
             if let Some(host) = host(&self.rendered(word)) {
@@ -163,7 +163,7 @@ impl ShellFactReader<'_, '_> {
     }
 }
 
-/// Returns the host that a word without a scheme names; the part before its first dot may be known
+/// Returns the host a word without a scheme names; the part before its first dot may be known
 /// only at run time.
 fn host(text: &str) -> Option<&str> {
     let bare = text.split(['/', ':']).next()?;

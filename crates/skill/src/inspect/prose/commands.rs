@@ -40,25 +40,26 @@ pub(super) fn harmful_commands(text: &str) -> Vec<PassageFinding> {
 const NEAR: usize = 2_000;
 const MOST: usize = 100;
 
-/// Returns the files that are fetched by one command and executed by a later one.
+/// Returns the files fetched by one command and executed by a later one.
 pub(super) fn fetched(text: &str) -> Vec<PassageFinding> {
     let (Some(writes), Some(named)) = (WRITES.as_ref(), NAMED.as_ref()) else {
         return Vec::new();
     };
     let mut found = Vec::new();
-    for seen in writes.find_iter(text).take(MOST) {
-        let from = addresses(seen.as_str());
+    for hit in writes.find_iter(text).take(MOST) {
+        let from = addresses(hit.as_str());
         let Some(first) = from.first() else { continue };
         if is_publisher(first) {
             continue;
         }
         let path = first.split(['?', '#']).next().unwrap_or(first);
         let last = path.rsplit('/').next().unwrap_or_default();
-        let after: String = text.get(seen.end()..).unwrap_or_default().chars().take(NEAR).collect();
-        let tail = text.get(seen.start()..).unwrap_or_default();
+        let after: String = text.get(hit.end()..).unwrap_or_default().chars().take(NEAR).collect();
+        let tail = text.get(hit.start()..).unwrap_or_default();
         let line = tail.lines().next().unwrap_or_default();
         let names = named.captures_iter(line);
-        let mut names: Vec<&str> = names.filter_map(|found| found.get(1).map(|name| name.as_str())).collect();
+        let mut names: Vec<&str> =
+            names.filter_map(|captures| captures.get(1).map(|name| name.as_str())).collect();
         names.push(last);
         let is_run = names
             .iter()
@@ -66,7 +67,7 @@ pub(super) fn fetched(text: &str) -> Vec<PassageFinding> {
             .any(|name| runs(&after, name.trim_start_matches("./")));
         if is_run {
             let reason = "downloaded content is executed by the next command";
-            found.push((Rule::PipeToShell, seen.start(), reason.to_owned()));
+            found.push((Rule::PipeToShell, hit.start(), reason.to_owned()));
         }
     }
     found
@@ -79,7 +80,7 @@ fn runs(text: &str, name: &str) -> bool {
     // A bare word at the start of a line is ambiguous.
     let bare = if name.contains('/') { BARE } else { "" };
     let pattern = format!(r"(?im)(?:{BEFORE}{bare}){}(?:$|[\s\x22'`;&|)])", regex::escape(name));
-    Regex::new(&pattern).is_ok_and(|one| one.is_match(text))
+    Regex::new(&pattern).is_ok_and(|regex| regex.is_match(text))
 }
 
 /// Harmful instructions in prose.
@@ -113,8 +114,8 @@ pub(super) fn hidden_text(text: &str, is_markdown: bool) -> Vec<PassageFinding> 
         let Some(pattern) = pattern.as_ref() else {
             return;
         };
-        for seen in pattern.find_iter(text) {
-            found.push((Rule::Concealed, seen.start(), reason.to_owned()));
+        for hit in pattern.find_iter(text) {
+            found.push((Rule::Concealed, hit.start(), reason.to_owned()));
         }
     };
     if is_markdown {

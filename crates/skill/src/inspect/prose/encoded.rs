@@ -20,7 +20,7 @@ static HARMS: LazyLock<Option<Regex>> = LazyLock::new(|| {
 /// The maximum size of a blob that is decoded, in bytes.
 const MOST: usize = 64 << 10;
 
-/// Returns text that is encoded to hide it from readers: commands, instructions and addresses.
+/// Returns text encoded to hide it from readers: commands, instructions and addresses.
 pub(super) fn encoded(text: &str) -> Vec<PassageFinding> {
     let mut found = opaque(text);
     found.extend(blobs(text));
@@ -38,13 +38,13 @@ pub(super) fn blobs(text: &str) -> Vec<PassageFinding> {
         return Vec::new();
     };
     let mut found = transposed_commands(text);
-    for seen in blobs.find_iter(text) {
-        let blob = seen.as_str();
+    for hit in blobs.find_iter(text) {
+        let blob = hit.as_str();
         let blob = blob.get(..MOST).unwrap_or(blob);
         let inner = [base64(blob), hexadecimal(blob)];
         if inner.into_iter().flatten().any(|inner| harms(&inner)) {
             let reason = "a command or a URL is encoded, so that it cannot be read";
-            found.push((Rule::Encoded, seen.start(), reason.to_owned()));
+            found.push((Rule::Encoded, hit.start(), reason.to_owned()));
         }
     }
     found
@@ -60,7 +60,7 @@ static DECODES: LazyLock<Option<Regex>> = LazyLock::new(|| {
 /// Finds a program in a text that decodes an unreadable literal.
 fn opaque(text: &str) -> Vec<PassageFinding> {
     let decodes = DECODES.as_ref().and_then(|one| one.find(text));
-    let blob = OPAQUE.as_ref().and_then(|one| one.find(text));
+    let blob = OPAQUE.as_ref().and_then(|regex| regex.find(text));
     let blob = blob.filter(|blob| !blob.as_str().contains("://"));
     let (Some(_), Some(blob)) = (decodes, blob) else {
         return Vec::new();

@@ -15,7 +15,7 @@ static NAMED: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(r"\b((?:[A-Z][A-Z0-9]*_)+(?:TOKEN|KEY|SECRET|PASSWORD|PASS|URL|CREDENTIALS)(?:_ID)?)\b").ok()
 });
 
-/// Credentials whose name reveals their owner: the prefix of the name, and the words of which a
+/// Credentials with a name of their owner: the prefix of the name, and the words of which a
 /// host must contain one; those without words belong to no host.
 static OWNERS: LazyLock<Vec<(&str, &str)>> =
     LazyLock::new(|| pairs(include_str!("../tables/words/owners.txt")).collect());
@@ -67,7 +67,7 @@ pub(in crate::inspect) fn owner(name: &str) -> Option<CredentialOwner> {
 /// True if the name of a variable is that of a credential.
 pub(in crate::inspect) fn is_credential(name: &str) -> bool {
     let is_named =
-        NAMED.as_ref().is_some_and(|one| one.find(name).is_some_and(|seen| seen.len() == name.len()));
+        NAMED.as_ref().is_some_and(|regex| regex.find(name).is_some_and(|hit| hit.len() == name.len()));
     // An address with a password in it is a credential.
     let is_address = name.ends_with("URL");
     let is_kept = OWNERS.iter().any(|(begin, hosts)| name.starts_with(begin) && hosts.is_empty());
@@ -77,7 +77,7 @@ pub(in crate::inspect) fn is_credential(name: &str) -> bool {
 /// True if credentials are stored at a path.
 pub(in crate::inspect) fn keeps_credentials(path: &str) -> bool {
     let is_memory = |meaning: &str| meaning.starts_with("an agent");
-    STORES.as_ref().is_some_and(|one| one.is_match(path))
+    STORES.as_ref().is_some_and(|regex| regex.is_match(path))
         || private_content(path).is_some_and(|(part, meaning)| part != "~" && !is_memory(meaning))
 }
 
@@ -91,7 +91,7 @@ static DUMPS: LazyLock<Option<Regex>> = LazyLock::new(|| {
 
 static STORES: LazyLock<Option<Regex>> = LazyLock::new(|| pattern("(?im){SECRETS}"));
 
-/// Returns the credentials that a text sends off the machine.
+/// Returns the credentials a text sends off the machine.
 pub(super) fn leaves(text: &str) -> Vec<PassageFinding> {
     let hits = SENDS.every(text).filter_map(|hit| {
         let at = hit.seen.first()?.start();
@@ -110,8 +110,8 @@ fn posted(text: &str) -> Option<PassageFinding> {
     if has_far && let Some(seen) = DUMPS.as_ref()?.find(text) {
         return found(seen.start(), "it sends all environment variables to another host");
     }
-    if has_far && let Some(seen) = STORES.as_ref()?.find(text) {
-        return found(seen.start(), "it reads a credential store and sends data to another host");
+    if has_far && let Some(hit) = STORES.as_ref()?.find(text) {
+        return found(hit.start(), "it reads a credential store and sends data to another host");
     }
     let named = NAMED.as_ref()?.find_iter(text);
     let mut owned = named.filter_map(|name| Some((name, hosts_of(name.as_str())?)));

@@ -1,7 +1,7 @@
-//! Instructions to an agent, which follows SKILL.md and the files that it names like a program.
+//! Instructions to an agent: it follows SKILL.md and the files named there like a program.
 //!
 //! A text is split into [passages](parts), which are searched for [commands, instructions and invisible text](commands)
-//! and for [blobs](encoded). Text that a passage [warns of](mood) is a
+//! and for [blobs](encoded). Text a passage [warns of](mood) is a
 //! description: it is reported, and refuses nothing. Fences, comments and tables are read like any
 //! other text.
 

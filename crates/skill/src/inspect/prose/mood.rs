@@ -29,7 +29,7 @@ static TELLS: LazyLock<Option<Regex>> = LazyLock::new(|| {
 });
 
 fn is_match(pattern: &LazyLock<Option<Regex>>, text: &str) -> bool {
-    pattern.as_ref().is_some_and(|one| one.is_match(text))
+    pattern.as_ref().is_some_and(|regex| regex.is_match(text))
 }
 
 /// True if a text warns of its examples.

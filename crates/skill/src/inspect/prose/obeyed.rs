@@ -13,12 +13,12 @@ use crate::inspect::{InspectionIssue, IssueClass, Rule};
 const TOGETHER: usize = 5;
 const LONGEST: usize = 4_000;
 
-/// The number of preceding findings that are searched for duplicates.
+/// The number of preceding findings searched for duplicates.
 const NEAR: usize = 32;
 
 /// Returns the harmful instructions in a text for an agent. Takes time in the size of the text.
 pub(in crate::inspect) fn prose(path: &str, text: &str) -> Vec<InspectionIssue> {
-    let all = passages(text);
+    let text_passages = passages(text);
     let mut issues: Vec<InspectionIssue> = Vec::new();
     let is_markdown = !["html", "htm", "svg", "css", "xml", "xsd"]
         .iter()
@@ -26,21 +26,21 @@ pub(in crate::inspect) fn prose(path: &str, text: &str) -> Vec<InspectionIssue> 
     for (rule, at, reason) in hidden_text(text, is_markdown) {
         issues.push(InspectionIssue::new(rule, path, at, reason));
     }
-    for (number, passage) in all.iter().enumerate() {
-        let mut found = harmful_commands(passage.text);
-        found.extend(fetched(passage.text));
-        found.extend(shells(passage));
-        found.extend(leaves(passage.text));
-        found.extend(encoded(passage.text));
+    for (number, passage) in text_passages.iter().enumerate() {
+        let mut findings = harmful_commands(passage.text);
+        findings.extend(fetched(passage.text));
+        findings.extend(shells(passage));
+        findings.extend(leaves(passage.text));
+        findings.extend(encoded(passage.text));
         if passage.fence.is_none_or(is_words) {
-            found.extend(harmful_instructions(passage.text));
+            findings.extend(harmful_instructions(passage.text));
         }
-        for (rule, at, reason) in found {
+        for (rule, at, reason) in findings {
             push_issue(&mut issues, path, passage, rule, at, reason);
         }
         // An instruction may be split into short passages.
-        let near = all.get(number..).unwrap_or_default().iter().take(TOGETHER);
-        let same = near.take_while(|one| one.heading == passage.heading);
+        let near = text_passages.get(number..).unwrap_or_default().iter().take(TOGETHER);
+        let same = near.take_while(|text_passage| text_passage.heading == passage.heading);
         let end = same.last().map_or(passage.at, |last| last.at + last.text.len());
         let joined = text.get(passage.at..end).unwrap_or_default();
         if joined.len() > passage.text.len() && joined.len() <= LONGEST && passage.fence.is_none() {
@@ -54,13 +54,13 @@ pub(in crate::inspect) fn prose(path: &str, text: &str) -> Vec<InspectionIssue> 
     issues
 }
 
-/// Returns the hidden effects of a program: data that leaves the machine, encoded text, files that
+/// Returns the hidden effects of a program: data that leaves the machine, encoded text, files
 /// agents obey.
 pub(in crate::inspect) fn program(path: &str, text: &str) -> Vec<InspectionIssue> {
     let of_text =
         |(rule, _, _): &PassageFinding| matches!(rule, Rule::AgentMemory | Rule::Miner | Rule::DecodeToShell);
-    let found = harmful_commands(text).into_iter().filter(of_text);
-    let mut all: Vec<PassageFinding> = found.chain(fetched(text)).collect();
+    let commands = harmful_commands(text).into_iter().filter(of_text);
+    let mut all: Vec<PassageFinding> = commands.chain(fetched(text)).collect();
     all.extend(leaves(text));
     all.extend(blobs(text));
     let is_comment = |at: usize| {
@@ -69,8 +69,8 @@ pub(in crate::inspect) fn program(path: &str, text: &str) -> Vec<InspectionIssue
         let line = line.unwrap_or_default().trim_start();
         ["#", "//", "*"].iter().any(|sign| line.starts_with(sign))
     };
-    let all = all.into_iter().filter(|(_, at, _)| !is_comment(*at));
-    all.map(|(rule, at, reason)| InspectionIssue::new(rule, path, at, reason)).collect()
+    let findings = all.into_iter().filter(|(_, at, _)| !is_comment(*at));
+    findings.map(|(rule, at, reason)| InspectionIssue::new(rule, path, at, reason)).collect()
 }
 
 /// Returns true for each of these offsets at which the text only describes what it shows.
@@ -78,10 +78,10 @@ pub(in crate::inspect) fn descriptions_at(text: &str, places: &[usize]) -> Vec<b
     if places.is_empty() {
         return Vec::new();
     }
-    let all = passages(text);
+    let text_passages = passages(text);
     let is_described = |at: &usize| {
-        let number = all.partition_point(|one| one.at <= *at);
-        let passage = number.checked_sub(1).and_then(|number| all.get(number));
+        let number = text_passages.partition_point(|text_passage| text_passage.at <= *at);
+        let passage = number.checked_sub(1).and_then(|number| text_passages.get(number));
         passage.is_some_and(|passage| {
             is_description(passage, at - passage.at) || quotes(passage, at - passage.at)
         })
@@ -93,9 +93,9 @@ pub(in crate::inspect) fn descriptions_at(text: &str, places: &[usize]) -> Vec<b
 fn quotes(passage: &TextPassage<'_>, at: usize) -> bool {
     let before = passage.text.get(..at).unwrap_or_default();
     let is_open = before.ends_with(['"', '`', '\'', '“', '(']);
-    let said = [before.lines().next_back().unwrap_or_default(), passage.lead, passage.heading];
+    let text = [before.lines().next_back().unwrap_or_default(), passage.lead, passage.heading];
     let names = ["such as", "e.g.", "like ", "pattern", "phrase", "example", "test"];
-    is_open && said.iter().any(|said| names.iter().any(|name| said.to_ascii_lowercase().contains(name)))
+    is_open && text.iter().any(|said| names.iter().any(|name| said.to_ascii_lowercase().contains(name)))
 }
 
 /// Checks commands as the shell reads them, in any notation.
@@ -113,8 +113,8 @@ fn shells(passage: &TextPassage<'_>) -> Vec<PassageFinding> {
             Rule::PipeToShell | Rule::DecodeToShell | Rule::ReverseShell | Rule::WorldWritable
         )
     };
-    let found = look.issues.into_iter().filter(harms);
-    found
+    let harmful = look.issues.into_iter().filter(harms);
+    harmful
         .filter(|issue| !is_known(passage.text, issue.at))
         .map(|issue| (issue.rule, issue.at, issue.message))
         .collect()

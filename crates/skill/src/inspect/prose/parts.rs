@@ -1,4 +1,4 @@
-/// A part of a text that is read at once: a paragraph with its list, or a fenced block.
+/// A part of a text read at once: a paragraph with its list, or a fenced block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::inspect) struct TextPassage<'a> {
     /// Its offset, in bytes.

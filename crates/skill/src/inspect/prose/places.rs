@@ -1,6 +1,6 @@
 use crate::inspect::tables::WordList;
 
-/// The hosts of the installers of well-known tools, or a path prefix on a host that is shared by
+/// The hosts of the installers of well-known tools, or a path prefix on a host shared by
 /// many publishers.
 static PUBLISHERS: WordList = WordList::of(include_str!("../tables/words/publishers.txt"));
 
@@ -21,24 +21,24 @@ pub(in crate::inspect) fn host(address: &str) -> Option<String> {
 pub(in crate::inspect) fn is_publisher(address: &str) -> bool {
     let is_checked = address.get(..8).is_some_and(|head| head.eq_ignore_ascii_case("https://"));
     let place = place(address).unwrap_or_default();
-    is_checked && PUBLISHERS.iter().any(|one| place.starts_with(one))
+    is_checked && PUBLISHERS.iter().any(|publisher| place.starts_with(publisher))
 }
 
 /// True if there are addresses, all of them of well-known publishers.
 pub(super) fn is_published(addresses: &[&str]) -> bool {
-    !addresses.is_empty() && addresses.iter().all(|one| is_publisher(one))
+    !addresses.is_empty() && addresses.iter().all(|address| is_publisher(address))
 }
 
 pub(in crate::inspect) fn addresses(text: &str) -> Vec<&str> {
     let ends = |c: char| c.is_whitespace() || "\"'`)>]}|;,".contains(c);
     let starts = text.match_indices("://").map(|(at, _)| at);
-    let all = starts.filter_map(|at| {
+    let addresses = starts.filter_map(|at| {
         let head = text.get(..at)?;
         let scheme = head.len() - head.bytes().rev().take_while(u8::is_ascii_alphabetic).count();
         let rest = text.get(scheme..)?;
         rest.get(..rest.find(ends).unwrap_or(rest.len()))
     });
-    all.filter(|one| one.to_ascii_lowercase().starts_with("http")).collect()
+    addresses.filter(|address| address.to_ascii_lowercase().starts_with("http")).collect()
 }
 
 #[cfg(test)]

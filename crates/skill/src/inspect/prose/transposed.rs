@@ -31,29 +31,29 @@ pub(super) fn transposed_commands(text: &str) -> Vec<PassageFinding> {
     let Some(literals) = LITERALS.as_ref() else {
         return Vec::new();
     };
-    let all: Vec<(usize, String)> = literals
+    let texts: Vec<(usize, String)> = literals
         .captures_iter(text)
-        .filter_map(|seen| seen.get(1).or_else(|| seen.get(2)))
+        .filter_map(|captures| captures.get(1).or_else(|| captures.get(2)))
         .filter(|inner| (PIECE..LONGEST).contains(&inner.len()))
         .take(MOST)
         .map(|inner| (inner.start(), plain(inner.as_str())))
         .collect();
-    let joined: String = all.iter().map(|(_, literal)| literal.as_str()).collect();
-    let joined = all.first().map(|(at, _)| (*at, joined));
+    let joined: String = texts.iter().map(|(_, literal)| literal.as_str()).collect();
+    let joined = texts.first().map(|(at, _)| (*at, joined));
     let is_hidden = |text: &String| {
         text.len() >= SHORTEST
             && text.len() <= LONGEST
             && !harms(text)
-            && readings(text).iter().any(|one| is_command(one))
+            && readings(text).iter().any(|reading| is_command(reading))
     };
-    let found = all.iter().chain(&joined).find(|(_, text)| is_hidden(text));
+    let hidden = texts.iter().chain(&joined).find(|(_, text)| is_hidden(text));
     let reason = "a command or a URL is obfuscated by reordered letters";
-    let found = found.map(|(at, _)| (Rule::Encoded, *at, reason.to_owned()));
-    found.into_iter().collect()
+    let finding = hidden.map(|(at, _)| (Rule::Encoded, *at, reason.to_owned()));
+    finding.into_iter().collect()
 }
 
 fn is_command(text: &str) -> bool {
-    COMMANDS.as_ref().is_some_and(|one| one.is_match(text))
+    COMMANDS.as_ref().is_some_and(|regex| regex.is_match(text))
 }
 
 fn plain(literal: &str) -> String {
@@ -74,12 +74,12 @@ fn readings(text: &str) -> Vec<String> {
             c => *c,
         }
     };
-    let mut found: Vec<String> = vec![letters.iter().rev().collect(), letters.iter().map(turn).collect()];
+    let mut readings: Vec<String> = vec![letters.iter().rev().collect(), letters.iter().map(turn).collect()];
     for strands in 2..=STRANDS {
-        found.push(interleave(&letters, strands));
-        found.push((0..strands).flat_map(|from| letters.iter().skip(from).step_by(strands)).collect());
+        readings.push(interleave(&letters, strands));
+        readings.push((0..strands).flat_map(|from| letters.iter().skip(from).step_by(strands)).collect());
     }
-    found
+    readings
 }
 
 /// Interleaves consecutive strands.

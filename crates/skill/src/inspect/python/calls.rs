@@ -116,7 +116,7 @@ fn note(program: &mut ParsedProgram, tokens: &[ScriptToken], at: usize, name: St
 /// Returns the tokens up to the closing parenthesis; at most as many as a call can sensibly have.
 fn within(tokens: &[ScriptToken]) -> Vec<ScriptToken> {
     let mut open = 0_usize;
-    let mut found = Vec::new();
+    let mut script_tokens = Vec::new();
     for token in tokens.iter().take(400) {
         match token.kind {
             ScriptTokenKind::Sign('(' | '[' | '{') => open += 1,
@@ -124,9 +124,9 @@ fn within(tokens: &[ScriptToken]) -> Vec<ScriptToken> {
             ScriptTokenKind::Sign(')' | ']' | '}') => open -= 1,
             _ => {}
         }
-        found.push(token.clone());
+        script_tokens.push(token.clone());
     }
-    found
+    script_tokens
 }
 
 /// Returns the full names of imported names.

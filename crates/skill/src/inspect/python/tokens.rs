@@ -217,12 +217,12 @@ pub(in crate::inspect) fn assigns(tokens: &[ScriptToken]) -> Option<usize> {
 
 /// Splits at commas outside of parentheses.
 pub(in crate::inspect) fn arguments(mut tokens: &[ScriptToken]) -> Vec<&[ScriptToken]> {
-    let mut found = Vec::new();
+    let mut script_tokens = Vec::new();
     while let Some(comma) = outermost(tokens, ',') {
-        found.push(tokens.get(..comma).unwrap_or_default());
+        script_tokens.push(tokens.get(..comma).unwrap_or_default());
         tokens = tokens.get(comma + 1..).unwrap_or_default();
     }
-    found.push(tokens);
-    found.retain(|part| !part.is_empty());
-    found
+    script_tokens.push(tokens);
+    script_tokens.retain(|part| !part.is_empty());
+    script_tokens
 }

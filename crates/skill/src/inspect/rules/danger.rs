@@ -11,7 +11,7 @@ static RULES: ProgramTable = ProgramTable::of(include_str!("../tables/programs/p
 /// Programs that install packages.
 static INSTALLERS: ProgramTable = ProgramTable::of(include_str!("../tables/programs/installers.txt"));
 
-/// Programs that write to the paths in their arguments.
+/// Programs writing to the paths in their arguments.
 const WRITERS: [&str; 7] = ["tee", "cp", "mv", "ln", "install", "sed", "dd"];
 
 /// Checks one program of a command.
@@ -51,7 +51,7 @@ pub(super) fn danger(inspection: &mut FileInspection<'_>, program: &ExecutedProg
     }
 }
 
-/// Checks the files that a command writes to and reads from.
+/// Checks the files a command writes to and reads from.
 pub(super) fn files(inspection: &mut FileInspection<'_>, command: &ShellCommand) {
     for word in &command.writes {
         if starts_later(&word.text) {

@@ -1,10 +1,10 @@
-//! What the rules know by name: variables, network programs and modules, places started later, private places.
+//! Lists of names for the rules: variables, network programs and modules, places started later, private places.
 
 use super::program::ExecutedProgram;
 use crate::inspect::shell::UNKNOWN;
 use crate::inspect::tables::{ProgramTable, WordList, pairs};
 
-/// Variables available to every script, and those that a shell sets by itself.
+/// Variables available to every script, and those a shell sets by itself.
 static KNOWN_VARIABLES: WordList = WordList::of(include_str!("../tables/words/given_variables.txt"));
 
 /// True if a variable needs no declaration.
@@ -20,7 +20,7 @@ pub(super) fn is_known_variable(name: &str) -> bool {
 static NETWORK_PROGRAMS: ProgramTable =
     ProgramTable::of(include_str!("../tables/programs/network_programs.txt"));
 
-/// Programs that print what they fetch.
+/// Programs printing a fetched file.
 static FETCHERS: WordList = WordList::of(include_str!("../tables/words/fetchers.txt"));
 
 /// Modules of Python that reach the network.
@@ -30,7 +30,7 @@ static NETWORK_PYTHON: WordList = WordList::of(include_str!("../tables/words/net
 pub(super) static NETWORK_MODULES: WordList =
     WordList::of(include_str!("../tables/words/network_modules.txt"));
 
-/// Returns the part of a command that reaches the network, if any.
+/// Returns the part of a command reaching the network, if any.
 pub(super) fn network_use(program: &ExecutedProgram<'_>) -> Option<String> {
     NETWORK_PROGRAMS.texts(program).next()
 }

@@ -5,11 +5,11 @@ use crate::inspect::{InspectionIssue, Rule};
 /// The permissions of a script.
 #[derive(Clone, Debug, Default)]
 pub(in crate::inspect) struct ScriptPermissions {
-    /// The variables that are declared, or set by the files that it sources.
+    /// The variables that are declared, or set by the files it sources.
     pub(in crate::inspect) env: BTreeSet<String>,
     /// True if it may use the network.
     pub(in crate::inspect) net: bool,
-    /// The private places that it may read.
+    /// The private places it may read.
     pub(in crate::inspect) places: BTreeSet<&'static str>,
 }
 

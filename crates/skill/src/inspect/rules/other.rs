@@ -132,7 +132,7 @@ fn executes(
     }
 }
 
-/// Checks the texts in a program that name paths of programs started later. A text on its own is
+/// Checks the texts in a program naming paths of programs started later. A text on its own is
 /// documentation, and one with spaces is a message.
 pub(super) fn check_strings(inspection: &mut FileInspection<'_>, program: &ParsedProgram) {
     let mut begins = true;

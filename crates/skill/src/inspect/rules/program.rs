@@ -4,13 +4,13 @@ use crate::inspect::tables::WordList;
 /// Programs that execute the program in their arguments.
 static BEFORE: WordList = WordList::of(include_str!("../tables/words/wrappers.txt"));
 
-/// The ones among them whose program is the first argument that is not an option.
+/// The ones among them with a program as the first argument after options.
 pub(in crate::inspect) const SHIFTS: [&str; 7] =
     ["exec", "command", "builtin", "nohup", "setsid", "sudo", "doas"];
 
 pub(in crate::inspect) const SHELLS: [&str; 7] = ["sh", "bash", "dash", "zsh", "ksh", "ash", "fish"];
 
-/// A program that a command executes, with its arguments.
+/// A program a command executes, with its arguments.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::inspect) struct ExecutedProgram<'a> {
     /// Its name, without the folder.
@@ -41,7 +41,7 @@ impl<'a> ExecutedProgram<'a> {
         })
     }
 
-    /// Returns the word after an option that executes a text: `-c`, `-ec`, `-lc`.
+    /// Returns the word after an option executing a text: `-c`, `-ec`, `-lc`.
     pub(in crate::inspect) fn code(&self, option: char) -> Option<&'a CommandWord> {
         let at = self.args.iter().position(|arg| {
             let letters = arg.text.strip_prefix('-');
@@ -65,12 +65,12 @@ impl<'a> ExecutedProgram<'a> {
     }
 }
 
-/// Returns the programs that a command executes, including those executed by other programs.
+/// Returns the programs a command executes, including those executed by other programs.
 pub(in crate::inspect) fn programs(command: &ShellCommand) -> Vec<ExecutedProgram<'_>> {
-    let mut found = Vec::new();
+    let mut executed_programs = Vec::new();
     let mut at = 0;
     while let Some(program) = program(&command.words, at) {
-        found.push(program);
+        executed_programs.push(program);
         if BEFORE.contains(program.name) {
             let skips = |word: &&CommandWord| {
                 let text = &word.text;
@@ -90,7 +90,7 @@ pub(in crate::inspect) fn programs(command: &ShellCommand) -> Vec<ExecutedProgra
             break;
         }
     }
-    found
+    executed_programs
 }
 
 fn program(words: &[CommandWord], at: usize) -> Option<ExecutedProgram<'_>> {

@@ -13,13 +13,13 @@ use crate::inspect::python::{ParsedCall, ParsedProgram, ScriptTokenKind, read};
 use crate::inspect::shell::{CommandWord, ShellCommand, UNKNOWN};
 use crate::inspect::tables::WordList;
 
-/// Functions that start a program from a text or a list.
+/// Functions starting a program from a text or a list.
 static STARTS: WordList = WordList::of(include_str!("../tables/words/python_starts.txt"));
 
 /// Functions that always pass a text to a shell.
 static SHELLS: WordList = WordList::of(include_str!("../tables/words/python_shells.txt"));
 
-/// Functions that load data that can execute code.
+/// Functions loading data able to execute code.
 static UNPICKLES: WordList = WordList::of(include_str!("../tables/words/python_unpickles.txt"));
 
 /// Checks a program of Python. `base` is its offset in its file.
@@ -112,14 +112,14 @@ fn starts(inspection: &mut FileInspection<'_>, call: &ParsedCall) {
         let list = call.list().or_else(|| call.text().map(|text| vec![Some(text)]));
         let Some(list) = list else { return };
         let command = listed(&list, call.at);
-        let all = programs(&command);
-        for program in &all {
+        let executed_programs = programs(&command);
+        for program in &executed_programs {
             danger(inspection, program, false);
             if let Some(tool) = network_use(program) {
                 inspection.net(&tool, program.at);
             }
         }
-        inspection.inspect_nested(call.at, |look| runs(look, &command, &all, &BTreeSet::new()));
+        inspection.inspect_nested(call.at, |look| runs(look, &command, &executed_programs, &BTreeSet::new()));
     }
 }
 

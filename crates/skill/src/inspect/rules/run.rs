@@ -9,7 +9,7 @@ use crate::inspect::Rule;
 use crate::inspect::shell::{CommandWord, ShellCommand, ShellPipeline, UNKNOWN};
 use crate::inspect::tables::ProgramTable;
 
-/// Programs that print what they decode.
+/// Programs printing a decoded text.
 static DECODERS: ProgramTable = ProgramTable::of(include_str!("../tables/programs/decoders.txt"));
 
 /// Checks programs that execute a text: shells, `eval`, other languages.
@@ -33,8 +33,9 @@ pub(super) fn runs(
             _ if program.is_shell() => {
                 if let Some(code) = program.code('c') {
                     executes(inspection, code, |look| shell(look, &code.text, code.at, set));
-                    let in_place =
-                        programs.iter().any(|one| matches!(one.name, "find" | "xargs" | "parallel"));
+                    let in_place = programs.iter().any(|executed_program| {
+                        matches!(executed_program.name, "find" | "xargs" | "parallel")
+                    });
                     if in_place && code.text.contains("{}") {
                         let reason = "a name is inserted into the text of a program, which \
                                       executes it";
@@ -79,7 +80,7 @@ fn executes(
     }
 }
 
-/// Checks a text that a program reads as input and executes.
+/// Checks a text a program reads as input and executes.
 fn check_program_input(
     inspection: &mut FileInspection<'_>,
     at: usize,
@@ -125,31 +126,33 @@ fn reads_program_from_input(program: &ExecutedProgram<'_>) -> bool {
     }
 }
 
-/// Checks the input piped into a program that executes it.
+/// Checks the input piped into a program executing it.
 pub(super) fn piped(inspection: &mut FileInspection<'_>, pipeline: &ShellPipeline) {
     for (at, command) in pipeline.commands.iter().enumerate() {
         if at == 0 && pipeline.before.is_empty() {
             continue;
         }
-        let all = programs(command);
-        let runs = all.iter().find(|one| {
-            (one.is_shell() || one.is_interpreter())
-                && one.code('c').is_none()
-                && reads_program_from_input(one)
+        let executed_programs = programs(command);
+        let runs = executed_programs.iter().find(|executed_program| {
+            (executed_program.is_shell() || executed_program.is_interpreter())
+                && executed_program.code('c').is_none()
+                && reads_program_from_input(executed_program)
         });
         let Some(runs) = runs else { continue };
         let before = pipeline.before.iter().chain(pipeline.commands.iter().take(at));
         let earlier_programs: Vec<ExecutedProgram<'_>> = before.flat_map(programs).collect();
-        let (rule, source) =
-            if earlier_programs.iter().any(|one| matches!(one.name, "nc" | "ncat" | "netcat" | "socat")) {
-                (Rule::ReverseShell, "remote input")
-            } else if earlier_programs.iter().any(fetches) {
-                (Rule::PipeToShell, "downloaded content")
-            } else if earlier_programs.iter().any(decodes) {
-                (Rule::DecodeToShell, "decoded content")
-            } else {
-                (Rule::EvalInput, "the output of a command")
-            };
+        let (rule, source) = if earlier_programs
+            .iter()
+            .any(|program| matches!(program.name, "nc" | "ncat" | "netcat" | "socat"))
+        {
+            (Rule::ReverseShell, "remote input")
+        } else if earlier_programs.iter().any(fetches) {
+            (Rule::PipeToShell, "downloaded content")
+        } else if earlier_programs.iter().any(decodes) {
+            (Rule::DecodeToShell, "decoded content")
+        } else {
+            (Rule::EvalInput, "the output of a command")
+        };
         inspection.report(rule, runs.at, format!("{source} is executed by `{}`", runs.name));
     }
     shell_to_net(inspection, pipeline);
@@ -161,14 +164,14 @@ fn shell_to_net(inspection: &mut FileInspection<'_>, pipeline: &ShellPipeline) {
     let shell = piped_programs
         .iter()
         .position(|one| SHELLS.contains(&one.name) && reads_program_from_input(one) | one.short('i'));
-    let net = piped_programs
-        .iter()
-        .rposition(|one| matches!(one.name, "nc" | "ncat" | "netcat" | "socat" | "telnet"));
+    let net = piped_programs.iter().rposition(|executed_program| {
+        matches!(executed_program.name, "nc" | "ncat" | "netcat" | "socat" | "telnet")
+    });
     if let (Some(shell), Some(net)) = (shell, net)
         && shell < net
-        && let Some(one) = piped_programs.get(net)
+        && let Some(program) = piped_programs.get(net)
     {
-        inspection.report(Rule::ReverseShell, one.at, "a shell is connected to another host");
+        inspection.report(Rule::ReverseShell, program.at, "a shell is connected to another host");
     }
 }
 

@@ -10,7 +10,7 @@ use crate::inspect::Rule;
 use crate::inspect::shell::{DECLARING, ParsedShellScript, UNKNOWN, VariableUse, read};
 
 /// Checks a shell script. `base` is its offset in its file; `outer` are the variables set by the
-/// program that executes it.
+/// program executing it.
 pub(in crate::inspect) fn shell(
     inspection: &mut FileInspection<'_>,
     text: &str,
@@ -30,8 +30,8 @@ pub(in crate::inspect) fn shell(
             files(inspection, command);
             let meant = values.expansions(command);
             for command in &meant.commands {
-                let all = programs(command);
-                for program in &all {
+                let executed_programs = programs(command);
+                for program in &executed_programs {
                     let has_unset =
                         !ends_unset && unset(program.args.iter().flat_map(|arg| &arg.variables), &set);
                     danger(inspection, program, has_unset);
@@ -39,7 +39,7 @@ pub(in crate::inspect) fn shell(
                         inspection.net(&tool, program.at);
                     }
                 }
-                runs(inspection, command, &all, &set);
+                runs(inspection, command, &executed_programs, &set);
             }
             if let Some((at, is_argument)) = meant.unknown {
                 unknown(inspection, at, is_argument);
@@ -65,7 +65,7 @@ fn unknown(inspection: &mut FileInspection<'_>, at: usize, is_argument: bool) {
     inspection.report(Rule::ArgumentRun, at, reason);
 }
 
-/// Returns the names of the files that a shell script sources.
+/// Returns the names of the files a shell script sources.
 pub(in crate::inspect) fn loaded(text: &str) -> BTreeSet<String> {
     let script = read(text, 0);
     let loads = script.commands().filter_map(|command| {
@@ -78,7 +78,7 @@ pub(in crate::inspect) fn loaded(text: &str) -> BTreeSet<String> {
     names.map(str::to_owned).collect()
 }
 
-/// Returns the variables that a shell script sets.
+/// Returns the variables a shell script sets.
 pub(in crate::inspect) fn assigned(text: &str) -> BTreeSet<String> {
     names(&read(text, 0))
 }

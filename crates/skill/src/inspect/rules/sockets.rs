@@ -2,7 +2,7 @@ use super::look::FileInspection;
 use crate::inspect::python::{ParsedCall, ParsedProgram};
 use crate::inspect::tables::WordList;
 
-/// Members of the module `socket` that use no network: names and conversions.
+/// Members of the module `socket` using no network: names and conversions.
 static HERE: WordList = WordList::of(include_str!("../tables/words/local_sockets.txt"));
 
 /// Checks the use of the module `socket` in a program of Python: a socket of the machine itself
@@ -26,13 +26,13 @@ pub(super) fn sockets(inspection: &mut FileInspection<'_>, program: &ParsedProgr
             inspection.net("socket", *at);
         }
     }
-    let all = program.tokens.array_windows().find(|[from, module, import, name]| {
+    let tokens = program.tokens.array_windows().find(|[from, module, import, name]| {
         from.name() == Some("from")
             && module.name() == Some("socket")
             && import.name() == Some("import")
             && name.is('*')
     });
-    if let Some([from, ..]) = all {
+    if let Some([from, ..]) = tokens {
         inspection.net("socket", from.at);
     }
 }

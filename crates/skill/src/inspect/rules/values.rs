@@ -7,7 +7,7 @@ use crate::inspect::shell::{CommandWord, ParsedShellScript, ShellCommand, UNKNOW
 /// The maximum number of steps a value is followed from variable to variable.
 const DEEPEST: usize = 8;
 
-/// The maximum number of commands that one command may expand to.
+/// The maximum number of commands one command may expand to.
 const MOST: usize = 64;
 
 /// Programs that print the location of another program.
@@ -28,7 +28,7 @@ pub(super) struct ScriptValues<'a> {
     shifts: BTreeMap<&'a str, Vec<(usize, usize)>>,
 }
 
-/// The commands that a command executes.
+/// The commands a command executes.
 #[derive(Default)]
 pub(super) struct ExpandedCommands {
     pub(super) commands: Vec<ShellCommand>,
@@ -87,8 +87,8 @@ impl<'a> ScriptValues<'a> {
         }
     }
 
-    /// Returns the commands that a command expands to: if its program is a variable or the argument
-    /// of a function, one for each value that the script assigns.
+    /// Returns the commands a command expands to: if its program is a variable or the argument
+    /// of a function, one for each value the script assigns.
     pub(super) fn expansions(&self, command: &ShellCommand) -> ExpandedCommands {
         let mut meant = ExpandedCommands::default();
         self.expand(command.clone(), 0, &mut meant);

@@ -61,22 +61,22 @@ impl OpenPipeline {
         group.map_or_else(|| Rc::from([]), |group| Rc::clone(&group.before))
     }
 
-    /// Returns the commands piped into a group that begins here.
+    /// Returns the commands piped into a group beginning here.
     pub(super) fn piped(&mut self, pipelines: &mut Vec<ShellPipeline>) -> Rc<[ShellCommand]> {
         let own = std::mem::take(&mut self.commands);
         let outer = self.before();
         let all = outer.iter().chain(&own).take(MOST_JOINED);
-        let all = all.cloned().collect();
+        let shell_commands = all.cloned().collect();
         if !own.is_empty() {
             pipelines.push(ShellPipeline { before: outer, commands: own });
         }
-        all
+        shell_commands
     }
 
     /// Pipes the output of pipelines on, in place of the last command read.
     pub(super) fn joined(&mut self, pipelines: &[ShellPipeline]) {
         let mut seen = BTreeSet::new();
-        let inner = pipelines.iter().flat_map(|one| &one.commands);
+        let inner = pipelines.iter().flat_map(|pipeline| &pipeline.commands);
         let inner = inner.filter(|command| seen.insert(command.at));
         self.commands = inner.take(MOST_JOINED).cloned().collect();
     }

@@ -66,34 +66,34 @@ impl<'a> ShellLexer<'a> {
     /// Reads commands to the end, or to the `)` that closes them. `before` are the commands piped
     /// into them.
     pub(super) fn commands(&mut self, before: Rc<[ShellCommand]>, is_inner: bool) {
-        let mut all = OpenPipeline::new(before);
+        let mut pipeline = OpenPipeline::new(before);
         loop {
             self.blanks();
-            if all.is_at_pattern() {
-                self.pattern(&mut all);
+            if pipeline.is_at_pattern() {
+                self.pattern(&mut pipeline);
                 continue;
             }
             let Some(c) = self.peek() else { break };
             match c {
                 '\n' => {
                     self.line();
-                    all.end(&mut self.script.pipelines);
+                    pipeline.end(&mut self.script.pipelines);
                 }
                 ';' => {
                     self.at += 1;
-                    all.end(&mut self.script.pipelines);
+                    pipeline.end(&mut self.script.pipelines);
                     if self.takes(";&") || self.takes(";") || self.takes("&") {
-                        all.next_pattern();
+                        pipeline.next_pattern();
                     }
                 }
                 '&' if !self.rest().starts_with("&>") => {
                     self.at += if self.rest().starts_with("&&") { 2 } else { 1 };
-                    all.end(&mut self.script.pipelines);
+                    pipeline.end(&mut self.script.pipelines);
                 }
-                '|' if self.takes("||") => all.end(&mut self.script.pipelines),
+                '|' if self.takes("||") => pipeline.end(&mut self.script.pipelines),
                 '|' => {
                     let _ = self.takes("|&") || self.takes("|");
-                    all.pipe();
+                    pipeline.pipe();
                 }
                 ')' => {
                     self.at += 1;
@@ -101,16 +101,16 @@ impl<'a> ShellLexer<'a> {
                         break;
                     }
                     // It closes nothing: the text before it is treated as a pattern.
-                    all.command = ShellCommand::default();
+                    pipeline.command = ShellCommand::default();
                 }
-                '(' => self.parenthesis(&mut all),
+                '(' => self.parenthesis(&mut pipeline),
                 '#' => self.comment(),
-                _ if self.redirection(&mut all.command) => {}
-                _ => self.next_word(&mut all),
+                _ if self.redirection(&mut pipeline.command) => {}
+                _ => self.next_word(&mut pipeline),
             }
         }
-        all.end(&mut self.script.pipelines);
-        while all.close(&mut self.script.pipelines, &mut self.function) {}
+        pipeline.end(&mut self.script.pipelines);
+        while pipeline.close(&mut self.script.pipelines, &mut self.function) {}
     }
 
     /// Reads a subshell, arithmetic, or the parentheses after the name of a function.
@@ -244,7 +244,7 @@ impl<'a> ShellLexer<'a> {
         }
     }
 
-    /// Reads the words of `[[ ]]`, in which signs have another meaning.
+    /// Reads the words of `[[ ]]`, where signs have another meaning.
     fn test(&mut self, command: &mut ShellCommand) {
         while let Some(c) = self.peek() {
             match c {

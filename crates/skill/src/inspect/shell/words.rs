@@ -15,7 +15,7 @@ pub(in crate::inspect) struct CommandWord {
     /// The words of a list in parentheses, if it is one.
     pub(in crate::inspect) items: Vec<Self>,
     pub(in crate::inspect) is_quoted: bool,
-    /// True if it is a value that is appended to another.
+    /// True if it is a value appended to another.
     pub(in crate::inspect) is_appended: bool,
 }
 
@@ -71,20 +71,20 @@ pub(in crate::inspect) struct ShellCommand {
     pub(in crate::inspect) sets: Vec<(String, CommandWord)>,
     /// The program and its arguments.
     pub(in crate::inspect) words: Vec<CommandWord>,
-    /// The files that it writes to.
+    /// The files it writes to.
     pub(in crate::inspect) writes: Vec<CommandWord>,
-    /// The files that it reads.
+    /// The files it reads.
     pub(in crate::inspect) reads: Vec<CommandWord>,
     /// The text of its here-document: its offset, and its text.
     pub(in crate::inspect) input: Option<(usize, String)>,
-    /// The function that contains it.
+    /// The function containing it.
     pub(in crate::inspect) function: Option<Rc<str>>,
 }
 
 /// Commands joined by `|`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::inspect) struct ShellPipeline {
-    /// The commands piped into the group that contains it: any command of the group may read them.
+    /// The commands piped into the group containing it: any command of the group may read them.
     pub(in crate::inspect) before: Rc<[ShellCommand]>,
     pub(in crate::inspect) commands: Vec<ShellCommand>,
 }
@@ -103,6 +103,6 @@ pub(in crate::inspect) struct ParsedShellScript {
 impl ParsedShellScript {
     /// Returns every command.
     pub(in crate::inspect) fn commands(&self) -> impl Iterator<Item = &ShellCommand> {
-        self.pipelines.iter().flat_map(|one| &one.commands)
+        self.pipelines.iter().flat_map(|pipeline| &pipeline.commands)
     }
 }

@@ -3,7 +3,7 @@ use regex::Regex;
 use super::words::rows;
 use crate::inspect::Rule;
 
-/// The parts of patterns that have a name.
+/// The parts of patterns with a name.
 const FRAGMENTS: &str = include_str!("patterns/fragments.txt");
 
 /// A row of a [`PatternTable`] that occurs in a text.
@@ -53,14 +53,14 @@ impl PatternTable {
     /// Returns the rows of which all patterns occur.
     pub(in crate::inspect) fn complete<'t>(&self, text: &'t str) -> impl Iterator<Item = PatternHit<'t>> {
         self.0.iter().filter_map(move |row| {
-            let seen: Option<Vec<_>> = row.patterns.iter().map(|one| one.find(text)).collect();
-            let seen = seen.filter(|seen| !seen.is_empty())?;
+            let seen: Option<Vec<_>> = row.patterns.iter().map(|regex| regex.find(text)).collect();
+            let seen = seen.filter(|hits| !hits.is_empty())?;
             Some(PatternHit { rule: row.rule, reason: row.reason, seen })
         })
     }
 }
 
-/// Compiles a pattern, in which a name in braces stands for a fragment.
+/// Compiles a pattern, where a name in braces stands for a fragment.
 pub(in crate::inspect) fn pattern(written: &str) -> Option<Regex> {
     let mut whole = written.to_owned();
     // A fragment may contain another one that comes before it in the table.

@@ -4,10 +4,10 @@ use std::sync::OnceLock;
 use super::words::rows;
 use crate::inspect::rules::ExecutedProgram;
 
-/// A table of programs: their names, the arguments that they must have, and a text about them, in
-/// which `{}` is the program and `{word}` the argument that fits `verb` or `early`.
+/// A table of programs: their names, the arguments they must have, and a text about them,
+/// where `{}` is the program and `{word}` the argument that fits `verb` or `early`.
 ///
-/// Arguments are conditions, all of which must hold, each with alternatives between commas:
+/// Arguments are conditions, which all hold, each with alternatives between commas:
 ///
 /// - `short:kK`: one of these letters is given as an option, as in `-fsSLk`
 /// - `has:a,b`, `lacks:a,b`: an argument is, or no argument is, one of these words
@@ -46,9 +46,10 @@ impl ProgramTable {
     pub(in crate::inspect) fn texts(&self, program: &ExecutedProgram<'_>) -> impl Iterator<Item = String> {
         let rows = self.rows.get_or_init(|| read(self.text)).get(program.name);
         let rows = rows.into_iter().flatten();
-        let rows = rows.filter(|row| row.conditions.iter().all(|one| one.holds(program)));
+        let rows = rows
+            .filter(|row| row.conditions.iter().all(|argument_condition| argument_condition.holds(program)));
         rows.map(|row| {
-            let word = row.conditions.iter().find_map(|one| one.word(program));
+            let word = row.conditions.iter().find_map(|condition| condition.word(program));
             row.text.replace("{}", program.name).replace("{word}", word.unwrap_or_default())
         })
     }

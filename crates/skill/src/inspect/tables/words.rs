@@ -1,7 +1,7 @@
 use std::collections::BTreeSet;
 use std::sync::OnceLock;
 
-/// A list of words that a rule looks for.
+/// A list of words a rule looks for.
 pub(in crate::inspect) struct WordList {
     text: &'static str,
     words: OnceLock<BTreeSet<&'static str>>,

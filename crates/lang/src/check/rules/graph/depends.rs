@@ -20,9 +20,9 @@ pub(crate) fn check_depends(context: &RuleContext<'_>, diagnostics: &mut FileDia
         if context.graph.needs(at).len() == step.depends_on.len() {
             continue;
         }
-        let mut seen = BTreeSet::new();
+        let mut ids = BTreeSet::new();
         for needed in &step.depends_on {
-            if seen.insert(needed.value.as_str()) {
+            if ids.insert(needed.value.as_str()) {
                 exists(context, needed, diagnostics);
             } else {
                 let message = format!("`{}` is listed twice", needed.value);
@@ -54,14 +54,14 @@ fn exists(context: &RuleContext<'_>, needed: &Spanned<Name>, diagnostics: &mut F
         None if context.is_absent(id) => {
             let message = format!("unknown step `{id}`");
             let mistake = Diagnostic::new(Code::UnknownStep, needed.span, message);
-            let known = context.steps.iter().take(context.main).map(|step| step.id.value.as_str());
-            diagnostics.misspelt(mistake, id, known, "use the id of a step of this plan");
+            let ids = context.steps.iter().take(context.main).map(|step| step.id.value.as_str());
+            diagnostics.misspelt(mistake, id, ids, "use the id of a step of this plan");
         }
         _ => {}
     }
 }
 
-/// Checks that the order expected by the author of a dag is one that `depends_on` allows: every
+/// Checks that the order expected by the author of a dag is one `depends_on` allows: every
 /// node once, in a layer after those it needs.
 pub(crate) fn check_order(context: &RuleContext<'_>, diagnostics: &mut FileDiagnostics) {
     let Some(layers) = &context.plan.layers else {
@@ -168,14 +168,14 @@ fn describe(circle: &[usize], context: &RuleContext<'_>) -> Diagnostic {
         .with_help("remove one of these dependencies")
 }
 
-/// Returns the location at which a step declares a dependency on another.
+/// Returns the location where a step declares a dependency on another.
 fn edge_span(step: usize, needed: usize, context: &RuleContext<'_>) -> Span {
     let step = context.step(step);
-    let said = step.depends_on.iter().find(|id| id.value.as_str() == context.id(needed));
-    said.map_or(step.id.span, |id| id.span)
+    let dependency = step.depends_on.iter().find(|id| id.value.as_str() == context.id(needed));
+    dependency.map_or(step.id.span, |id| id.span)
 }
 
-/// Checks that no plan waits for a lock that the step using it holds until that plan has ended.
+/// Checks that no plan waits for a lock the step using it holds until the end of the plan.
 pub(crate) fn check_locks(context: &RuleContext<'_>, diagnostics: &mut FileDiagnostics) {
     for step in &context.steps {
         let Some(lock) = step.concurrency.as_ref().map(|own| &own.0.lock) else {
@@ -190,15 +190,15 @@ pub(crate) fn check_locks(context: &RuleContext<'_>, diagnostics: &mut FileDiagn
     }
 }
 
-/// Returns the step, in a plan that a step uses or may start, directly or indirectly, that waits for a lock.
+/// Returns the step, in a plan a step uses or may start, directly or indirectly, that waits for a lock.
 fn waiter(loaded: &LoadedSpec, file: usize, step: &StepSpec, lock: &str) -> Option<String> {
-    let mut seen = BTreeSet::new();
+    let mut visited = BTreeSet::new();
     let used = |file: usize, step: &StepSpec| -> Vec<usize> {
         step.used_paths().filter_map(|path| loaded.file_at(file, path)).collect()
     };
     let mut open = used(file, step);
     while let Some(file) = open.pop() {
-        if !seen.insert(file) {
+        if !visited.insert(file) {
             continue;
         }
         let Some(Some(plan)) = loaded.plans.get(file) else {
@@ -215,7 +215,7 @@ fn waiter(loaded: &LoadedSpec, file: usize, step: &StepSpec, lock: &str) -> Opti
     None
 }
 
-/// Checks that a step reads only from steps that have ended when it starts: a main step from its
+/// Checks that a step reads only from steps ended before its start: a main step from its
 /// dependencies, a `finally` step from main steps and the `finally` steps before it. A check of a
 /// step runs after its work, and reads its outputs.
 pub(crate) fn check_upstream(context: &RuleContext<'_>, diagnostics: &mut FileDiagnostics) {

@@ -10,7 +10,7 @@ use wf_model::expr::{Expr, ExprReference};
 /// The words for the final state of a step.
 const FINAL: [&str; 4] = ["succeeded", "failed", "skipped", "cancelled"];
 
-/// Checks that a `when` can be true, and that no step waits for one whose `when` cannot.
+/// Checks that a `when` can be true, and no step waits for one with a false `when`.
 pub(crate) fn check_never(context: &RuleContext<'_>, diagnostics: &mut FileDiagnostics) {
     let enums = enums(context);
     let domain = |reference: &ExprReference| match reference {

@@ -8,11 +8,11 @@ use wf_base::source::Spanned;
 use wf_model::ItemKeyPath;
 use wf_model::expr::{ExprReference, PathKey, SpannedReference};
 
-/// The words by which a schema may allow a property that it does not list.
+/// The words by which a schema may allow a property it does not list.
 const OPEN: [&str; 8] =
     ["$ref", "$dynamicRef", "allOf", "anyOf", "oneOf", "if", "patternProperties", "dependentSchemas"];
 
-/// Checks that the items of a list have the keys by which a step names them, as far as the file tells.
+/// Checks that the items of a list have the keys naming them, as far as the file tells.
 pub(crate) fn check_item_keys(context: &RuleContext<'_>, diagnostics: &mut FileDiagnostics) {
     for step in &context.steps {
         let (Some(each), Some(key)) = (&step.for_each, &step.key) else { continue };
@@ -33,7 +33,7 @@ pub(crate) fn check_item_keys(context: &RuleContext<'_>, diagnostics: &mut FileD
     }
 }
 
-/// Returns the schema of the items of a list that a parameter or an output has, if it has one for all.
+/// Returns the schema of the items of a list a parameter or an output has, if it has one for all.
 fn item_schema<'a>(context: &RuleContext<'a>, reference: &SpannedReference) -> Option<&'a Value> {
     let of_list = |schema: &'a Value, path: &[PathKey]| any_item_of(part_of(schema, path)?);
     match &reference.name {
@@ -58,7 +58,7 @@ fn item_schema<'a>(context: &RuleContext<'a>, reference: &SpannedReference) -> O
     }
 }
 
-/// Returns the schema of an output of a step, or of the plan that it uses.
+/// Returns the schema of an output of a step, or of the plan it uses.
 fn output_schema<'a>(context: &RuleContext<'a>, step: &'a StepSpec, name: &str) -> Option<&'a Value> {
     let mut own = step.outputs.iter();
     if let Some((_, own)) = own.find(|(own, _)| own.value.as_str() == name) {

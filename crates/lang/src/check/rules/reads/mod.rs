@@ -1,4 +1,4 @@
-//! Rules about the reads of expressions, and about texts that look like reads.
+//! Rules about the reads of expressions, and about texts with the look of reads.
 //!
 //! **Invariant:** a name is reported as missing only where no other mistake could have hidden its declaration.
 //!

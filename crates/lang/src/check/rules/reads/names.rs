@@ -6,7 +6,7 @@ use wf_base::name::Name;
 use wf_base::source::Span;
 use wf_model::expr::ExprReference;
 
-/// Checks that every parameter, secret, step and output that an expression reads is declared.
+/// Checks that every parameter, secret, step and output an expression reads is declared.
 pub(crate) fn check_names(context: &RuleContext<'_>, diagnostics: &mut FileDiagnostics) {
     let params = context.plan.params.iter().map(|(name, _)| name.value.as_str());
     let secrets = context.plan.secrets.iter().map(|(name, _)| name.value.as_str());
@@ -74,17 +74,17 @@ fn known(
     context: &RuleContext<'_>,
     diagnostics: &mut FileDiagnostics,
 ) -> Option<usize> {
-    let found = context.find(id);
-    if found.is_none() && context.is_absent(id) {
+    let index = context.find(id);
+    if index.is_none() && context.is_absent(id) {
         let message = format!("unknown step `{id}`");
         let mistake = Diagnostic::new(Code::UnknownStep, span, message);
         let ids = context.steps.iter().map(|step| step.id.value.as_str());
         diagnostics.misspelt(mistake, id, ids, "use the id of a step of this plan");
     }
-    found
+    index
 }
 
-/// Checks that a step has an output: one that it declares, or one of the plan that it uses.
+/// Checks that a step has an output: one it declares, or one of the plan it uses.
 fn output_exists(
     step: &StepSpec,
     name: &str,
@@ -120,7 +120,7 @@ fn output_exists(
     }
 }
 
-/// Checks that `item` and `matrix` are read inside a repeated step only, and that an axis is one of
+/// Checks that `item` and `matrix` are read inside a repeated step only, and an axis is one of
 /// the step's own.
 pub(crate) fn check_axes(context: &RuleContext<'_>, diagnostics: &mut FileDiagnostics) {
     for read in &context.reads {
@@ -182,8 +182,8 @@ fn axis_exists(
 ) {
     if !matrix.has_name(axis) && context.is_absent(axis) {
         let message = format!("unknown axis `{axis}` in the matrix of step `{}`", step.id.value);
-        let known = matrix.names().map(Name::as_str);
-        diagnostics.misspelt(mistake(read, message), axis, known, "use one of its axes");
+        let axes = matrix.names().map(Name::as_str);
+        diagnostics.misspelt(mistake(read, message), axis, axes, "use one of its axes");
     }
 }
 

@@ -37,7 +37,7 @@ fn check_script(
     }
 }
 
-/// Names the variable in which the work of a step finds a value.
+/// Names the variable where the work of a step finds a value.
 fn step_help(reference: &ExprReference) -> String {
     let variable = match reference {
         ExprReference::Param(name) => format!("WF_PARAM_{}", name.to_uppercase()),
@@ -51,7 +51,7 @@ fn step_help(reference: &ExprReference) -> String {
     format!("read the variable \"${variable}\"")
 }
 
-/// Names the variable in which a check finds a value: a parameter's, or one of its own.
+/// Names the variable where a check finds a value: a parameter's, or one of its own.
 fn check_help(reference: &ExprReference) -> String {
     match reference {
         ExprReference::Param(_) => step_help(reference),
@@ -63,7 +63,7 @@ fn env_help(owner: &str, reference: &ExprReference) -> String {
     format!("add `env: {{VALUE: \"{{{{ {reference} }}}}\"}}` to the {owner} and read \"$VALUE\"")
 }
 
-/// Explains how a script reads a value that another tool would have inserted into it.
+/// Explains how a script reads a value another tool would have inserted into it.
 fn foreign_template_help(inner: &str) -> String {
     let words: Vec<&str> = inner
         .split(|c: char| !c.is_ascii_alphanumeric() && c != '_' && c != '-')
@@ -100,7 +100,7 @@ fn foreign_template_help(inner: &str) -> String {
     }
 }
 
-/// Checks that a literal key contains no template, which would be taken for text.
+/// Checks that a literal key contains no template: it would be taken for text.
 pub(crate) fn check_literals(context: &RuleContext<'_>, diagnostics: &mut FileDiagnostics) {
     for step in context.ways() {
         of_step(step, diagnostics);

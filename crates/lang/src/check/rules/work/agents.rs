@@ -7,7 +7,7 @@ use wf_base::source::Spanned;
 use wf_model::expr::{ScriptReference, templates_in_script};
 use wf_model::{AgentSkill, AgentTool};
 
-/// Checks that an agent can use its tools, and that its briefing contains no template: it is passed on as it is.
+/// Checks that an agent can use its tools, and its briefing contains no template: it is passed on as it is.
 pub(crate) fn check_agents(context: &RuleContext<'_>, diagnostics: &mut FileDiagnostics) {
     for step in context.ways() {
         if let Some(agent) = step.agent.as_deref() {
@@ -20,7 +20,7 @@ pub(crate) fn check_agents(context: &RuleContext<'_>, diagnostics: &mut FileDiag
     }
 }
 
-/// Notes tools that write in a step that may write nothing.
+/// Notes tools writing in a step that may write nothing.
 fn check_writing_tools(step: &StepSpec, agent: &Spanned<AgentSpec>, diagnostics: &mut FileDiagnostics) {
     let may_write = step.allow.as_ref().is_some_and(|allow| !allow.write.is_empty());
     let mut tools = agent.value.tools.iter();
@@ -32,13 +32,13 @@ fn check_writing_tools(step: &StepSpec, agent: &Spanned<AgentSpec>, diagnostics:
     }
 }
 
-/// Notes rules for tools that the agent does not have. The tools of a program are its own; of some, they are known.
+/// Notes rules for tools the agent does not have. The tools of a program are its own; of some, they are known.
 fn check_closed_tools(agent: &Spanned<AgentSpec>, diagnostics: &mut FileDiagnostics) {
     let engine = agent.value.engine.unwrap_or_default();
     for (tool, _) in &*agent.value.when_untrusted {
         let name = tool.value.as_str();
         let known = match engine.client_tools() {
-            Some(known) => known.to_vec(),
+            Some(tools) => tools.to_vec(),
             None if engine.is_client() => {
                 if !is_tool_name(name) {
                     let message = format!("{name:?} is not the name of a tool");
@@ -69,20 +69,20 @@ fn is_tool_name(text: &str) -> bool {
     (1..=64).contains(&text.len()) && text.chars().all(allowed)
 }
 
-/// Notes a plan that the agent could not tell from another one: it knows them by their ids.
+/// Notes a plan the agent could not tell from another one: it knows them by their ids.
 fn check_child_plans(context: &RuleContext<'_>, step: &StepSpec, diagnostics: &mut FileDiagnostics) {
-    let mut known: Vec<(&PlanId, usize)> = Vec::new();
+    let mut plans_by_id: Vec<(&PlanId, usize)> = Vec::new();
     for (path, file, plan) in context.all_used(step) {
         let Some(id) = plan.id.as_ref().map(|id| &id.value) else {
             continue;
         };
-        if known.iter().any(|(other, from)| *other == id && *from != file) {
+        if plans_by_id.iter().any(|(other, from)| *other == id && *from != file) {
             let message = format!("another plan of `dispatch` has the id `{id}`, too");
             let mistake = Diagnostic::new(Code::DuplicateId, path.span, message);
             diagnostics
                 .note(mistake.with_help("give one of the plans another `id`: the model knows them by it"));
         }
-        known.push((id, file));
+        plans_by_id.push((id, file));
     }
 }
 
@@ -108,9 +108,9 @@ fn check_templates(step: &StepSpec, agent: &Spanned<AgentSpec>, diagnostics: &mu
 /// Notes a tool without a script, and texts that are too long together.
 fn check_skills(context: &RuleContext<'_>, agent: &Spanned<AgentSpec>, diagnostics: &mut FileDiagnostics) {
     let named = agent.value.skills.as_deref().unwrap_or_default();
-    let known: Option<Vec<_>> = named.iter().map(|name| context.loaded.skill(&name.value)).collect();
+    let loaded_skills: Option<Vec<_>> = named.iter().map(|name| context.loaded.skill(&name.value)).collect();
     // One that is not found has a mistake already.
-    let Some(known) = known else { return };
+    let Some(known) = loaded_skills else { return };
     let tool = agent.value.tools.iter().find(|tool| tool.value == AgentTool::Skill);
     if let Some(tool) = tool.filter(|_| known.iter().all(|(_, skill)| skill.extension.scripts.is_empty())) {
         let message = match named {

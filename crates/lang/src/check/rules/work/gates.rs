@@ -7,8 +7,8 @@ use wf_base::diag::{Code, Diagnostic};
 use wf_base::source::Span;
 use wf_model::GateTrigger;
 
-/// Checks that gates are where their triggers apply, have unique names, and lead to escalations
-/// that exist; and that every escalation of the plan is used.
+/// Checks that gates are where their triggers apply, have unique names, and lead to
+/// existing escalations, and every escalation of the plan is used.
 pub(crate) fn check_gates(context: &RuleContext<'_>, diagnostics: &mut FileDiagnostics) {
     places(context, diagnostics);
     distinct(context, diagnostics);
@@ -79,9 +79,9 @@ fn distinct(context: &RuleContext<'_>, diagnostics: &mut FileDiagnostics) {
             let id = named.id();
             let (name, own) = (id.value.as_str(), matches!(named, GateRef::Inline(_)));
             let other = anywhere.get(name).filter(|(other, _)| own || *other);
-            let known =
+            let location =
                 here.get(name).or_else(|| of_plan.get(name)).copied().or(other.map(|(_, span)| *span));
-            if let Some(first) = known {
+            if let Some(first) = location {
                 let message = format!("duplicate gate `{name}`");
                 let mistake = Diagnostic::new(Code::DuplicateId, id.span, message);
                 diagnostics.note(mistake.with_related(first, "the other one is here"));
@@ -112,9 +112,9 @@ fn escalate(context: &RuleContext<'_>, diagnostics: &mut FileDiagnostics) {
         escalations::start_nothing("a goal", plan, help, diagnostics);
     }
     for gate in inline(context) {
-        let known = KnownEscalations::of([&gate.escalation, plan]);
-        escalations::block_exists(gate, &known, diagnostics);
-        escalations::fallbacks_exist(&gate.escalation, &known, diagnostics);
+        let known_escalations = KnownEscalations::of([&gate.escalation, plan]);
+        escalations::block_exists(gate, &known_escalations, diagnostics);
+        escalations::fallbacks_exist(&gate.escalation, &known_escalations, diagnostics);
         escalations::no_circles(&gate.escalation, diagnostics);
         escalations::start_nothing("a gate", &gate.escalation, escalations::OF_PLAN, diagnostics);
         escalations::start_in_time(gate, plan, diagnostics);
@@ -126,13 +126,13 @@ fn escalate(context: &RuleContext<'_>, diagnostics: &mut FileDiagnostics) {
         let Some((_, gate)) = context.loaded.gate(context.file, named) else {
             continue;
         };
-        let known = KnownEscalations::of([&gate.escalation, plan]);
+        let escalations = KnownEscalations::of([&gate.escalation, plan]);
         for name in escalations::led_to(gate) {
-            if !known.has(name) && context.is_absent(name) {
+            if !escalations.has(name) && context.is_absent(name) {
                 let message = format!("gate `{}` refers to the unknown escalation `{name}`", id.value);
                 let mistake = Diagnostic::new(Code::UnknownEscalation, id.span, message);
                 let help = "declare it under `escalation` of this plan or of the gate";
-                diagnostics.misspelt(mistake, name, known.names(), help);
+                diagnostics.misspelt(mistake, name, escalations.names(), help);
             }
         }
         escalations::start_in_time(gate, plan, diagnostics);

@@ -32,7 +32,7 @@ pub(crate) fn check_alternatives(context: &RuleContext<'_>, diagnostics: &mut Fi
     }
 }
 
-/// Checks that a step declares the outputs that its request takes from the answer.
+/// Checks that a step declares the outputs its request takes from the answer.
 pub(crate) fn check_http(context: &RuleContext<'_>, diagnostics: &mut FileDiagnostics) {
     for step in context.ways() {
         let Some(http) = &step.http else { continue };
@@ -49,7 +49,7 @@ pub(crate) fn check_http(context: &RuleContext<'_>, diagnostics: &mut FileDiagno
     }
 }
 
-/// Checks that there is a planner that can write the plan of each open step, and that nothing relies on it: it may stay
+/// Checks that a planner can write the plan of each open step, and nothing relies on it: it may stay
 /// unwritten.
 pub(crate) fn check_open_steps(context: &RuleContext<'_>, diagnostics: &mut FileDiagnostics) {
     let plan = context.plan;
@@ -84,10 +84,10 @@ pub(crate) fn check_open_steps(context: &RuleContext<'_>, diagnostics: &mut File
 }
 
 fn is_open(step: &StepSpec) -> bool {
-    step.generated().is_some_and(|made| made.text.is_none())
+    step.generated().is_some_and(|generated| generated.text.is_none())
 }
 
-/// Checks that the files of a step, and its working directory, are in the workspace, and that each
+/// Checks that the files of a step, and its working directory, are in the workspace, and each
 /// item of a repeated step has its own files.
 pub(crate) fn check_cache(context: &RuleContext<'_>, diagnostics: &mut FileDiagnostics) {
     for step in context.ways() {

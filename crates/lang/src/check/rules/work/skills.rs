@@ -11,7 +11,7 @@ use wf_model::misfit_arg;
 use wf_skill::disk::LEFT_OUT;
 
 /// Checks that a script of a skill exists, is given its arguments, and may reach no more than its
-/// skill asks for; and that no step uses a skill that a plan above does not allow.
+/// skill asks for, and no step uses a skill a plan above does not allow.
 pub(crate) fn check_skills(context: &RuleContext<'_>, diagnostics: &mut FileDiagnostics) {
     for step in context.ways() {
         if let Some(used) = step.skill.as_deref()
@@ -33,10 +33,10 @@ fn script(
     skill: &LoadedSkill,
     diagnostics: &mut FileDiagnostics,
 ) {
-    let said = used.value.script.as_ref();
-    let found = skill.extension.script(said.map(|said| said.value.as_str()));
+    let script_name = used.value.script.as_ref();
+    let found = skill.extension.script(script_name.map(|said| said.value.as_str()));
     if let Some(script) = skill.script(&used.value).filter(|script| skill.lacks(script)) {
-        let at = said.map_or(used.value.name.span, |said| said.span);
+        let at = script_name.map_or(used.value.name.span, |said| said.span);
         let message = format!("the skill `{}` has no file {script}", skill.name);
         let mistake = Diagnostic::new(Code::UnknownScript, at, message);
         let there = skill.scripts.iter().map(String::as_str);
@@ -44,7 +44,7 @@ fn script(
         diagnostics.misspelt(mistake, name, there, "use an existing file");
         return;
     }
-    match (found, said) {
+    match (found, script_name) {
         (Some((_, script)), _) => {
             declared(context, step, used, script, diagnostics);
         }
@@ -65,15 +65,15 @@ fn valid_scripts(skill: &LoadedSkill) -> String {
 }
 
 /// Notes an undeclared script outside the skill's folder; others may be run if they exist.
-fn undeclared(said: &Spanned<String>, skill: &LoadedSkill, diagnostics: &mut FileDiagnostics) {
+fn undeclared(script_name: &Spanned<String>, skill: &LoadedSkill, diagnostics: &mut FileDiagnostics) {
     let odd = |part: &str| matches!(part, "" | "." | "..") || LEFT_OUT.contains(&part);
-    let is_path = said.value.contains('/') && !said.value.split('/').any(odd);
-    if is_path && !said.value.chars().any(char::is_control) {
+    let is_path = script_name.value.contains('/') && !script_name.value.split('/').any(odd);
+    if is_path && !script_name.value.chars().any(char::is_control) {
         return;
     }
-    let message = format!("the skill `{}` has no script `{}`", skill.name, said.value);
-    let mistake = Diagnostic::new(Code::UnknownScript, said.span, message);
-    diagnostics.note(match nearest(&said.value, skill.extension.names()) {
+    let message = format!("the skill `{}` has no script `{}`", skill.name, script_name.value);
+    let mistake = Diagnostic::new(Code::UnknownScript, script_name.span, message);
+    diagnostics.note(match nearest(&script_name.value, skill.extension.names()) {
         Some(near) => mistake.with_suggestion(Some(near)),
         None => mistake.with_help(format!("write `{}`", valid_scripts(skill))),
     });
@@ -118,12 +118,12 @@ fn arguments(used: &Spanned<SkillUse>, script: &SkillScript, diagnostics: &mut F
         None => &[],
     };
     for (name, value) in values {
-        let mut known = script.args.iter();
-        let Some((_, arg)) = known.find(|(known, _)| known.value == name.value) else {
+        let mut args = script.args.iter();
+        let Some((_, arg)) = args.find(|(known, _)| known.value == name.value) else {
             let message = format!("unknown argument `{}`", name.value);
             let mistake = Diagnostic::new(Code::UnknownArgument, name.span, message);
-            let known = script.args.iter().map(|(known, _)| known.value.as_str());
-            diagnostics.misspelt(mistake, name.value.as_str(), known, "remove it");
+            let arg_names = script.args.iter().map(|(known, _)| known.value.as_str());
+            diagnostics.misspelt(mistake, name.value.as_str(), arg_names, "remove it");
             continue;
         };
         if let Some(mistake) = constant(&value.value.0, arg) {
@@ -132,7 +132,7 @@ fn arguments(used: &Spanned<SkillUse>, script: &SkillScript, diagnostics: &mut F
         }
     }
     for (name, arg) in script.args.iter().filter(|(_, arg)| arg.is_required()) {
-        if values.iter().all(|(known, _)| known.value != name.value) {
+        if values.iter().all(|(arg_name, _)| arg_name.value != name.value) {
             let message = format!("missing required argument `{}`", name.value);
             let mistake = Diagnostic::new(Code::KeyMissing, used.value.name.span, message);
             let about = arg.description.as_deref().unwrap_or("…");
@@ -150,7 +150,7 @@ fn constant(template: &Template, arg: &ScriptArg) -> Option<String> {
     }
 }
 
-/// Notes permissions of a step beyond those that the skill asks for.
+/// Notes permissions of a step beyond those the skill asks for.
 fn check_excess_permissions(
     step_allow: &AllowSpec,
     script_allow: &AllowSpec,
@@ -220,8 +220,8 @@ fn check_allowed_skills(
             diagnostics.note(mistake.with_help("add it there, or use another"));
         }
         for (path, file, plan) in context.all_used(step) {
-            let mut seen = BTreeSet::from([context.file]);
-            for name in usable_skills(context, file, plan, &mut seen) {
+            let mut visited = BTreeSet::from([context.file]);
+            for name in usable_skills(context, file, plan, &mut visited) {
                 if !own.contains(name) {
                     let message = format!(
                         "`{}` uses the skill `{name}`, which is not listed in the plan's `skills`",
@@ -235,29 +235,29 @@ fn check_allowed_skills(
     }
 }
 
-/// Returns the skills that a plan may use: those that it lists, else those that it and the plans
-/// that it uses name.
+/// Returns the skills a plan may use: those it lists, else those it and the plans
+/// it uses name.
 fn usable_skills<'a>(
     context: &RuleContext<'a>,
     file: usize,
     plan: &'a PlanSpec,
-    seen: &mut BTreeSet<usize>,
+    visited: &mut BTreeSet<usize>,
 ) -> BTreeSet<&'a SkillName> {
     if let Some(own) = &plan.skills {
         return own.iter().map(|name| &name.value).collect();
     }
-    if !seen.insert(file) {
+    if !visited.insert(file) {
         return BTreeSet::new();
     }
-    let mut all = BTreeSet::new();
+    let mut allowed = BTreeSet::new();
     for way in plan.all_steps().flat_map(StepSpec::with_all_alternatives) {
-        all.extend(way.named_skills().map(|name| &name.value));
+        allowed.extend(way.named_skills().map(|name| &name.value));
         let used = way.used_paths().filter_map(|path| context.loaded.file_at(file, path));
         for next in used {
             if let Some(plan) = context.loaded.plans.get(next).and_then(Option::as_ref) {
-                all.extend(usable_skills(context, next, plan, seen));
+                allowed.extend(usable_skills(context, next, plan, visited));
             }
         }
     }
-    all
+    allowed
 }

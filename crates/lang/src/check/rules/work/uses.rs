@@ -8,8 +8,8 @@ use wf_base::name::Name;
 use wf_base::source::Spanned;
 use wf_model::ValueSchema;
 
-/// Checks that what uses a plan, a step or `undo`, gives it its parameters: no unknown ones, all required ones,
-/// and of the right type as far as that is known.
+/// Checks that the user of a plan, a step or `undo`, gives it its parameters: no unknown ones, all required ones,
+/// and of the right type as far as known.
 pub(crate) fn check_uses(context: &RuleContext<'_>, diagnostics: &mut FileDiagnostics) {
     for step in context.ways().chain(context.plan.undo_step()) {
         let Some((file, plan)) = context.used(step) else {
@@ -45,9 +45,9 @@ fn check_argument(
             let path = step.used_file().map_or("", |path| path.value.as_str());
             let message = format!("`{path}` has no parameter `{}`", name.value);
             let mistake = Diagnostic::new(Code::UnknownParam, name.span, message);
-            let known = plan.params.iter().map(|(param, _)| param.value.as_str());
+            let names = plan.params.iter().map(|(param, _)| param.value.as_str());
             let help = "remove it, or declare it under `params` of that plan";
-            diagnostics.misspelt(mistake, name.value.as_str(), known, help);
+            diagnostics.misspelt(mistake, name.value.as_str(), names, help);
         }
         None => {}
     }

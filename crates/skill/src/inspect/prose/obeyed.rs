@@ -151,8 +151,8 @@ fn push_issue(
         issue.class = IssueClass::Quality;
         issue.message += ", which the text describes but does not instruct";
     }
-    let is_told = |issue: &InspectionIssue| {
-        issue.rule == issue.rule && issue.class >= issue.class && issue.at.abs_diff(issue.at) < 400
+    let is_told = |earlier: &InspectionIssue| {
+        earlier.rule == issue.rule && earlier.class >= issue.class && earlier.at.abs_diff(issue.at) < 400
     };
     if !issues.iter().rev().take(NEAR).any(is_told) {
         issues.push(issue);

@@ -79,7 +79,7 @@ impl RetryDraft {
             choice: choice.clone(),
         };
         let root = &loaded.workspace.root;
-        let past = engine::unchanged(root, reader, RepeatedRun::of(reader, ask, &params)?)?;
+        let past = engine::unchanged(root, reader, RepeatedRun::from_request(reader, ask, &params)?)?;
         check_selection(root, reader, &past, "")?;
         let preview = RetryPreview::of(root, reader, &past)?;
         let given = match &before {

@@ -96,7 +96,7 @@ impl PreviewCollector<'_> {
             };
             if again.reuses_nested
                 && let Some(nested) = past.nested(self.reader, step, key.as_deref(), None)?
-                && nested.run().is_some()
+                && nested.run_id().is_some()
             {
                 let nested = unchanged(self.root, self.reader, nested)?;
                 self.collect_steps(&nested, &format!("{named}/"))?;

@@ -93,7 +93,7 @@ pub fn observer(ui: &Ui, loaded: &LoadedPlan, output: &OutputArgs) -> Box<dyn Ru
         // Its check run has no checks, and only takes up the slot.
         return Box::new(all);
     }
-    let next = ResumeOptions::of(&loaded.path, loaded.options.part.is_some());
+    let next = ResumeOptions::from_path(&loaded.path, loaded.options.part.is_some());
     let board = RunTracker::for_run(next, loaded.options.prior_work);
     let board = board.without_sandbox(!loaded.config.sandbox.on);
     if output.json {

@@ -8,7 +8,7 @@ use super::play::{Play, any, expr, play, policy, steps};
 use super::world::{name, plan_with, run_id};
 
 fn key(text: &str) -> Option<Box<ItemKeyPath>> {
-    ItemKeyPath::of(expr(text)).map(Box::new)
+    ItemKeyPath::from_expr(expr(text)).map(Box::new)
 }
 
 fn keys(play: &Play) -> Vec<String> {

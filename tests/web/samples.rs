@@ -299,7 +299,7 @@ fn request(run: &RunId) -> RequestView {
         risk: None,
         values: vec![ShownValue { name: "version".into(), text: "1.2".into() }],
         options: None,
-        card: RequestCard::of(&ask, None, &[]),
+        card: RequestCard::from_request(&ask, None, &[]),
         answers: 0,
         text: "everything".into(),
         ask,

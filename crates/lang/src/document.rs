@@ -21,14 +21,14 @@ pub(super) enum SpecDocument {
 }
 
 /// Reads one spec file: its declaration, as far as it can be read, and all its mistakes.
-pub(super) fn read(source: &SourceText) -> (Option<SpecDocument>, Vec<Diagnostic>) {
+pub(super) fn read_document(source: &SourceText) -> (Option<SpecDocument>, Vec<Diagnostic>) {
     let text = source.text();
     let parts = match split_front_matter(text) {
         Ok(parts) => parts,
         Err(mistake) => return (None, vec![*mistake]),
     };
     let mut mistakes = DiagnosticList::default();
-    let tree = yaml::read(text, parts.yaml, &mut mistakes);
+    let tree = yaml::read_yaml(text, parts.yaml, &mut mistakes);
     let mut decoder = SpecDecoder::new(text, mistakes);
     let mut spec = tree.and_then(|tree| declare(&tree, source.path(), &mut decoder));
     match &mut spec {

@@ -67,7 +67,7 @@ impl SpecLoader<'_> {
         let text = text(self.files.read(path)?)?;
         let index = self.loaded.sources.len();
         let source = SourceText::new(path, text);
-        let (spec, mistakes) = document::read(&source);
+        let (spec, mistakes) = document::read_document(&source);
         let mistakes = mistakes.into_iter().map(|mistake| (index, mistake));
         self.loaded.diagnostics.extend(mistakes);
         self.loaded.sources.push(source);
@@ -224,7 +224,7 @@ impl SpecLoader<'_> {
             return Err(refuse("the path is outside the workspace"));
         };
         let index = match self.loaded.index.get(&path) {
-            Some(known) => *known,
+            Some(position) => *position,
             None if self.loaded.sources.len() >= MAX_FILES => {
                 return Err(refuse(&format!("more than {MAX_FILES} files are used")));
             }

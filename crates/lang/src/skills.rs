@@ -33,15 +33,15 @@ impl LoadedSkill {
     pub fn lacks(&self, script: &str) -> bool {
         let name = script.strip_prefix("scripts/");
         let name = name.filter(|name| !name.contains('/') && !self.scripts.is_empty());
-        name.is_some_and(|name| self.scripts.iter().all(|known| known != name))
+        name.is_some_and(|name| self.scripts.iter().all(|own_script| own_script != name))
     }
 
     /// Returns the path of a script a step means, in the folder; `None` if it is ambiguous.
     pub fn script(&self, skill_use: &SkillUse) -> Option<String> {
-        let said = skill_use.script.as_ref().map(|script| script.value.as_str());
-        match self.extension.script(said) {
+        let script_name = skill_use.script.as_ref().map(|script| script.value.as_str());
+        match self.extension.script(script_name) {
             Some((path, _)) => Some(path.value.clone()),
-            None => said.map(str::to_owned),
+            None => script_name.map(str::to_owned),
         }
     }
 }
@@ -84,7 +84,7 @@ pub fn own(text: &str, at: Option<Span>) -> (Option<SkillExtension>, Vec<Diagnos
         return (Some(SkillExtension::empty()), Vec::new());
     };
     let mut mistakes = DiagnosticList::default();
-    let tree = yaml::read(text, at, &mut mistakes);
+    let tree = yaml::read_yaml(text, at, &mut mistakes);
     let mut decoder = SpecDecoder::new(text, mistakes);
     let own = tree.and_then(|tree| match tree.value {
         yaml::YamlValue::Null => Some(SkillExtension::empty()),
@@ -115,7 +115,7 @@ pub(super) fn named(plan: &PlanSpec) -> Vec<Spanned<SkillName>> {
     let used = ways.flat_map(StepSpec::named_skills);
     let mut names: Vec<Spanned<SkillName>> = Vec::new();
     for name in listed.chain(used) {
-        if names.iter().all(|known| known.value != name.value) {
+        if names.iter().all(|listed_name| listed_name.value != name.value) {
             names.push(name.clone());
         }
     }
@@ -148,8 +148,8 @@ fn complete_step<'s>(step: &mut StepSpec, find: &impl Fn(&SkillName) -> Option<&
     let Some(skill) = find(&used.value.name.value) else {
         return;
     };
-    let said = used.value.script.as_ref().map(|script| script.value.as_str());
-    let declared = skill.extension.script(said).map(|(_, script)| script);
+    let script_name = used.value.script.as_ref().map(|script| script.value.as_str());
+    let declared = skill.extension.script(script_name).map(|(_, script)| script);
     let most = declared.and_then(|script| script.allow.as_ref());
     let most = most.map_or_else(AllowSpec::workspace_only, |allow| allow.moved(at));
     match step.allow.as_deref_mut() {

@@ -161,14 +161,14 @@ impl TimingReader<'_> {
             Ok(_) => format!("{written}T{time}").parse().ok(),
             Err(_) => written.parse().ok(),
         };
-        let found = civil.and_then(|civil| instant(civil, zone, is_end));
-        if found.is_none() {
+        let as_moment = civil.and_then(|civil| instant(civil, zone, is_end));
+        if as_moment.is_none() {
             let message = format!("invalid date or time `{written}`");
             let help = "use an existing date, like 2026-12-01, 2026-12-01T09:00 in the goal's \
                         zone, or an instant like 2026-12-01T09:00:00Z";
             self.bad(text.span, message, help);
         }
-        found
+        as_moment
     }
 
     fn exclusion(&mut self, spec: &ExclusionSpec) -> Option<ScheduleExclusion> {

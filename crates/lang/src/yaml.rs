@@ -10,7 +10,7 @@ pub use wf_base::yaml::{YamlEntry, YamlNode, YamlValue};
 
 /// Reads the YAML at `at` in `text`. Mistakes that leave a tree are noted and do not stop the
 /// reading; without a tree, one of them has the reason.
-pub fn read<'a>(text: &'a str, at: Span, diagnostics: &mut DiagnosticList) -> Option<YamlNode<'a>> {
+pub fn read_yaml<'a>(text: &'a str, at: Span, diagnostics: &mut DiagnosticList) -> Option<YamlNode<'a>> {
     let read = yaml::read(text, at, YamlSchema::Core, &mut |odd| diagnostics.push(refused(text, &odd)));
     match read {
         Ok(root) => Some(root.unwrap_or(YamlNode {
@@ -56,14 +56,14 @@ fn refused(text: &str, odd: &YamlOddity) -> Diagnostic {
             feature("a template must be quoted").with_help(format!("write \"{{{written}}}\""))
         }
         kind => {
-            let all = match kind {
+            let full_message = match kind {
                 YamlOddityKind::Anchor => "anchors",
                 YamlOddityKind::Alias => "aliases",
                 YamlOddityKind::Tag => "tags",
                 YamlOddityKind::Merge(_) => "merge keys",
                 _ => "odd notations",
             };
-            feature(&format!("{all} are not supported"))
+            feature(&format!("{full_message} are not supported"))
                 .with_help("write out the value: anchors, aliases, tags and merge keys are not supported")
         }
     }

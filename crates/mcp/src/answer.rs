@@ -19,7 +19,7 @@ impl McpAnswer {
         Self { text: document.to_string(), structure: Some(document), ..Self::default() }
     }
 
-    pub(crate) fn text(text: &str) -> Self {
+    pub(crate) fn from_text(text: &str) -> Self {
         let shown = if text.is_empty() { "(nothing)\n" } else { text };
         Self { text: end_of(shown), ..Self::default() }
     }
@@ -75,7 +75,7 @@ mod tests {
     #[test]
     fn the_end_of_a_long_text_is_kept() {
         let text = format!("{}end", "ü".repeat(MAX_TEXT));
-        let result = McpAnswer::text(&text).result();
+        let result = McpAnswer::from_text(&text).result();
         let shown = result["content"][0]["text"].as_str().unwrap();
         assert!(shown.starts_with("[… 65540 bytes cut …]\nü") && shown.ends_with("end"), "{}", &shown[..40]);
     }

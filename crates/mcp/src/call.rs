@@ -51,7 +51,11 @@ impl<'a> ToolCaller<'a> {
             McpWork::Document(command) => Ok(McpAnswer::document(self.document(&command, stop)?)),
             McpWork::Text(command) => {
                 let output = self.program.execute(&command, stop)?;
-                if output.code == Some(0) { Ok(McpAnswer::text(&output.out)) } else { Err(refused(&output)) }
+                if output.code == Some(0) {
+                    Ok(McpAnswer::from_text(&output.out))
+                } else {
+                    Err(refused(&output))
+                }
             }
             McpWork::Start(command) => self.start(&command, stop),
             McpWork::Status(command, wait) => self.status(&command, wait, stop),

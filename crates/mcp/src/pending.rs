@@ -48,7 +48,7 @@ pub(crate) fn pending_note(pending: &[Value]) -> Option<String> {
 /// Returns the open questions of a run, by the names the command line knows.
 fn open_questions<'a>(document: &'a Value, above: &str) -> Vec<(String, &'a Value)> {
     let list = |key: &str| document.get(key).and_then(Value::as_array).into_iter().flatten();
-    let own = list("questions").filter(|one| one.get("given").is_none_or(Value::is_null));
+    let own = list("questions").filter(|open_question| open_question.get("given").is_none_or(Value::is_null));
     let own = own.filter_map(|question| question.get("ask")).map(|ask| {
         let name = match ask.get("step").and_then(Value::as_str) {
             None if above.is_empty() => "run".to_owned(),

@@ -132,9 +132,9 @@ fn not_a_request(reason: &'static str) -> McpAction {
 /// Returns the result of the handshake: with the version of the client, or the latest that there is one in.
 fn handshake(params: &Value) -> Map<String, Value> {
     let requested = params.get("protocolVersion").and_then(Value::as_str);
-    let known = requested.filter(|version| VERSIONS.contains(version) && *version < STATELESS);
+    let known_version = requested.filter(|version| VERSIONS.contains(version) && *version < STATELESS);
     Map::from_iter([
-        ("protocolVersion".to_owned(), known.unwrap_or(LAST_WITH_HANDSHAKE).into()),
+        ("protocolVersion".to_owned(), known_version.unwrap_or(LAST_WITH_HANDSHAKE).into()),
         ("capabilities".to_owned(), json!({"tools": {}})),
         ("serverInfo".to_owned(), server()),
         ("instructions".to_owned(), INSTRUCTIONS.into()),

@@ -63,7 +63,7 @@ pub struct StepForecast {
 
 impl Forecast {
     /// Computes the forecast.
-    pub fn of(plan: &Plan, path: &str, params: JsonObject) -> Self {
+    pub fn from_plan(plan: &Plan, path: &str, params: JsonObject) -> Self {
         let mut skipped = vec![None; plan.steps().len()];
         let mut steps = Vec::new();
         for ix in plan.order() {
@@ -294,6 +294,6 @@ steps
 finally
   cleanup  run
 ";
-        assert_eq!(plain(&Forecast::of(&plan, "a.md", params).render()), expected);
+        assert_eq!(plain(&Forecast::from_plan(&plan, "a.md", params).render()), expected);
     }
 }

@@ -17,9 +17,9 @@ pub(super) const INDENT: &str = "                       ";
 pub(super) fn failed_check_text(verdict: &CheckVerdict) -> String {
     let mut text =
         format!("{INDENT}check {} failed{}\n", paint(BAD, verdict.name.as_str()), phase_label(verdict));
-    for (word, what) in [("expected", &verdict.expected), ("found", &verdict.found)] {
-        if !what.is_empty() {
-            let _ = writeln!(text, "{INDENT}  {word:<9}{}", untrusted(what.trim_end()));
+    for (word, content) in [("expected", &verdict.expected), ("found", &verdict.found)] {
+        if !content.is_empty() {
+            let _ = writeln!(text, "{INDENT}  {word:<9}{}", untrusted(content.trim_end()));
         }
     }
     let is_repeated = verdict.found.contains(verdict.evidence.trim());

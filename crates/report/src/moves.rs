@@ -68,9 +68,9 @@ fn other_alternative(round: &Round) -> String {
 /// The options as lines of text; empty if there are none. `run` is the name of the run.
 pub fn moves_text(moves: &[String], run: &str) -> String {
     let mut text = String::new();
-    for (at, one) in moves.iter().enumerate() {
+    for (at, numbered_line) in moves.iter().enumerate() {
         let head = if at == 0 { "options:" } else { "          " };
-        let line = one.replace(RUN_PLACEHOLDER, run);
+        let line = numbered_line.replace(RUN_PLACEHOLDER, run);
         let _ = writeln!(text, "{} {}", paint(DIM, head), styled_line(&line));
     }
     text
@@ -126,18 +126,18 @@ pub(crate) mod tests {
     fn who_asked_a_planner_is_told_to_look_at_it() {
         let refused = "no alternative is left, and the planner proposed none: it failed: exit \
             code 1";
-        let all = moves(&round(0.0, Some(refused)));
-        assert!(all.iter().any(|one| one.contains("planner")), "{all:?}");
+        let lines = moves(&round(0.0, Some(refused)));
+        assert!(lines.iter().any(|line| line.contains("planner")), "{lines:?}");
         let alone = moves(&round(0.0, Some("no alternative is left")));
-        assert!(!alone.iter().any(|one| one.contains("planner")), "{alone:?}");
+        assert!(!alone.iter().any(|line| line.contains("planner")), "{alone:?}");
     }
 
     #[test]
     fn what_ended_for_want_of_rounds_may_have_more() {
         for ended in [round(0.0, Some("3 of 3 re-planning rounds are used")), round(1.0, None)] {
-            let all = moves(&ended);
-            assert!(all[0].contains("max_replans"), "{all:?}");
-            assert!(all.last().unwrap().contains("reuses verified results"));
+            let lines = moves(&ended);
+            assert!(lines[0].contains("max_replans"), "{lines:?}");
+            assert!(lines.last().unwrap().contains("reuses verified results"));
         }
     }
 

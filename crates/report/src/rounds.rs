@@ -134,14 +134,14 @@ pub fn memory_advice_text(
             (intent_advice.advice.as_str(), sums(intent_advice.attention, intent_advice.decision));
         format!("{advice} intent:{} {sums}", intent_advice.slug)
     });
-    let said = advice.iter().map(|tool_advice| {
+    let advice_texts = advice.iter().map(|tool_advice| {
         let on = tool_advice.target.as_ref();
         let on = on.map(|target| format!(" on {}", untrusted(target)));
         let (advice, sums) = (tool_advice.advice.as_str(), sums(tool_advice.attention, tool_advice.decision));
         let tool = untrusted(&tool_advice.tool);
         format!("{advice} {tool}{} {sums}", on.unwrap_or_default())
     });
-    let texts = intent.into_iter().chain(said);
+    let texts = intent.into_iter().chain(advice_texts);
     texts.chain(switches.iter().map(change_text)).collect()
 }
 

@@ -66,7 +66,7 @@ pub fn names() -> Vec<&'static str> {
 
 /// Returns the files of a bundled skill.
 pub fn bundled(name: &str) -> Option<SkillBundle> {
-    let (_, files) = SKILLS.iter().find(|(known, _)| *known == name)?;
+    let (_, files) = SKILLS.iter().find(|(skill_name, _)| *skill_name == name)?;
     let files = files.iter().map(|(path, bytes, is_executable)| {
         let file = BundleFile { bytes: bytes.to_vec(), is_executable: *is_executable };
         ((*path).to_owned(), file)

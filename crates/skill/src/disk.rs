@@ -265,8 +265,8 @@ pub(super) mod tests {
         let script = folder.join("scripts/a.sh");
         fs::set_permissions(script, fs::Permissions::from_mode(0o755)).unwrap();
         let bundle = read(&folder).unwrap();
-        let found = bundle.files.iter().map(|(path, file)| (path.as_str(), file.is_executable));
-        let found: Vec<_> = found.collect();
+        let modes = bundle.files.iter().map(|(path, file)| (path.as_str(), file.is_executable));
+        let found: Vec<_> = modes.collect();
         assert_eq!(found, [("SKILL.md", false), ("scripts/a.sh", true)]);
     }
 

@@ -56,7 +56,7 @@ fn by_reference(text: &str, folder: &str) -> Option<Skill> {
 pub(super) fn as_reference(text: &str) -> Option<SkillFrontMatter<'_>> {
     Some(SkillFrontMatter {
         text,
-        root: reference::read(text).ok()?,
+        root: reference::read_root(text).ok()?,
         body: reference::body(text),
         has_places: false,
     })
@@ -86,9 +86,11 @@ fn tree(
     front_matter: FrontMatter,
     warnings: &mut Vec<SkillFinding>,
 ) -> Result<YamlNode<'static>, SkillFinding> {
-    let (document, quoted) = match yaml::read(text, front_matter.yaml) {
+    let (document, quoted) = match yaml::read_document(text, front_matter.yaml) {
         Ok(document) => (document, Vec::new()),
-        Err(broken) => quote::read(text, front_matter.yaml).ok_or_else(|| unreadable(text, &broken))?,
+        Err(broken) => {
+            quote::read_quoted(text, front_matter.yaml).ok_or_else(|| unreadable(text, &broken))?
+        }
     };
     for at in quoted {
         let message = "this value is only readable if it is treated as quoted";

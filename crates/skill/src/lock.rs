@@ -110,11 +110,11 @@ pub struct SkillLockError {
 impl LockedSkill {
     /// Returns the reason why an exception is void: it covers other bytes than the locked ones.
     fn void_reason(&self) -> Option<String> {
-        let mut all = self
+        let mut entries = self
             .exceptions
             .iter()
             .flat_map(|(rule, files)| files.iter().map(move |(path, file)| (rule, path, file)));
-        let (rule, path, _) = all.find(|(_, path, file)| self.files.get(*path) != Some(file))?;
+        let (rule, path, _) = entries.find(|(_, path, file)| self.files.get(*path) != Some(file))?;
         let (rule, path) = (rule.escape_debug(), path.escape_debug());
         Some(format!("the exception from `{rule}` does not apply to the current content of {path}"))
     }
@@ -146,7 +146,7 @@ impl SkillLock {
         }
         let written = lock.text();
         if written != text {
-            let same = text.lines().zip(written.lines()).take_while(|(one, other)| one == other);
+            let same = text.lines().zip(written.lines()).take_while(|(old_line, other)| old_line == other);
             let line = same.count() + 1;
             let reason = "this file is not in the format that wf writes: duplicate, unsorted or \
                           differently formatted entries";

@@ -57,24 +57,24 @@ fn escaped(text: &str) -> String {
 /// A list or mapping below `metadata` is given as JSON in a text, where the reference package gives
 /// Python's output.
 pub fn properties(text: &str) -> Result<Map<String, Value>, String> {
-    let root = reference::read(text).map_err(|finding| finding.message)?;
+    let root = reference::read_root(text).map_err(|finding| finding.message)?;
     let get = |key: &str| root.get(key).map(|entry| &entry.value);
     for key in ["name", "description"] {
         if get(key).is_none() {
             return Err(format!("Missing required field in frontmatter: {key}"));
         }
     }
-    let mut found = Map::new();
+    let mut properties = Map::new();
     for key in ["name", "description"] {
         let text = strip(get(key).and_then(YamlNode::text).unwrap_or(""));
         if text.is_empty() {
             return Err(format!("Field '{key}' must be a non-empty string"));
         }
-        found.insert(key.into(), text.into());
+        properties.insert(key.into(), text.into());
     }
     for key in ["license", "compatibility", "allowed-tools"] {
         if let Some(node) = get(key) {
-            found.insert(key.into(), node.json());
+            properties.insert(key.into(), node.json());
         }
     }
     match get("metadata").map(|node| (node.entries(), node)) {
@@ -85,12 +85,12 @@ pub fn properties(text: &str) -> Result<Map<String, Value>, String> {
                 None => node.json().to_string(),
             };
             let pairs = entries.iter().map(|entry| (entry.key.to_string(), text(&entry.value).into()));
-            found.insert("metadata".into(), Value::Object(pairs.collect()));
+            properties.insert("metadata".into(), Value::Object(pairs.collect()));
         }
         Some((None, node)) if node.text() == Some("") => {}
-        Some((None, node)) => drop(found.insert("metadata".into(), node.json())),
+        Some((None, node)) => drop(properties.insert("metadata".into(), node.json())),
     }
-    Ok(found)
+    Ok(properties)
 }
 
 /// Formats JSON with two blanks per level and only ASCII, as Python does.

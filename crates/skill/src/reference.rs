@@ -61,14 +61,14 @@ impl SkillTextError {
 /// Returns the findings of the reference validator in a SKILL.md; none if it is valid. `folder` is
 /// the name of its folder. Spans are in the text with its line ends as `\n`.
 pub fn reference(text: &str, folder: &str) -> Vec<SkillFinding> {
-    match read(text) {
+    match read_root(text) {
         Ok(root) => fields(&root, folder),
         Err(finding) => vec![finding],
     }
 }
 
 /// Reads the front matter as the reference validator does.
-pub(super) fn read(text: &str) -> Result<YamlNode<'static>, SkillFinding> {
+pub(super) fn read_root(text: &str) -> Result<YamlNode<'static>, SkillFinding> {
     let text = prepare::lines(text);
     let parts = by_words(&text).map_err(unfenced)?;
     let yaml = text.get(parts.yaml.range()).unwrap_or("");
@@ -80,7 +80,7 @@ pub(super) fn read(text: &str) -> Result<YamlNode<'static>, SkillFinding> {
     let prepared = prepare::prepare(yaml);
     let PreparedFrontMatter { text: mut own, mark } =
         prepared.map_err(|at| broken(yaml, Span::new(at, at), "a control character"))?;
-    let document = prepare::read(&mut own);
+    let document = prepare::read_prepared(&mut own);
     let document = document.map_err(|error| broken(&own, error.span, &error.message))?;
     if let Some((at, reason)) = prepare::refused(&document, &own) {
         return Err(broken(&own, at, &reason));
@@ -128,11 +128,11 @@ fn fields(root: &YamlNode<'_>, folder: &str) -> Vec<SkillFinding> {
     extra.retain(|key| !FIELDS.contains(key));
     extra.sort_unstable();
     if !extra.is_empty() {
-        let known: Vec<String> = FIELDS.iter().map(|field| format!("'{field}'")).collect();
+        let field_names: Vec<String> = FIELDS.iter().map(|field| format!("'{field}'")).collect();
         let message = format!(
             "Unexpected fields in frontmatter: {}. Only [{}] are allowed.",
             extra.join(", "),
-            known.join(", ")
+            field_names.join(", ")
         );
         findings.push(SkillFinding::new("FIELDS", root.span, message));
     }

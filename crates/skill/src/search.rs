@@ -13,10 +13,10 @@ pub struct SearchableSkill<'a> {
 pub fn search(words: &[String], skills: &[SearchableSkill<'_>]) -> Vec<(usize, u32)> {
     let words: Vec<String> = words.iter().flat_map(|word| parts(word)).collect();
     let fits = |(at, skill): (usize, &SearchableSkill<'_>)| Some((at, match_score(&words, skill)?));
-    let mut found: Vec<(usize, u32)> = skills.iter().enumerate().filter_map(fits).collect();
+    let mut ranked: Vec<(usize, u32)> = skills.iter().enumerate().filter_map(fits).collect();
     let name = |at: usize| skills.get(at).map(|skill| skill.name);
-    found.sort_by(|(a, more), (b, less)| less.cmp(more).then_with(|| name(*a).cmp(&name(*b))));
-    found
+    ranked.sort_by(|(a, more), (b, less)| less.cmp(more).then_with(|| name(*a).cmp(&name(*b))));
+    ranked
 }
 
 fn match_score(words: &[String], skill: &SearchableSkill<'_>) -> Option<u32> {

@@ -34,7 +34,7 @@ fn root(text: &str) -> Result<YamlNode<'static>, SkillFinding> {
         FenceError::Start => bare("START", "SKILL.md does not start with a `---` line"),
         FenceError::Close => bare("CLOSE", "the front matter has no closing `---` line"),
     })?;
-    let document = yaml::read(text, parts.yaml).map_err(|broken| unreadable(text, &broken))?;
+    let document = yaml::read_document(text, parts.yaml).map_err(|broken| unreadable(text, &broken))?;
     // A duplicate key is not YAML; aliases are not resolved.
     let bad = |kind: &YamlOddityKind| {
         matches!(

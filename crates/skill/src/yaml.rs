@@ -22,7 +22,7 @@ impl SkillYamlDocument {
     }
 }
 
-pub(crate) fn read(text: &str, at: Span) -> Result<SkillYamlDocument, YamlError> {
+pub(crate) fn read_document(text: &str, at: Span) -> Result<SkillYamlDocument, YamlError> {
     let mut odd = Vec::new();
     let root = yaml::read(text, at, YamlSchema::Failsafe, &mut |oddity| odd.push(oddity))?;
     odd.sort_by_key(|odd| odd.span.start);

@@ -86,13 +86,13 @@ impl SiteAddress {
             return host.eq_ignore_ascii_case(public);
         }
         let port = self.listen.port().to_string();
-        let (name, given) = match host.rsplit_once(':') {
+        let (name, written_port) = match host.rsplit_once(':') {
             Some((name, given)) if !given.contains(']') => (name, given),
             _ => (host, "80"),
         };
         let is_own_name = self.own_name.as_ref().is_some_and(|own| own.eq_ignore_ascii_case(name));
         let is_local = name.eq_ignore_ascii_case("localhost") || matches!(name, "127.0.0.1" | "[::1]");
-        given == port && (is_own_name || is_local)
+        written_port == port && (is_own_name || is_local)
     }
 
     /// True if an `Origin` header names this site.

@@ -43,9 +43,9 @@ fn look(caller: &PageCaller, sender: &watch::Sender<String>) {
         // A state that cannot be read is no news: its pages say so.
         if let Ok(version) = version {
             let version = version.unwrap_or_else(|| NO_STATE.to_owned());
-            sender.send_if_modified(|known| {
-                let is_known = *known == version;
-                *known = version;
+            sender.send_if_modified(|current| {
+                let is_known = *current == version;
+                *current = version;
                 !is_known
             });
         }

@@ -46,7 +46,7 @@ pub fn run(ui: &Ui, args: &GraphArgs) -> Result<CliExitCode, CommandError> {
         return Err(failure.hint("use --format dot and Graphviz"));
     }
     let plan = load::load_for_review(ui, &args.plan)?.plan;
-    let sketch = PlanSketch::of(&plan, args.unfold);
+    let sketch = PlanSketch::from_plan(&plan, args.unfold);
     if args.json {
         ui.print_json(&format!("{:#}\n", sketch.json()))?;
         return Ok(CliExitCode::Ok);

@@ -157,7 +157,7 @@ fn start_loaded(ui: &Ui, args: &RunArgs, loaded: LoadedPlan) -> Result<Option<Cl
     args.output.print.check(&loaded.plan)?;
     let params = params::resolve(ui, loaded.plan.parts(), &args.params)?;
     if args.dry_run {
-        let forecast = Forecast::of(&loaded.plan, &loaded.path, params.clone());
+        let forecast = Forecast::from_plan(&loaded.plan, &loaded.path, params.clone());
         if args.output.json {
             ui.print_json(&forecast.json())?;
         } else {

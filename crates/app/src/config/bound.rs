@@ -27,7 +27,7 @@ const MODEL_WORDS: [&str; 7] =
 pub fn bound_settings(config: &str, plan: &Plan, goal: Option<&Goal>) -> Value {
     let mut mistakes = DiagnosticList::default();
     let start = if config.starts_with('\u{feff}') { 3 } else { 0 };
-    let tree = yaml::read(config, Span::new(start, config.len()), &mut mistakes);
+    let tree = yaml::read_yaml(config, Span::new(start, config.len()), &mut mistakes);
     let settings = match tree.map(|tree| tree.json()) {
         Some(Value::Object(settings)) => settings,
         Some(Value::Null) => Map::new(),

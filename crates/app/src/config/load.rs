@@ -42,7 +42,7 @@ pub(super) fn open(source: &SourceText) -> (Option<YamlNode<'_>>, SpecDecoder<'_
     let text = source.text();
     let start = if text.starts_with('\u{feff}') { 3 } else { 0 };
     let mut mistakes = DiagnosticList::default();
-    let tree = yaml::read(text, Span::new(start, text.len()), &mut mistakes);
+    let tree = yaml::read_yaml(text, Span::new(start, text.len()), &mut mistakes);
     (tree, SpecDecoder::new(text, mistakes))
 }
 

@@ -17,7 +17,7 @@ struct TextEdit {
 /// such that it cannot be edited safely.
 pub(super) fn with_digest(text: &str, server: &Name, digest: Sha256Digest) -> Option<String> {
     let start = if text.starts_with('\u{feff}') { 3 } else { 0 };
-    let tree = yaml::read(text, Span::new(start, text.len()), &mut DiagnosticList::default())?;
+    let tree = yaml::read_yaml(text, Span::new(start, text.len()), &mut DiagnosticList::default())?;
     let section = entry(&entry(&tree, "mcp")?.value, server.as_str())?;
     let edits = match entry(&section.value, "digest") {
         Some(old) => {

@@ -62,8 +62,9 @@ pub fn view_call(state: &StateReader, run: RunId, address: &CallAddress) -> Resu
     };
     let named = agents.iter().rfind(is_named);
     let missing = || no_call(&found.run, address);
-    let call =
-        named.and_then(|calls| ShownModelCall::of(calls, address.call, &bodies)).ok_or_else(missing)?;
+    let call = named
+        .and_then(|calls| ShownModelCall::from_calls(calls, address.call, &bodies))
+        .ok_or_else(missing)?;
     Ok(match address.tool {
         None => CallView { document: serde_json::to_value(&call).unwrap_or_default(), text: call.text() },
         Some(number) => {
@@ -90,7 +91,7 @@ fn view_asked_call(
     };
     let call = calls.iter().rfind(is_named).ok_or_else(|| no_call(&found.run, address))?;
     let store = body_store(state, &found.run);
-    let call = ShownAskedCall::of(call, &|digest| body(&store, digest));
+    let call = ShownAskedCall::from_call(call, &|digest| body(&store, digest));
     Ok(CallView { document: serde_json::to_value(&call).unwrap_or_default(), text: call.text() })
 }
 

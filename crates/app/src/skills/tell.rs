@@ -38,7 +38,7 @@ fn finding(inspected: &InspectedSkill, issue: &InspectionIssue) -> String {
 }
 
 fn finding_text(inspected: &InspectedSkill, issue: &InspectionIssue) -> IssueRecord {
-    IssueRecord::of(issue, inspected.bundle.text(&issue.file).unwrap_or_default())
+    IssueRecord::from_issue(issue, inspected.bundle.text(&issue.file).unwrap_or_default())
 }
 
 /// The results of trying the scripts, line by line.

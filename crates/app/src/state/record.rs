@@ -110,7 +110,7 @@ fn record_of_facts(
     let (agents, asked) = (AgentCalls::from_events(facts), AskedCall::from_events(facts));
     let sources = CallSources { agents: &agents, asked: &asked, nested: &nested };
     let plan = if sources.is_empty() { None } else { plan()? };
-    let call_chain = plan.map(|plan| CallChain::of(&plan, sources)).unwrap_or_default();
+    let call_chain = plan.map(|plan| CallChain::from_plan(&plan, sources)).unwrap_or_default();
     let (row, owner) = (reader.run(run)?, reader.owner(run)?);
     Ok(RunRecord {
         v: RECORD_VERSION,

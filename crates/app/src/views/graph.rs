@@ -54,7 +54,7 @@ pub(super) fn run_graph(
     let in_chain: BTreeSet<usize> = critical.iter().copied().collect();
     let run = &record.run.id;
     let (nested, marks) = (nested_runs(record), round_marks(&record.decisions.rounds));
-    let mut sketch = PlanSketch::of(plan, false);
+    let mut sketch = PlanSketch::from_plan(plan, false);
     for (at, node) in sketch.nodes.iter_mut().enumerate() {
         node.state =
             rows.get(node.name.as_str()).map(|row| (shown_state(row.state, is_waiting), row.standing));

@@ -96,7 +96,7 @@ impl RequestView {
             risk: ask.risk_of_approval().cloned(),
             values: values.collect(),
             options: ask.answer.clone(),
-            card: RequestCard::of(ask, plan.as_deref(), &evidence),
+            card: RequestCard::from_request(ask, plan.as_deref(), &evidence),
             answers: store.answers(&posed.run, ask.request)?.len(),
             text: plain(&approval_request_text(ask, &row, &events, &evidence)),
             plan: row.plan,

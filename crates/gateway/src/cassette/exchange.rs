@@ -83,7 +83,7 @@ impl RecordedFailure {
 
 impl RecordedExchange {
     /// Returns a call with its result as it is recorded.
-    pub fn of(model: &Name, request: &ModelRequest, result: &ModelCallResult) -> Self {
+    pub fn from_call(model: &Name, request: &ModelRequest, result: &ModelCallResult) -> Self {
         let outcome = match &result.outcome {
             Ok(reply) => RecordedOutcome::Reply(reply.clone()),
             Err(error) => RecordedOutcome::Failures(error.failures.iter().map(RecordedFailure::of).collect()),

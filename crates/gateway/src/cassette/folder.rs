@@ -152,7 +152,7 @@ impl Cassette {
     }
 
     /// Reads the exchange with a number; `None` if there is none.
-    pub(super) fn read(
+    pub(super) fn read_recording(
         &self,
         digest: &Sha256Digest,
         number: u32,

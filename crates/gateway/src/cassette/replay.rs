@@ -24,7 +24,7 @@ impl Cassette {
             *count = count.saturating_add(1);
             *count
         };
-        let read = |number| self.read(&digest, number).map_err(|error| failed(error.to_string()));
+        let read = |number| self.read_recording(&digest, number).map_err(|error| failed(error.to_string()));
         if let Some(exchange) = read(number)? {
             return Ok(exchange);
         }

@@ -159,9 +159,9 @@ impl ProviderClient {
             .connect_timeout(CONNECT_TIMEOUT)
             .redirect(Policy::none())
             .no_proxy();
-        let known = |name: &str| self.proxies.get(name).filter(|value| !value.is_empty());
-        if let Some(proxy) = known("https_proxy").or_else(|| known("all_proxy")) {
-            let except = known("no_proxy").and_then(|list| NoProxy::from_string(list));
+        let proxy_of = |name: &str| self.proxies.get(name).filter(|value| !value.is_empty());
+        if let Some(proxy) = proxy_of("https_proxy").or_else(|| proxy_of("all_proxy")) {
+            let except = proxy_of("no_proxy").and_then(|list| NoProxy::from_string(list));
             builder = builder.proxy(Proxy::https(proxy)?.no_proxy(except));
         }
         builder.build()

@@ -161,7 +161,7 @@ impl Gateway {
         if result.outcome.as_ref().is_err_and(|error| error.failures.iter().any(is_unrecorded)) {
             return Ok(());
         }
-        let exchange = to_portable(&RecordedExchange::of(&model.name, request, result), &self.root);
+        let exchange = to_portable(&RecordedExchange::from_call(&model.name, request, result), &self.root);
         let own = self.cassette.as_ref().filter(|cassette| !cassette.is_replay());
         for cassette in own.into_iter().chain(run_cassette) {
             loop {
@@ -187,7 +187,7 @@ impl Gateway {
             Ok(exchange) => from_portable(&exchange, &self.root).into_result(),
             Err(failure) => ModelCallResult {
                 model: model.name.clone(),
-                outcome: Err(ModelCallError::of(&model.name, failure)),
+                outcome: Err(ModelCallError::from_failure(&model.name, failure)),
                 failed_calls: Vec::new(),
                 tries: 0,
                 usage: TokenUsage::default(),

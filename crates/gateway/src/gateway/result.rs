@@ -35,7 +35,7 @@ impl ModelCallResult {
     pub fn with_recording(mut self, recorded: Result<(), CassetteError>) -> Self {
         if let Err(error) = recorded {
             let failure = ModelFailure::new(ModelFailureKind::Unrecorded, error.to_string());
-            self.outcome = Err(ModelCallError::of(&self.model, failure));
+            self.outcome = Err(ModelCallError::from_failure(&self.model, failure));
         }
         self
     }
@@ -73,7 +73,7 @@ pub struct ModelCallError {
 
 impl ModelCallError {
     /// Makes the error of one model.
-    pub(crate) fn of(model: &Name, failure: ModelFailure) -> Self {
+    pub(crate) fn from_failure(model: &Name, failure: ModelFailure) -> Self {
         Self { failures: vec![FailedModelCall { model: model.clone(), failure, tries: 0 }] }
     }
 

@@ -29,12 +29,12 @@ impl ClientService {
     pub(super) async fn answer(self, request: Request<Incoming>) -> Response<AnswerBody> {
         let (method, path) = (request.method().clone(), request.uri().path().to_owned());
         let api = api_of_path(&path);
-        let route = match ClientRoute::find(&method, &path, request.headers(), &self.token) {
+        let route = match ClientRoute::find_route(&method, &path, request.headers(), &self.token) {
             Ok(route) => route,
             Err(refusal) => return refused(api, &path, &refusal),
         };
         let answered = match route {
-            ClientRoute::Ready => Ok(respond(StatusCode::OK, TEXT, AnswerBody::text("ready\n".into()))),
+            ClientRoute::Ready => Ok(respond(StatusCode::OK, TEXT, AnswerBody::from_text("ready\n".into()))),
             ClientRoute::Models => {
                 Ok(json_response(json!({"object": "list", "data": [], "models": []}).to_string()))
             }
@@ -111,7 +111,7 @@ fn keep_alive_event(api: ClientApi) -> &'static str {
 fn whole(body: ReplyBody) -> Response<AnswerBody> {
     match body {
         ReplyBody::Json(text) => json_response(text),
-        ReplyBody::Events(text) => respond(StatusCode::OK, EVENTS, AnswerBody::text(text)),
+        ReplyBody::Events(text) => respond(StatusCode::OK, EVENTS, AnswerBody::from_text(text)),
     }
 }
 
@@ -119,7 +119,7 @@ fn refused(api: ClientApi, path: &str, refusal: &CallRefusal) -> Response<Answer
     // A status that is none is a mistake of this program.
     let status = StatusCode::from_u16(refusal.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let body = write_error(api, status.as_u16(), &refusal.reason);
-    let mut response = respond(status, JSON, AnswerBody::text(body));
+    let mut response = respond(status, JSON, AnswerBody::from_text(body));
     if status == StatusCode::METHOD_NOT_ALLOWED
         && let Some(route) = ClientRoute::of_path(path)
     {
@@ -129,7 +129,7 @@ fn refused(api: ClientApi, path: &str, refusal: &CallRefusal) -> Response<Answer
 }
 
 fn json_response(text: String) -> Response<AnswerBody> {
-    respond(StatusCode::OK, JSON, AnswerBody::text(text))
+    respond(StatusCode::OK, JSON, AnswerBody::from_text(text))
 }
 
 fn respond(status: StatusCode, content_type: &'static str, body: AnswerBody) -> Response<AnswerBody> {

@@ -37,7 +37,7 @@ pub(super) enum AnswerBody {
 }
 
 impl AnswerBody {
-    pub(super) fn text(text: String) -> Self {
+    pub(super) fn from_text(text: String) -> Self {
         Self::Whole(Some(text.into()))
     }
 

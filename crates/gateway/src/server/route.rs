@@ -22,7 +22,7 @@ pub(super) enum ClientRoute {
 
 impl ClientRoute {
     /// Finds the service of a request, and checks the token.
-    pub(super) fn find(
+    pub(super) fn find_route(
         method: &Method,
         path: &str,
         headers: &HeaderMap,

@@ -60,7 +60,9 @@ impl SchemaDemands {
     /// True if an object can have no property the schema does not describe.
     fn is_closed(self, schema: &Value) -> bool {
         let required = schema.get("required").and_then(Value::as_array);
-        let is_required = |name: &str| required.is_some_and(|all| all.iter().any(|listed| listed == name));
+        let is_required = |name: &str| {
+            required.is_some_and(|required_names| required_names.iter().any(|listed| listed == name))
+        };
         let names = schema.get("properties").and_then(Value::as_object);
         schema.get("additionalProperties") == Some(&Value::Bool(false))
             && (!self.all_required || names.is_none_or(|names| names.keys().all(|name| is_required(name))))

@@ -19,7 +19,9 @@ const BUILT_IN: [&str; 2] = ["polite_redirect", "report"];
 pub(super) struct KnownEscalations<'a>(BTreeSet<&'a str>);
 
 impl<'a> KnownEscalations<'a> {
-    pub(super) fn of(maps: impl IntoIterator<Item = &'a OrderedEntries<Name, EscalationSpec>>) -> Self {
+    pub(super) fn from_maps(
+        maps: impl IntoIterator<Item = &'a OrderedEntries<Name, EscalationSpec>>,
+    ) -> Self {
         let declared = maps.into_iter().flat_map(|map| map.iter());
         let names = declared.map(|(name, _)| name.value.as_str());
         Self(names.chain(BUILT_IN).collect())

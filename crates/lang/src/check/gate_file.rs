@@ -40,7 +40,7 @@ pub(super) fn check_gate_file(
 }
 
 fn elsewhere(gate: &GateSpec, diagnostics: &mut FileDiagnostics) {
-    let escalations = KnownEscalations::of([&gate.escalation]);
+    let escalations = KnownEscalations::from_maps([&gate.escalation]);
     let fallbacks = gate.escalation.iter();
     let fallbacks = fallbacks.filter_map(|(_, escalation)| escalation.fallback.as_ref());
     for name in fallbacks.chain(&gate.on_block) {

@@ -73,7 +73,7 @@ impl ExprSite {
 }
 
 /// Returns everything the expressions of a plan read, in the order of its keys.
-pub(super) fn of<'a>(plan: &'a PlanSpec, steps: &[&'a StepSpec]) -> Vec<ExprRead<'a>> {
+pub(super) fn reads_of_plan<'a>(plan: &'a PlanSpec, steps: &[&'a StepSpec]) -> Vec<ExprRead<'a>> {
     let mut reads = ExprReadCollector { reads: Vec::new(), step: None };
     reads.templates(ExprSite::Intent, plan.intent.iter().map(|intent| &intent.value));
     reads.templates(ExprSite::PlanEnv, plan.env.iter().map(|(_, value)| value));

@@ -15,8 +15,8 @@ pub fn check(loaded: &mut LoadedSpec) {
         .collect();
     loaded.diagnostics.extend(mistakes_by_file);
     if !loaded.has_errors() {
-        let found = taint::check(loaded);
-        loaded.diagnostics.extend(found);
+        let taint_mistakes = taint::check_taint(loaded);
+        loaded.diagnostics.extend(taint_mistakes);
     }
     loaded.sort();
 }

@@ -49,7 +49,7 @@ impl<'a> RuleContext<'a> {
             source,
             plan,
             graph: StepGraph::new(needs.collect()),
-            reads: reads::of(plan, &steps),
+            reads: reads::reads_of_plan(plan, &steps),
             main,
             index,
             dropped_keys: (!loaded.is_whole(file)).then(|| keys(source.text())),

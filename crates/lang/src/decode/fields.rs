@@ -86,7 +86,7 @@ impl<'n, 'a> MappingFields<'n, 'a> {
         let mut fields = Self {
             shape,
             entries,
-            marks: entries.iter().fold(0, |all, entry| all | mark(&entry.key)),
+            marks: entries.iter().fold(0, |sum, entry| sum | mark(&entry.key)),
             head: node.head(),
             misspelt: Vec::new(),
         };
@@ -140,23 +140,23 @@ impl<'n, 'a> MappingFields<'n, 'a> {
 
     /// Returns the mistake of an unknown key, with the nearest known one or all of them.
     fn unknown(&mut self, key: &str, at: Span) -> Diagnostic {
-        let MappingShape { noun, known, replacements: instead, foreign, .. } = self.shape;
+        let MappingShape { noun, known: known_keys, replacements: instead, foreign, .. } = self.shape;
         let mistake = Diagnostic::new(Code::KeyUnknown, at, format!("unknown key `{key}` in {noun}"));
         if let Some((_, help)) = instead.iter().find(|(other, _)| *other == key) {
             return mistake.with_help(*help);
         }
         let plain = plain(key);
-        let same = known.iter().find(|known| known.replace('_', "") == plain);
+        let same = known_keys.iter().find(|known_key| known_key.replace('_', "") == plain);
         let other = foreign.iter().find(|foreign| foreign.key == plain);
         if let (None, Some(other)) = (same, other) {
             self.misspelt.push(other.means);
             return mistake.with_help(other.help);
         }
-        let Some(near) = nearest(key, known.iter().copied()) else {
-            return mistake.with_help(format!("valid keys: {}", known.join(", ")));
+        let Some(near) = nearest(key, known_keys.iter().copied()) else {
+            return mistake.with_help(format!("valid keys: {}", known_keys.join(", ")));
         };
         if self.misspelt.len() < FEW {
-            self.misspelt.extend(known.iter().filter(|known| **known == near));
+            self.misspelt.extend(known_keys.iter().filter(|known_key| **known_key == near));
         }
         mistake.with_suggestion(Some(near))
     }

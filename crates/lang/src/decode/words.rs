@@ -15,8 +15,8 @@ pub fn one_of<'w>(node: &YamlNode<'_>, words: &[&'w str], decoder: &mut SpecDeco
         decoder.wrong_type(node, &list.join(" or "));
         return None;
     };
-    let found = words.iter().find(|word| *word == text);
-    if let Some(word) = found {
+    let exact = words.iter().find(|word| *word == text);
+    if let Some(word) = exact {
         return Some(word);
     }
     let span = decoder.content(node);

@@ -71,8 +71,8 @@ pub(super) fn globs(globs: &[Spanned<PathGlob>]) -> Vec<String> {
     globs.iter().map(|glob| glob.value.0.clone()).collect()
 }
 
-pub(super) fn limits(said: Option<&ast::LimitsSpec>) -> ResourceLimits {
-    let Some(limits_spec) = said else {
+pub(super) fn limits(given_limits: Option<&ast::LimitsSpec>) -> ResourceLimits {
+    let Some(limits_spec) = given_limits else {
         return ResourceLimits::default();
     };
     let bytes = |size: &Option<Spanned<ByteSize>>| size.as_ref().map(|size| size.value.0);

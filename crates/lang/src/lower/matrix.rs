@@ -83,7 +83,7 @@ mod tests {
 
     fn check(text: &str, expected: &[&str]) {
         let mut mistakes = DiagnosticList::default();
-        let tree = yaml::read(text, Span::new(0, text.len()), &mut mistakes).unwrap();
+        let tree = yaml::read_yaml(text, Span::new(0, text.len()), &mut mistakes).unwrap();
         let mut decoder = SpecDecoder::new(text, mistakes);
         let matrix = MatrixSpec::decode(&tree, &mut decoder).unwrap();
         assert!(decoder.into_mistakes().is_empty(), "{text}");

@@ -19,7 +19,7 @@ pub(super) fn of_plan(plan: &ast::PlanSpec, default_settings: &ReplanSettings) -
 /// The replan settings of a plan, completed by the defaults.
 pub(super) fn completed(replan: &ast::ReplanSpec, default_settings: &ReplanSettings) -> ReplanSettings {
     let number =
-        |setting: &Option<Spanned<f64>>, usual: f64| setting.as_ref().map_or(usual, |said| said.value);
+        |setting: &Option<Spanned<f64>>, usual: f64| setting.as_ref().map_or(usual, |number| number.value);
     let seconds = replan.time_budget_seconds.as_ref().map(|seconds| seconds.value);
     ReplanSettings {
         max_replans: replan.max_replans.unwrap_or(default_settings.max_replans),

@@ -234,7 +234,7 @@ fn persona(
         return Ok(used.lower(None));
     };
     let index = lowering.loaded.file_at(file, &path.value);
-    let persona_file_spec = index.and_then(|found| lowering.loaded.personas.get(&found));
+    let persona_file_spec = index.and_then(|number| lowering.loaded.personas.get(&number));
     persona_file_spec.map(|persona_file| used.lower(Some(persona_file))).ok_or(LoweringError::Broken)
 }
 
@@ -282,8 +282,11 @@ fn on_stuck(step: &ast::StepSpec, file: usize, lowering: &SpecLowering<'_>) -> O
 }
 
 /// The retry of a step, completed by the workspace's defaults.
-pub(super) fn retry(said: Option<&ast::RetrySpec>, default_policy: &Arc<RetryPolicy>) -> Arc<RetryPolicy> {
-    let Some(retry_spec) = said else {
+pub(super) fn retry(
+    given_retry: Option<&ast::RetrySpec>,
+    default_policy: &Arc<RetryPolicy>,
+) -> Arc<RetryPolicy> {
+    let Some(retry_spec) = given_retry else {
         return Arc::clone(default_policy);
     };
     Arc::new(RetryPolicy {
@@ -297,11 +300,11 @@ pub(super) fn retry(said: Option<&ast::RetrySpec>, default_policy: &Arc<RetryPol
 }
 
 /// The limits for sending the work back.
-fn loops(said: Option<&ast::LoopsSpec>) -> ReworkLimit {
+fn loops(spec: Option<&ast::LoopsSpec>) -> ReworkLimit {
     let usual = ReworkLimit::default();
     ReworkLimit {
-        max: said.and_then(|said| said.max).unwrap_or(usual.max),
-        on_exhausted: said.map_or(usual.on_exhausted, |loops_spec| loops_spec.on_exhausted),
+        max: spec.and_then(|loops_spec| loops_spec.max).unwrap_or(usual.max),
+        on_exhausted: spec.map_or(usual.on_exhausted, |loops_spec| loops_spec.on_exhausted),
     }
 }
 

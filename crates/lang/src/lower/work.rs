@@ -64,11 +64,11 @@ pub(super) fn generated_plan(
 }
 
 fn envelope(
-    said: Option<&ast::EnvelopeSpec>,
+    given_envelope: Option<&ast::EnvelopeSpec>,
     file: usize,
     lowering: &mut SpecLowering<'_>,
 ) -> Result<PlanEnvelope, LoweringError> {
-    let Some(envelope_spec) = said else {
+    let Some(envelope_spec) = given_envelope else {
         return Ok(PlanEnvelope::default());
     };
     let plans = envelope_spec.plans.iter().map(|path| {

@@ -78,7 +78,7 @@ pub(super) struct SylkPolicy {
 }
 
 /// Reads the form. An unknown key, a wrong type and a missing key are mistakes.
-pub(super) fn read(text: &str) -> Result<SylkDag, SylkMistake> {
+pub(super) fn read_form(text: &str) -> Result<SylkDag, SylkMistake> {
     exact_json::read(text).map_err(|error| {
         let place = format!("line {}, column {}", error.line(), error.column());
         let whole = error.to_string();

@@ -35,13 +35,13 @@ pub(super) struct SylkNames {
 
 /// Makes workflow files of the JSON form, or names its first mistake.
 pub fn import_sylk(json: &str) -> Result<SylkImport, SylkMistake> {
-    let dag = form::read(json)?;
+    let dag = form::read_form(json)?;
     if dag.nodes.len() >= MAX_FILES {
         let message =
             format!("there are {} nodes; a dag and its plans are at most {MAX_FILES} files", dag.nodes.len());
         return Err(SylkMistake::new("nodes", message, "split the graph"));
     }
-    order::check(&dag)?;
+    order::check_order(&dag)?;
     contents(&dag)?;
     let mut notes = Vec::new();
     let names = names(&dag, &mut notes)?;

@@ -4,7 +4,7 @@ use super::SylkMistake;
 use super::form::SylkDag;
 
 /// Checks the ids and the dependencies, and `execution_order` against them.
-pub(super) fn check(dag: &SylkDag) -> Result<(), SylkMistake> {
+pub(super) fn check_order(dag: &SylkDag) -> Result<(), SylkMistake> {
     if dag.nodes.is_empty() {
         return Err(SylkMistake::new("nodes", "there is no node", "write at least one node"));
     }
@@ -110,13 +110,13 @@ fn compare(dag: &SylkDag, layers: &[Vec<String>], derived: &[usize]) -> Result<(
     let help = "leave `execution_order` out, or write the layers that follow from `depends_on`";
     let mut left: HashMap<&str, usize> = HashMap::new();
     left.extend(dag.nodes.iter().zip(derived).map(|(node, layer)| (node.id.as_str(), *layer)));
-    let known: BTreeSet<&str> = left.keys().copied().collect();
+    let left_ids: BTreeSet<&str> = left.keys().copied().collect();
     for (layer, ids) in layers.iter().enumerate() {
         for (nth, id) in ids.iter().enumerate() {
             let message = match left.remove(id.as_str()) {
                 Some(own) if own == layer => continue,
                 Some(own) => format!("`{id}` is in layer {layer}; by `depends_on` it is in layer {own}"),
-                None if known.contains(id.as_str()) => format!("`{id}` is there twice"),
+                None if left_ids.contains(id.as_str()) => format!("`{id}` is there twice"),
                 None => format!("no node has the id `{id}`"),
             };
             return Err(SylkMistake::new(format!("execution_order[{layer}][{nth}]"), message, help));

@@ -71,8 +71,9 @@ impl AgentSkillScript {
             let Some(arg) = call.args.iter_mut().find(|arg| arg.name.as_str() == name) else {
                 let arg_names: Vec<String> =
                     self.call.args.iter().map(|arg| format!("`{}`", arg.name)).collect();
-                let known = if arg_names.is_empty() { "none".to_owned() } else { arg_names.join(", ") };
-                return Err(format!("`{path}` has no argument {}; it has {known}", json!(name)));
+                let listed_names =
+                    if arg_names.is_empty() { "none".to_owned() } else { arg_names.join(", ") };
+                return Err(format!("`{path}` has no argument {}; it has {listed_names}", json!(name)));
             };
             let value = match value {
                 Value::String(text) => arg.schema.read(text),

@@ -31,21 +31,21 @@ impl JsonExpectation {
         };
         let selected = parsed.select(value);
         let expected = self.mismatch_of_selected(&selected, &quoted)?;
-        let found = match selected.as_slice() {
+        let shown = match selected.as_slice() {
             [] => "no value".to_owned(),
             [one] => quoted(&one.to_string()),
             more => format!("{} values", more.len()),
         };
-        Some(JsonMismatch { expected, found, is_bad: false })
+        Some(JsonMismatch { expected, found: shown, is_bad: false })
     }
 
     /// Returns the expectation for the selected values, if it is not met.
     fn mismatch_of_selected(&self, selected: &[&Value], quoted: impl Fn(&str) -> String) -> Option<String> {
         let path = &self.path;
-        if let Some(wanted) = self.exists
-            && wanted == selected.is_empty()
+        if let Some(must_exist) = self.exists
+            && must_exist == selected.is_empty()
         {
-            let expected = if wanted { "a value" } else { "no value" };
+            let expected = if must_exist { "a value" } else { "no value" };
             return Some(format!("{expected} at {path}"));
         }
         if let Some(count) = self.count
@@ -53,10 +53,10 @@ impl JsonExpectation {
         {
             return Some(format!("{count} values at {path}"));
         }
-        if let Some(wanted) = &self.equals
-            && !matches!(selected, [one] if equal(one, wanted))
+        if let Some(value) = &self.equals
+            && !matches!(selected, [one] if equal(one, value))
         {
-            return Some(format!("{path} to be {}", quoted(&wanted.to_string())));
+            return Some(format!("{path} to be {}", quoted(&value.to_string())));
         }
         if self.lt.is_some() || self.gt.is_some() {
             let number = match selected {

@@ -111,8 +111,8 @@ impl RunBudget {
 
     /// Returns the reserved part of a limit: rounded down, so none of a limit of one attempt.
     pub fn reserved(&self, limit: u64) -> u64 {
-        let kept = u128::from(limit) * u128::from(self.reserve_ppm) / 1_000_000;
-        u64::try_from(kept).unwrap_or(limit).min(limit)
+        let reserved = u128::from(limit) * u128::from(self.reserve_ppm) / 1_000_000;
+        u64::try_from(reserved).unwrap_or(limit).min(limit)
     }
 }
 

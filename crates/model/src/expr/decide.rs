@@ -89,9 +89,9 @@ fn values(node: &ExprNode, domain: ReferenceDomain<'_>) -> Option<Vec<Value>> {
 
 /// True if two operands require the same name to equal different values.
 fn contradict(operands: &[ExprNode]) -> bool {
-    let wanted: Vec<_> = operands.iter().filter_map(equality).collect();
-    wanted.iter().enumerate().any(|(at, (name, path, value))| {
-        let later = wanted.iter().skip(at + 1).take(MAX_PAIRS);
+    let equalities: Vec<_> = operands.iter().filter_map(equality).collect();
+    equalities.iter().enumerate().any(|(at, (name, path, value))| {
+        let later = equalities.iter().skip(at + 1).take(MAX_PAIRS);
         later.into_iter().any(|(other, way, rival)| {
             name == other && path == way && ComparisonOperator::Unequal.holds(value, rival) == Some(true)
         })

@@ -33,7 +33,7 @@ impl<'t> ExprLowering<'t> {
     }
 
     /// Parses and lowers; if there is no result, there are mistakes.
-    pub(super) fn run(&mut self) -> Option<ExprNode> {
+    pub(super) fn lower(&mut self) -> Option<ExprNode> {
         if let Some(reason) = self.unbounded() {
             return self.refuse(Code::ExpressionForm, 0..self.text.len(), reason);
         }
@@ -214,14 +214,14 @@ impl<'t> ExprLowering<'t> {
             return self.refuse(Code::ExpressionForm, at, "methods are not supported");
         };
         let Some(test) = StatusFunction::from_word(function.id) else {
-            let known: Vec<&str> = StatusFunction::ALL.iter().map(|test| test.as_str()).collect();
+            let functions: Vec<&str> = StatusFunction::ALL.iter().map(|test| test.as_str()).collect();
             let message = format!("unknown function `{}`", function.id);
             let wrong = self.mistake(Code::UnknownName, bytes(function.span()), message);
-            self.mistakes.push(match nearest(function.id, known.iter().copied()) {
+            self.mistakes.push(match nearest(function.id, functions.iter().copied()) {
                 Some(near) => wrong.with_suggestion(Some(near)),
                 None => match foreign_syntax_advice(function.id) {
                     Some(help) => wrong.with_help(help),
-                    None => wrong.with_help(format!("valid functions: {}", known.join(", "))),
+                    None => wrong.with_help(format!("valid functions: {}", functions.join(", "))),
                 },
             });
             return None;

@@ -36,9 +36,10 @@ pub(super) fn resolve(
         },
         "block" => {
             let name = field("block.reason")?;
-            let known = BlockField::ALL.iter().map(|field| field.as_str());
+            let field_names = BlockField::ALL.iter().map(|field| field.as_str());
             let reference = BlockField::from_word(&name).map(ExprReference::Block);
-            reference.ok_or_else(|| unknown(&format!("block.{name}"), &name, &known.collect::<Vec<_>>()))?
+            reference
+                .ok_or_else(|| unknown(&format!("block.{name}"), &name, &field_names.collect::<Vec<_>>()))?
         }
         "steps" => {
             let forms = "steps.STEP.outputs.NAME or steps.STEP.status";
@@ -84,10 +85,10 @@ fn incomplete(root: &str, form: &str) -> ReferenceError {
     }
 }
 
-fn unknown(name: &str, word: &str, known: &[&str]) -> ReferenceError {
-    let help = match nearest(word, known.iter().copied()) {
+fn unknown(name: &str, word: &str, names: &[&str]) -> ReferenceError {
+    let help = match nearest(word, names.iter().copied()) {
         Some(near) => format!("did you mean `{near}`?"),
-        None => format!("valid here: {}", known.join(" and ")),
+        None => format!("valid here: {}", names.join(" and ")),
     };
     ReferenceError { code: Code::UnknownName, message: format!("unknown name `{name}`"), help: Some(help) }
 }

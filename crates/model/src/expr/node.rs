@@ -93,12 +93,12 @@ fn read(reference: &ExprReference, path: &[PathKey], scope: &dyn ExprScope) -> R
         name: path_keys.iter().fold(reference.to_string(), |at, key| format!("{at}{key}")),
     };
     let whole = scope.value(reference).ok_or_else(|| missing(&[]))?;
-    let mut found = &whole;
+    let mut part = &whole;
     for (at, key) in path.iter().enumerate() {
         let so_far = path.get(..=at).unwrap_or(path);
-        found = key.of(found).ok_or_else(|| missing(so_far))?;
+        part = key.of(part).ok_or_else(|| missing(so_far))?;
     }
-    Ok(found.clone())
+    Ok(part.clone())
 }
 
 /// Returns the first operand whose truth is `wanted`, else the last one.
@@ -106,12 +106,12 @@ fn first_operand(
     operands: &[ExprNode],
     source: &str,
     scope: &dyn ExprScope,
-    wanted: bool,
+    deciding: bool,
 ) -> Result<Value, EvalError> {
     let mut last = Value::Null;
     for operand in operands {
         last = operand.eval(source, scope)?;
-        if truthy(&last) == wanted {
+        if truthy(&last) == deciding {
             break;
         }
     }

@@ -26,7 +26,7 @@ impl Expr {
     /// they get all of `at`.
     pub fn parse(text: &str, at: Span) -> Result<Self, Vec<Diagnostic>> {
         let mut lowering = ExprLowering::new(text, at);
-        let root = lowering.run();
+        let root = lowering.lower();
         match root {
             Some(root) if lowering.mistakes.is_empty() => Ok(Self {
                 source: text.trim().into(),

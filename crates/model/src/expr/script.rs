@@ -27,7 +27,7 @@ impl fmt::Display for ScriptReference {
 /// or one of another tool filling values into scripts, with its position in the text. Braces of
 /// other languages are ignored.
 pub fn templates_in_script(text: &str) -> Vec<(Range<usize>, ScriptReference)> {
-    let mut found = Vec::new();
+    let mut references = Vec::new();
     let mut from = 0;
     while let Some(close) = text.get(from..).and_then(|rest| rest.find("}}")) {
         let close = from + close;
@@ -39,11 +39,11 @@ pub fn templates_in_script(text: &str) -> Vec<(Range<usize>, ScriptReference)> {
             let own = first_name(inner).map(ScriptReference::Own);
             let foreign =
                 || is_foreign(inner, has_dollar).then(|| ScriptReference::Foreign(inner.trim().to_owned()));
-            found.extend(own.or_else(foreign).map(|read| (start..close + 2, read)));
+            references.extend(own.or_else(foreign).map(|read| (start..close + 2, read)));
         }
         from = close + 2;
     }
-    found
+    references
 }
 
 /// Returns the first name read by the inside of a template; the whole of it need not be allowed.

@@ -124,20 +124,20 @@ impl Template {
         quote: impl Fn(String) -> String,
         unknown: &str,
     ) -> Option<String> {
-        let (mut known, mut all) = (false, true);
+        let (mut has_known, mut are_all) = (false, true);
         let text = (self.pieces.iter()).fold(String::new(), |text, piece| match piece {
             TemplatePiece::Text(part) => {
-                known |= part.contains(char::is_alphanumeric);
+                has_known |= part.contains(char::is_alphanumeric);
                 text + part
             }
             TemplatePiece::Value(expr) => {
                 let value = expr.eval(scope).ok();
-                known |= value.is_some();
-                all &= value.is_some();
+                has_known |= value.is_some();
+                are_all &= value.is_some();
                 text + &value.map_or_else(|| unknown.to_owned(), |value| quote(shown(value)))
             }
         });
-        (known || all).then_some(text)
+        (has_known || are_all).then_some(text)
     }
 
     /// True if its value is text, whatever the values of its expressions.
@@ -177,7 +177,7 @@ fn push_text(pieces: &mut Vec<TemplatePiece>, text: &str) {
 fn find(text: &str, from: usize) -> Option<usize> {
     let bytes = text.as_bytes().get(from..)?;
     let opens = |pair: &[u8]| matches!(pair, [b'{', b'{' | b'%' | b'#']);
-    bytes.windows(2).position(opens).map(|found| from + found)
+    bytes.windows(2).position(opens).map(|offset| from + offset)
 }
 
 /// Reads the construct at `open`: returns a piece, or mistakes, and the position after it.

@@ -66,7 +66,7 @@ impl ItemKeyPath {
     pub const MAX: usize = 256;
 
     /// Returns the path an expression is; `None`: it is more than a path, or reads something else.
-    pub fn of(expr: Expr) -> Option<Self> {
+    pub fn from_expr(expr: Expr) -> Option<Self> {
         let reads_item = expr.lookup().is_some_and(|read| read.name == ExprReference::Item);
         reads_item.then_some(Self(expr))
     }
@@ -96,9 +96,9 @@ impl ItemKeyPath {
     }
 
     fn key(&self, position: usize, item: &Value) -> Result<String, ItemKeyError> {
-        let found = self.0.eval(&ItemScope(item));
+        let evaluated = self.0.eval(&ItemScope(item));
         let missing = |error| ItemKeyError::Missing { position, name: missing_name(self.source(), error) };
-        let key = match found.map_err(missing)? {
+        let key = match evaluated.map_err(missing)? {
             Value::String(text) => text,
             Value::Number(number) => number.to_string(),
             Value::Bool(yes) => yes.to_string(),
@@ -159,7 +159,7 @@ mod tests {
     use wf_base::source::Span;
 
     fn path(text: &str) -> Option<ItemKeyPath> {
-        ItemKeyPath::of(Expr::parse(text, Span::default()).unwrap())
+        ItemKeyPath::from_expr(Expr::parse(text, Span::default()).unwrap())
     }
 
     fn keys(text: &str, items: &Value) -> Result<Vec<String>, String> {

@@ -31,7 +31,7 @@ impl Weekday {
     }
 
     /// Returns the day of the week of a date.
-    pub(super) fn of(date: Date) -> Self {
+    pub(super) fn from_date(date: Date) -> Self {
         match date.weekday() {
             jiff::civil::Weekday::Sunday => Self::Sun,
             jiff::civil::Weekday::Monday => Self::Mon,
@@ -74,7 +74,7 @@ impl ScheduleExclusion {
     /// True if it excludes this clock time.
     pub(super) fn covers(&self, at: DateTime) -> bool {
         let second = ClockTime::from(at.time()).seconds();
-        let mut windows = self.windows(Weekday::of(at.date())).into_iter().flatten();
+        let mut windows = self.windows(Weekday::from_date(at.date())).into_iter().flatten();
         self.dates().is_some_and(|dates| dates.contains(&at.date()))
             || windows.any(|window| window.contains(&second))
     }

@@ -84,7 +84,7 @@ fn pieces(text: &str) -> Vec<CronPiece<'_>> {
 
 /// Reads a macro.
 fn named(text: &str, piece: CronPiece, next_piece: Option<&CronPiece>) -> Result<CronExpression, BadCron> {
-    let fields = MACROS.iter().find(|(known, _)| *known == piece.text);
+    let fields = MACROS.iter().find(|(macro_name, _)| *macro_name == piece.text);
     if let (Some(_), Some(more)) = (fields, next_piece) {
         return Err(more
             .cron_error(format!("{} cannot be combined with other fields", piece.text))

@@ -61,7 +61,7 @@ impl GoalSchedule {
             let is_closed = closed_until.filter(|until| day <= *until);
             // Clocks may skip an open time.
             if is_closed.is_none()
-                && open_weekdays.contains(&Weekday::of(day))
+                && open_weekdays.contains(&Weekday::from_date(day))
                 && let Some(slot) = self
                     .open_slot(midnight(day.saturating_sub(1.day())), midnight(day.saturating_add(2.days())))
             {

@@ -124,14 +124,14 @@ impl<'a> ScheduleWalk<'a> {
 
     /// Adds the instants of a time for which the policies let it be due.
     fn add(&mut self, time: MappedTime) {
-        let all = self.times.interval() || self.dst.overlap == DstOverlapPolicy::Both;
+        let keeps_overlaps = self.times.interval() || self.dst.overlap == DstOverlapPolicy::Both;
         match time.offset {
             AmbiguousOffset::Unambiguous { .. } => self.add_due(time.civil, time.first, None),
             AmbiguousOffset::Fold { after, .. } => {
-                if all || self.dst.overlap == DstOverlapPolicy::First {
+                if keeps_overlaps || self.dst.overlap == DstOverlapPolicy::First {
                     self.add_due(time.civil, time.first, Some(DstNote::FirstPass));
                 }
-                if (all || self.dst.overlap == DstOverlapPolicy::Last)
+                if (keeps_overlaps || self.dst.overlap == DstOverlapPolicy::Last)
                     && let Some(at) = second(time.civil, after)
                 {
                     self.add_due(time.civil, at, Some(DstNote::SecondPass));

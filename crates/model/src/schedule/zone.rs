@@ -57,8 +57,8 @@ impl ZonedTime {
 impl ScheduleZone {
     /// Finds a zone by its name, like `Europe/Berlin`, in any case of letters.
     pub fn parse(name: &str) -> Result<Self, BadZone> {
-        let found = db().get(name).or_else(|_| TimeZoneDatabase::bundled().get(name));
-        match found {
+        let time_zone = db().get(name).or_else(|_| TimeZoneDatabase::bundled().get(name));
+        match time_zone {
             Ok(zone) => Ok(Self { name: zone.iana_name().unwrap_or(name).to_owned(), clocks: zone }),
             Err(_) => Err(BadZone { name: name.to_owned(), nearest: nearest(name) }),
         }
@@ -95,7 +95,8 @@ impl ScheduleZone {
     pub fn change_on(&self, at: Moment) -> Option<ClockChange> {
         let day = self.local(at).civil.date();
         let second = at.millis().div_euclid(1_000);
-        let before = self.clocks.preceding(timestamp(second + 1)).find_map(|one| self.change(&one));
+        let before =
+            self.clocks.preceding(timestamp(second + 1)).find_map(|transition| self.change(&transition));
         let after = self.clocks.following(timestamp(second)).find_map(|one| self.change(&one));
         [before, after].into_iter().flatten().find(|change| {
             let second = change.at.millis() / 1_000;
@@ -124,15 +125,15 @@ fn nearest(name: &str) -> Option<String> {
     let limit = (lower.chars().count() / 3).clamp(1, 4);
     let names = ScheduleZone::names();
     let city = |name: &String| name.to_ascii_lowercase().ends_with(&format!("/{lower}"));
-    if let Some(found) = names.iter().find(|name| city(name)) {
-        return Some(found.clone());
+    if let Some(same_city) = names.iter().find(|name| city(name)) {
+        return Some(same_city.clone());
     }
     names
         .into_iter()
-        .map(|found| (strsim::damerau_levenshtein(&lower, &found.to_ascii_lowercase()), found))
+        .map(|candidate| (strsim::damerau_levenshtein(&lower, &candidate.to_ascii_lowercase()), candidate))
         .filter(|(distance, _)| *distance <= limit)
         .min()
-        .map(|(_, found)| found)
+        .map(|(_, nearest_name)| nearest_name)
 }
 
 impl PartialEq for ScheduleZone {

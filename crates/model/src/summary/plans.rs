@@ -40,11 +40,11 @@ impl ShownPlans {
 
     /// The name under which a plan a step uses is shown.
     fn name(&mut self, plan: &Arc<Plan>, path: &str) -> String {
-        let known = self.shown.iter().find(|(seen, _)| Arc::ptr_eq(seen, plan));
-        if let Some((_, name)) = known {
+        let shown_before = self.shown.iter().find(|(shown_plan, _)| Arc::ptr_eq(shown_plan, plan));
+        if let Some((_, name)) = shown_before {
             return name.clone();
         }
-        let named = |seen: &&(Arc<Plan>, String)| seen.1.split(" (").next() == Some(path);
+        let named = |shown_pair: &&(Arc<Plan>, String)| shown_pair.1.split(" (").next() == Some(path);
         let times = self.shown.iter().filter(named).count() + usize::from(self.root == path);
         let name = match times {
             0 => path.to_owned(),
@@ -113,7 +113,7 @@ pub(crate) fn show_child_plans(plans: &[ChildPlan], summary: &mut SummaryBuilder
 
 /// The steps of a plan, and their alternatives.
 fn show_steps(plan: &Plan, summary: &mut SummaryBuilder) {
-    let trust = summary.shown_plans.taints.of(plan);
+    let trust = summary.shown_plans.taints.summary_of(plan);
     for (at, own) in plan.steps().iter().enumerate() {
         let part = if at < plan.parts().main { "steps" } else { "finally" };
         summary.set_part(&format!("{part}.{}", own.id));

@@ -58,10 +58,10 @@ fn even_interval(text: &str, whole: u32) -> Option<u32> {
 /// Days of the week written by name.
 fn names(days: &str) -> Option<String> {
     let parts = days.split([',', '-']);
-    let known = ["SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT"];
-    let named = |part: &str| known.iter().any(|day| day.eq_ignore_ascii_case(part));
-    let all = parts.clone().all(named);
-    all.then(|| days.to_uppercase().replace(',', ", ").replace('-', " to "))
+    let day_names = ["SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT"];
+    let named = |part: &str| day_names.iter().any(|day| day.eq_ignore_ascii_case(part));
+    let are_names = parts.clone().all(named);
+    are_names.then(|| days.to_uppercase().replace(',', ", ").replace('-', " to "))
 }
 
 #[cfg(test)]

@@ -35,7 +35,7 @@ pub struct MixedTaint {
 
 impl MixedTaint {
     /// Returns a value from a source.
-    pub fn of(taint: TaintLevel, from: &str) -> Self {
+    pub fn from_level(taint: TaintLevel, from: &str) -> Self {
         Self { taint, from: (taint > TaintLevel::Owner).then(|| from.into()), params: Arc::default() }
     }
 
@@ -43,7 +43,7 @@ impl MixedTaint {
     pub fn param(name: &str, taint: TaintLevel) -> Self {
         Self {
             params: Arc::new(BTreeSet::from([name.to_owned()])),
-            ..Self::of(taint, &format!("the parameter `{name}`, which is {}", taint.as_str()))
+            ..Self::from_level(taint, &format!("the parameter `{name}`, which is {}", taint.as_str()))
         }
     }
 

@@ -14,12 +14,12 @@ pub struct TaintAnalysis(BTreeMap<usize, Arc<TaintSummary>>);
 
 /// Follows the values of a plan and of all it uses.
 pub fn taints(plan: &Plan) -> Arc<TaintSummary> {
-    TaintAnalysis::default().of(plan)
+    TaintAnalysis::default().summary_of(plan)
 }
 
 impl TaintAnalysis {
     /// Follows the values of a plan.
-    pub fn of(&mut self, plan: &Plan) -> Arc<TaintSummary> {
+    pub fn summary_of(&mut self, plan: &Plan) -> Arc<TaintSummary> {
         summarize(plan, self)
     }
 }
@@ -43,7 +43,7 @@ fn summarize(plan: &Plan, analysis: &mut TaintAnalysis) -> Arc<TaintSummary> {
             .map(|output| (output.name.to_string(), reads([&output.value])))
             .collect(),
     };
-    let summary = Arc::new(TaintSummary::of(&flow));
+    let summary = Arc::new(TaintSummary::from_flow(&flow));
     analysis.0.insert(place, Arc::clone(&summary));
     summary
 }

@@ -27,7 +27,7 @@ pub struct StepTaint {
 
 impl TaintSummary {
     /// Follows the values of a plan. Takes time in the size of the plan.
-    pub fn of(flow: &PlanFlow) -> Self {
+    pub fn from_flow(flow: &PlanFlow) -> Self {
         let params = flow.params.iter();
         let mut summary = Self {
             params: params.map(|(name, taint)| (name.clone(), MixedTaint::param(name, *taint))).collect(),
@@ -66,7 +66,7 @@ impl TaintSummary {
                 step.map(|step| step.item_taint.clone()).unwrap_or_default()
             }
             ExprReference::Block(BlockField::Reason) => {
-                MixedTaint::of(TaintLevel::External, "the reason of a block")
+                MixedTaint::from_level(TaintLevel::External, "the reason of a block")
             }
             ExprReference::Block(_)
             | ExprReference::StepStatus(_)
@@ -93,7 +93,8 @@ impl TaintSummary {
         let id = &step.id;
         match &step.producer {
             OutputProducer::Request => {
-                taint.outputs_taint = MixedTaint::of(TaintLevel::External, &format!("the http step `{id}`"));
+                taint.outputs_taint =
+                    MixedTaint::from_level(TaintLevel::External, &format!("the http step `{id}`"));
             }
             OutputProducer::Free => {
                 taint.process(param_taint);
@@ -101,19 +102,19 @@ impl TaintSummary {
                     "step `{id}`, which runs without a sandbox, and so with network \
                                     access"
                 );
-                taint.outputs_taint.mix_in(&MixedTaint::of(TaintLevel::External, &from));
+                taint.outputs_taint.mix_in(&MixedTaint::from_level(TaintLevel::External, &from));
             }
             OutputProducer::Confined { net } => {
                 taint.process(param_taint);
                 if *net {
                     let from = format!("step `{id}`, which has network access");
-                    taint.outputs_taint.mix_in(&MixedTaint::of(TaintLevel::External, &from));
+                    taint.outputs_taint.mix_in(&MixedTaint::from_level(TaintLevel::External, &from));
                 }
             }
             OutputProducer::ExposedAgent => {
                 taint.process(param_taint);
                 let from = format!("step `{id}`, whose agent reads untrusted text");
-                taint.outputs_taint.mix_in(&MixedTaint::of(TaintLevel::External, &from));
+                taint.outputs_taint.mix_in(&MixedTaint::from_level(TaintLevel::External, &from));
             }
             OutputProducer::Nested { path, summary, with } => {
                 let with = with.iter();
@@ -131,7 +132,7 @@ impl TaintSummary {
         }
         for name in &step.external {
             let from = format!("output `{name}` of step `{id}`, which is declared external");
-            let mut own = MixedTaint::of(TaintLevel::External, &from);
+            let mut own = MixedTaint::from_level(TaintLevel::External, &from);
             own.mix_in(&taint.outputs_taint);
             taint.outputs.insert(name.clone(), own);
         }

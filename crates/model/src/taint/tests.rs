@@ -18,7 +18,7 @@ fn last(params: &[(&str, TaintLevel)], steps: Vec<StepFlow>) -> (TaintLevel, Opt
     let id = steps.last().unwrap().id.clone();
     let params = params.iter().map(|(name, taint)| ((*name).to_owned(), *taint));
     let flow = PlanFlow { params: params.collect(), steps, outputs: Vec::new() };
-    let made = TaintSummary::of(&flow).steps[&id].output("o").clone();
+    let made = TaintSummary::from_flow(&flow).steps[&id].output("o").clone();
     (made.taint, made.from.map(|from| from.to_string()))
 }
 
@@ -103,7 +103,7 @@ fn trust_goes_through_a_plan_that_is_used() {
             ("body".into(), vec![out("get")]),
         ],
     };
-    let summary = Arc::new(TaintSummary::of(&inner));
+    let summary = Arc::new(TaintSummary::from_flow(&inner));
     let nested = |reads: &[ExprReference]| OutputProducer::Nested {
         path: "inner.md".into(),
         summary: Arc::clone(&summary),
@@ -113,7 +113,7 @@ fn trust_goes_through_a_plan_that_is_used() {
     let steps = vec![step("get", OutputProducer::Request, &[]), step("use", nested(&[out("get")]), &[])];
     check(steps, TaintLevel::External, Some("the http step `get`"));
     let flow = PlanFlow { steps: vec![step("use", nested(&[]), &[])], ..PlanFlow::default() };
-    let body = TaintSummary::of(&flow).steps["use"].output("body").clone();
+    let body = TaintSummary::from_flow(&flow).steps["use"].output("body").clone();
     assert_eq!(body.from.as_deref(), Some("the http step `get` of inner.md"));
 }
 
@@ -151,13 +151,13 @@ fn flows() -> impl Strategy<Value = PlanFlow> {
 proptest! {
     #[test]
     fn one_more_external_source_makes_nothing_more_trusted(flow in flows(), at in 0..9_usize) {
-        let before = TaintSummary::of(&flow);
+        let before = TaintSummary::from_flow(&flow);
         let mut worse = flow.clone();
         match worse.steps.get_mut(at) {
             Some(step) => step.external.push("o".into()),
             None => worse.params[0].1 = TaintLevel::External,
         }
-        let after = TaintSummary::of(&worse);
+        let after = TaintSummary::from_flow(&worse);
         for (id, step) in &before.steps {
             prop_assert!(after.steps[id].output("o").taint >= step.output("o").taint, "{id}");
             prop_assert!(after.steps[id].inputs_taint.taint >= step.inputs_taint.taint, "{id}");

@@ -233,21 +233,21 @@ fn attested_attempts(events: &[(u64, Event)]) -> BTreeMap<TaskId, BTreeMap<u32, 
     let mut attempts: BTreeMap<TaskId, BTreeMap<u32, AttestedAttempt>> = BTreeMap::new();
     let mut of = |attempt: &Attempt, say: &dyn Fn(&mut AttestedAttempt)| {
         let place = attempts.entry(attempt.place.clone()).or_default();
-        let said = place.entry(attempt.attempt).or_default();
-        said.attempt = attempt.attempt;
-        say(said);
+        let entry = place.entry(attempt.attempt).or_default();
+        entry.attempt = attempt.attempt;
+        say(entry);
     };
     for (_, event) in events {
         match &event.fact {
             EventKind::AttemptStarted(attempt) => of(attempt, &|_| {}),
             EventKind::CacheHit { place, found } => {
                 let attempt = Attempt { place: place.clone(), attempt: 0 };
-                of(&attempt, &|said| said.artifacts = files(&found.artifacts));
+                of(&attempt, &|entry| entry.artifacts = files(&found.artifacts));
             }
-            EventKind::AttemptEnded { attempt, how, failure_class, artifacts, .. } => of(attempt, &|said| {
-                said.exit = Some(exit(how));
-                said.failure_class = *failure_class;
-                said.artifacts = files(artifacts);
+            EventKind::AttemptEnded { attempt, how, failure_class, artifacts, .. } => of(attempt, &|entry| {
+                entry.exit = Some(exit(how));
+                entry.failure_class = *failure_class;
+                entry.artifacts = files(artifacts);
             }),
             EventKind::EvidenceTaken { attempt, files } => {
                 of(attempt, &|attested| attested.evidence = self::files(files));
@@ -255,7 +255,7 @@ fn attested_attempts(events: &[(u64, Event)]) -> BTreeMap<TaskId, BTreeMap<u32, 
             EventKind::CheckCompleted { attempt: Some(attempt), verdict } => {
                 of(attempt, &|attested_attempt| {
                     attested_attempt.verdicts.push(self::attested_verdict(verdict));
-                })
+                });
             }
             _ => {}
         }

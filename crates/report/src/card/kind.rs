@@ -31,7 +31,7 @@ keywords! {
 
 impl CardKind {
     /// Returns the kind of the card of a request.
-    pub(super) fn of(request: &ApprovalRequest) -> Self {
+    pub(super) fn from_request(request: &ApprovalRequest) -> Self {
         match &request.answer {
             Some(AnswerOptions::Choose(_)) => return Self::Decision,
             Some(AnswerOptions::Edit { .. }) => return Self::Draft,

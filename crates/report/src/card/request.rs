@@ -25,13 +25,13 @@ pub struct RequestCard {
 
 impl RequestCard {
     /// Returns the card of a request of a plan; without the plan, it says less.
-    pub fn of(request: &ApprovalRequest, plan: Option<&Plan>, artifacts: &[Artifact]) -> Self {
+    pub fn from_request(request: &ApprovalRequest, plan: Option<&Plan>, artifacts: &[Artifact]) -> Self {
         let bands = match &request.answer {
             Some(AnswerOptions::Select(entries)) => entry_bands(entries),
             _ => Vec::new(),
         };
         Self {
-            kind: CardKind::of(request),
+            kind: CardKind::from_request(request),
             rationale: rationale(request),
             yes: consequence::of_yes(request, plan),
             no: consequence::of_no(request),

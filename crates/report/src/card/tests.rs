@@ -45,7 +45,7 @@ fn request(more: &serde_json::Value) -> ApprovalRequest {
 fn a_step_names_what_follows_and_what_may_change() {
     let (plan, file) = (plan(), json!({"path": "list.txt", "digest": "0".repeat(64), "size": 3}));
     let artifacts: Artifact = serde_json::from_value(file).unwrap();
-    let card = RequestCard::of(&request(&json!({})), Some(&plan), &[artifacts]);
+    let card = RequestCard::from_request(&request(&json!({})), Some(&plan), &[artifacts]);
     assert_eq!(card.kind, CardKind::Step);
     assert_eq!(card.yes, "`upload`, `tell`, `last` may run");
     assert_eq!(card.no, "`agree` fails, and steps that need its success do not run");
@@ -54,9 +54,9 @@ fn a_step_names_what_follows_and_what_may_change() {
         card.rationale,
         "`agree` asks. The risk is medium: `upload` may change files of the workspace."
     );
-    let last = RequestCard::of(&request(&json!({"step": "last"})), Some(&plan), &[]);
+    let last = RequestCard::from_request(&request(&json!({"step": "last"})), Some(&plan), &[]);
     assert_eq!((last.yes.as_str(), last.affected.len()), ("it is recorded; no step depends on it", 0));
-    let unknown = RequestCard::of(&request(&json!({})), None, &[]);
+    let unknown = RequestCard::from_request(&request(&json!({})), None, &[]);
     assert_eq!(unknown.yes, "the run goes on");
 }
 
@@ -87,7 +87,7 @@ fn each_kind_says_what_its_answers_lead_to() {
         if more.get("step").is_some() {
             ask.place = None;
         }
-        let card = RequestCard::of(&ask, Some(&plan()), &[]);
+        let card = RequestCard::from_request(&ask, Some(&plan()), &[]);
         assert_eq!(card.kind.as_str(), kind, "{more}");
         assert!(card.yes.contains(yes) && card.no.contains(no), "{more}: {card:?}");
     }

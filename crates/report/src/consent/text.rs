@@ -48,8 +48,8 @@ fn warnings(summary: &PlanSummary) -> String {
     let free = summary.lines.iter().filter(|line| is_free(line)).count();
     if free > 0 {
         let steps = plural(free, "step");
-        let what = format!("{steps} without a sandbox: they may do whatever your user may do");
-        let _ = writeln!(text, "{} {what}", paint(WARN, "!"));
+        let warning = format!("{steps} without a sandbox: they may do whatever your user may do");
+        let _ = writeln!(text, "{} {warning}", paint(WARN, "!"));
     }
     let hidden: Vec<String> = summary.invisible_lines().map(SummaryLine::path).collect();
     if !hidden.is_empty() {
@@ -164,13 +164,13 @@ fn heading(line: &SummaryLine) -> String {
 }
 
 /// A key and its text, in full.
-fn labelled(key: &str, said: &str, indent: usize, style: Style) -> String {
+fn labelled(key: &str, content: &str, indent: usize, style: Style) -> String {
     let key = untrusted(key).to_string();
     let wide = key.chars().count();
     let mut text = format!("{:indent$}{}", "", paint(DIM, &key));
-    if said.contains('\n') {
+    if content.contains('\n') {
         text.push('\n');
-        block(said, indent + 2, &mut text);
+        block(content, indent + 2, &mut text);
         return text;
     }
     let left = indent + KEY_COLUMN_WIDTH + 1;
@@ -179,7 +179,7 @@ fn labelled(key: &str, said: &str, indent: usize, style: Style) -> String {
     } else {
         let _ = write!(text, "{:1$}", "", KEY_COLUMN_WIDTH + 1 - wide);
     }
-    let parts = wrapped(&untrusted(said).to_string(), LINE_WIDTH - left);
+    let parts = wrapped(&untrusted(content).to_string(), LINE_WIDTH - left);
     for (at, part) in parts.iter().enumerate() {
         if at > 0 {
             let _ = write!(text, "{:1$}{2} ", "", left - 2, paint(DIM, "┆"));

@@ -72,6 +72,6 @@ mod tests {
   s1 -> s2;
 }
 "#;
-        assert_eq!(dot(&PlanSketch::of(&sample::plan(), false)), expected);
+        assert_eq!(dot(&PlanSketch::from_plan(&sample::plan(), false)), expected);
     }
 }

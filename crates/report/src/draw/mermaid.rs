@@ -79,6 +79,6 @@ flowchart TD
   s1 --> s3
   s2 --> s3
 ";
-        assert_eq!(mermaid(&PlanSketch::of(&sample::plan(), true)), expected);
+        assert_eq!(mermaid(&PlanSketch::from_plan(&sample::plan(), true)), expected);
     }
 }

@@ -54,7 +54,7 @@ pub struct SketchZone {
 
 impl PlanSketch {
     /// Reduces a plan; `unfold` shows the steps of the plans it uses.
-    pub fn of(plan: &Plan, unfold: bool) -> Self {
+    pub fn from_plan(plan: &Plan, unfold: bool) -> Self {
         let title = plan.parts().title.as_deref();
         let mut sketch = Self { title: title.unwrap_or(plan.id().as_str()).to_owned(), ..Self::default() };
         sketch.add(plan, None, if unfold { MAX_UNFOLD_DEPTH } else { 0 });
@@ -233,13 +233,13 @@ mod tests {
 
     #[test]
     fn a_plan_that_is_used_unfolds_between_its_neighbours() {
-        let folded = PlanSketch::of(&sample::plan(), false);
+        let folded = PlanSketch::from_plan(&sample::plan(), false);
         let names = |sketch: &PlanSketch| -> Vec<String> {
             sketch.nodes.iter().map(|node| node.name.clone()).collect()
         };
         assert_eq!(names(&folded), ["fetch", "all", "publish", "cleanup"]);
         assert_eq!(folded.edges, [(0, 1), (1, 2)]);
-        let unfolded = PlanSketch::of(&sample::plan(), true);
+        let unfolded = PlanSketch::from_plan(&sample::plan(), true);
         assert_eq!(names(&unfolded), ["fetch", "one", "two", "publish", "cleanup"]);
         assert_eq!(unfolded.edges, [(0, 1), (0, 2), (1, 3), (2, 3)]);
         let zones: Vec<&str> = unfolded.zones.iter().map(|zone| zone.name.as_str()).collect();

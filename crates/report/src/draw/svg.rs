@@ -214,7 +214,7 @@ mod tests {
 
     #[test]
     fn every_box_stands_below_what_it_needs() {
-        let sketch = PlanSketch::of(&sample::plan(), true);
+        let sketch = PlanSketch::from_plan(&sample::plan(), true);
         let layers = [vec![0], vec![1, 2], vec![3], vec![4]];
         let frames = place(&sketch, &layers, 3);
         for (from, to) in &sketch.edges {
@@ -225,7 +225,7 @@ mod tests {
 
     #[test]
     fn a_picture_of_a_page_has_links_and_no_style() {
-        let mut sketch = PlanSketch::of(&sample::plan(), false);
+        let mut sketch = PlanSketch::from_plan(&sample::plan(), false);
         sketch.nodes[0].link = Some("/runs/1?a=\"b\"".into());
         sketch.nodes[0].is_critical = true;
         let layers = [vec![0], vec![1], vec![2], vec![3]];
@@ -240,7 +240,7 @@ mod tests {
 
     #[test]
     fn text_stays_text() {
-        let mut sketch = PlanSketch::of(&sample::plan(), false);
+        let mut sketch = PlanSketch::from_plan(&sample::plan(), false);
         sketch.title = "<script>\"&".into();
         let picture = svg(&sketch, &[vec![0], vec![1], vec![2], vec![3]], 3);
         assert!(picture.contains("&lt;script&gt;&quot;&amp;"), "{picture}");

@@ -13,7 +13,7 @@ pub struct ResumeOptions {
 
 impl ResumeOptions {
     /// The options after a run of a plan at this path, or of a part of a reconciliation of a goal.
-    pub fn of(path: &str, is_goal: bool) -> Self {
+    pub fn from_path(path: &str, is_goal: bool) -> Self {
         Self { path: path.to_owned(), is_goal, used_up: false }
     }
 
@@ -81,7 +81,7 @@ mod tests {
             }))
         };
         let after = |kind: Option<EventKind>, is_goal| {
-            let mut next = ResumeOptions::of("plan.md", is_goal);
+            let mut next = ResumeOptions::from_path("plan.md", is_goal);
             if let Some(fact) = &kind {
                 next.record_approval(fact);
             }
@@ -94,7 +94,7 @@ mod tests {
         let both = "wf approve plan.md, then wf retry 1a2b3c4d";
         assert_eq!(after(Some(approved(ApprovalPolicy::Reviewed, 2)), false), both);
         let moves = vec!["try more".to_owned(), "`wf retry \0` keeps it".to_owned()];
-        let possible = ResumeOptions::of("goal.md", true).retain_possible(moves);
+        let possible = ResumeOptions::from_path("goal.md", true).retain_possible(moves);
         assert_eq!(possible, ["try more"]);
     }
 }

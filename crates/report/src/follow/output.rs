@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-use super::tail::{append_to_line, text};
+use super::tail::{append_to_line, line_text};
 use wf_base::name::RunId;
 use wf_base::untrusted::{DIM, paint};
 use wf_core::machine::Attempt;
@@ -42,7 +42,7 @@ impl OutputLineBuffer {
 }
 
 fn prefixed(name: &str, line: &[u8]) -> String {
-    format!("{} {}\n", paint(DIM, &format!("{name} │")), text(line))
+    format!("{} {}\n", paint(DIM, &format!("{name} │")), line_text(line))
 }
 
 #[cfg(test)]

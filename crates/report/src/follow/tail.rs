@@ -39,7 +39,7 @@ impl OutputTail {
     pub fn lines(&self) -> Vec<String> {
         let mut lines: Vec<String> = self.lines.iter().cloned().collect();
         if !self.partial_line.is_empty() {
-            lines.push(text(&self.partial_line));
+            lines.push(line_text(&self.partial_line));
         }
         let surplus = lines.len().saturating_sub(self.limit);
         lines.split_off(surplus)
@@ -50,7 +50,7 @@ impl OutputTail {
     }
 
     fn close(&mut self) {
-        self.lines.push_back(text(&self.partial_line));
+        self.lines.push_back(line_text(&self.partial_line));
         self.partial_line.clear();
         if self.lines.len() > self.limit {
             self.lines.pop_front();
@@ -77,7 +77,7 @@ pub(super) fn append_to_line(line: &mut Vec<u8>, part: &[u8], limit: usize) {
 }
 
 /// A line of a worker's output, made safe to display.
-pub(super) fn text(line: &[u8]) -> String {
+pub(super) fn line_text(line: &[u8]) -> String {
     let line = line.strip_suffix(b"\n").unwrap_or(line);
     UntrustedText::printed(line).to_string()
 }

@@ -140,11 +140,11 @@ fn step_ended_text(ending: &TaskEnding, verbosity: Verbosity) -> String {
     if !ending.reason.is_empty() && ending.failed_checks.is_empty() {
         let _ = write!(text, " · {}", untrusted(first_line(&ending.reason)));
     }
-    let mut told = line(style, verb, ending.duration, &text);
+    let mut told_line = line(style, verb, ending.duration, &text);
     if bad {
-        told.push_str(&failure_text(ending));
+        told_line.push_str(&failure_text(ending));
     }
-    told
+    told_line
 }
 
 /// The reason for the failure of a step and the remedy.

@@ -44,7 +44,7 @@ impl RunRecord {
 
     pub(super) fn executed_step<'a>(&self, step: &'a Step, round: usize) -> &'a Step {
         let way = self.alternative_in_round(&step.id, round).and_then(|(change, _)| change.to.as_ref());
-        let way = way.and_then(|id| step.alternatives.iter().find(|one| one.id == *id));
+        let way = way.and_then(|id| step.alternatives.iter().find(|declared| declared.id == *id));
         way.map_or(step, |alternative| alternative.step.as_ref())
     }
 

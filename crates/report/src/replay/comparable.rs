@@ -60,8 +60,8 @@ pub fn comparable_event(event: &Value, digest: &BodyDigest<'_>) -> Option<Value>
     }
     for key in BODIES {
         let digest_of_text = fields.get(key).and_then(Value::as_str).and_then(digest);
-        if let Some(known) = digest_of_text {
-            fields.insert(key.into(), Value::String(known));
+        if let Some(known_digest) = digest_of_text {
+            fields.insert(key.into(), Value::String(known_digest));
         }
     }
     let mut event = Value::Object(fields);

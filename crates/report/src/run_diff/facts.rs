@@ -156,13 +156,14 @@ fn approvals(record: &RunRecord) -> Vec<RunFact> {
             .place
             .as_ref()
             .map_or_else(|| "run".to_owned(), |place| record.task_display_name(place));
-        let given = approval.given.as_ref();
-        let by = given
-            .map(|given| given.by.iter().map(|signer| signer.name.as_str()).collect::<Vec<_>>().join(", "));
+        let resolution = approval.given.as_ref();
+        let by = resolution.map(|resolution| {
+            resolution.by.iter().map(|signer| signer.name.as_str()).collect::<Vec<_>>().join(", ")
+        });
         let fields = json!({
             "message": approval.ask.message,
-            "decision": given.map(|approval_outcome| approval_outcome.decision.as_str()),
-            "answer": given.and_then(|outcome| outcome.answer.as_ref()).map(ToString::to_string),
+            "decision": resolution.map(|approval_outcome| approval_outcome.decision.as_str()),
+            "answer": resolution.and_then(|outcome| outcome.answer.as_ref()).map(ToString::to_string),
             "by": by.filter(|names| !names.is_empty()),
         });
         fact(&format!("request {} of {place}", approval.ask.request), fields)

@@ -17,7 +17,7 @@ pub fn skill_md(folder: &Path) -> Result<Option<(&'static str, Vec<u8>)>, SkillF
         match openat(CWD, &place, FILE, Mode::empty()) {
             Err(Errno::NOENT | Errno::NOTDIR) => {}
             Err(errno) => return Err(error(place, refusal_of_errno(errno))),
-            Ok(opened) => return content(opened, place, MAX_SKILL_MD).map(|all| Some((name, all))),
+            Ok(opened) => return content(opened, place, MAX_SKILL_MD).map(|bytes| Some((name, bytes))),
         }
     }
     Ok(None)

@@ -65,10 +65,10 @@ pub fn adapt(
     }
     review.extend(noted);
     let body = text.get(read.body.range()).unwrap_or_default();
-    let made = write(&front) + body;
-    check_result(&made, body, &name)?;
+    let skill_md = write(&front) + body;
+    check_result(&skill_md, body, &name)?;
     // Both as written and as parsed: escapes hide nothing.
-    refuse_secrets(&made, detect)?;
+    refuse_secrets(&skill_md, detect)?;
     for value in front.values() {
         refuse_secrets(value, detect)?;
     }
@@ -76,7 +76,7 @@ pub fn adapt(
     let own = front.own.unwrap_or_default();
     let mut scripts = scripts(&taken);
     scripts.retain(|path| !own.contains(path.as_str()));
-    let file = BundleFile { bytes: made.into_bytes(), is_executable: false };
+    let file = BundleFile { bytes: skill_md.into_bytes(), is_executable: false };
     taken.files.insert("SKILL.md".to_owned(), file);
     let done = SkillConversion {
         name,
@@ -124,8 +124,9 @@ fn resolved_name(
     options: &ConversionOptions<'_>,
     front: &FrontMatterFields,
 ) -> Result<String, SkillConversionError> {
-    let said = options.name.unwrap_or(if front.name.is_empty() { options.folder } else { &front.name });
-    standard_name(said)
+    let declared_name =
+        options.name.unwrap_or(if front.name.is_empty() { options.folder } else { &front.name });
+    standard_name(declared_name)
 }
 
 fn name_fate(options: &ConversionOptions<'_>, front: &FrontMatterFields, name: &str) -> ConvertedField {
@@ -142,21 +143,21 @@ fn name_fate(options: &ConversionOptions<'_>, front: &FrontMatterFields, name: &
 }
 
 /// Returns an error unless every reader accepts the result, with the Markdown unchanged.
-fn check_result(made: &str, body: &str, name: &str) -> Result<(), SkillConversionError> {
+fn check_result(skill_md: &str, body: &str, name: &str) -> Result<(), SkillConversionError> {
     let wrong = |finding: &SkillFinding| {
         let message = format!("cannot be converted to a standard skill: {}", finding.message);
         SkillConversionError::new(message, "fix that in the source first")
     };
-    let skill = load(made, name).map_err(|skill_findings| {
+    let skill = load(skill_md, name).map_err(|skill_findings| {
         skill_findings
             .first()
             .map_or_else(|| SkillConversionError::new("cannot load the skill", "check its SKILL.md"), &wrong)
     })?;
-    let findings = reference(made, name);
+    let findings = reference(skill_md, name);
     if let Some(finding) = skill.warnings.first().or(findings.first()) {
         return Err(wrong(finding));
     }
-    if made.get(skill.body.range()) != Some(body) {
+    if skill_md.get(skill.body.range()) != Some(body) {
         return Err(SkillConversionError::new(
             "its Markdown would be altered",
             "put each `---` of the front matter on its own line",

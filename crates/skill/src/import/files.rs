@@ -89,8 +89,8 @@ fn is_secret(part: &str) -> bool {
 /// Returns the kind of the first credential in a text.
 pub(super) fn secret(text: &str, detect: TextDetector<'_>) -> Option<&'static str> {
     let hits = detect(text).into_iter();
-    let mut seen = hits.filter(|hit| hit.detector == "secrets");
-    Some(seen.next()?.description)
+    let mut secrets = hits.filter(|hit| hit.detector == "secrets");
+    Some(secrets.next()?.description)
 }
 
 fn extension(path: &str) -> &str {
@@ -104,8 +104,8 @@ pub(super) fn scripts(bundle: &SkillBundle) -> Vec<String> {
         let is_read = SCRIPTS.contains(&extension(path));
         is_read && path.starts_with("scripts/") || file.is_executable && *path != "SKILL.md"
     };
-    let all = bundle.files.iter().filter(could);
-    all.map(|(path, _)| path.clone()).collect()
+    let candidates = bundle.files.iter().filter(could);
+    candidates.map(|(path, _)| path.clone()).collect()
 }
 
 /// Returns front matter declaring scripts, with no rights at all.

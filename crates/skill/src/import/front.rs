@@ -28,10 +28,10 @@ pub(super) struct FrontMatterFields {
 impl FrontMatterFields {
     /// Returns its texts, unescaped.
     pub(super) fn values(&self) -> impl Iterator<Item = &String> {
-        let one = [&self.description].into_iter();
+        let description = [&self.description].into_iter();
         let some = self.license.iter().chain(&self.compatibility);
         let many = self.tools.iter().chain(self.metadata.values());
-        one.chain(some).chain(many)
+        description.chain(some).chain(many)
     }
 }
 
@@ -44,8 +44,8 @@ pub(super) fn convert_front_matter(
     is_strict: bool,
 ) -> Result<FrontMatterConversion, SkillConversionError> {
     let mut taker = FrontMatterConverter::default();
-    let said = root.get("name").and_then(|entry| field_text(&entry.value));
-    taker.front.name = said.map_or(String::new(), |text| text.text);
+    let name_text = root.get("name").and_then(|entry| field_text(&entry.value));
+    taker.front.name = name_text.map_or(String::new(), |text| text.text);
     let entries = root.entries().unwrap_or(&[]);
     let get = |key: &str| root.get(key).map(|entry| &entry.value);
     let standard = ["name", "description", "license", "compatibility", "allowed-tools", "metadata"];
@@ -83,7 +83,7 @@ fn field_text(node: &YamlNode<'_>) -> Option<FieldText> {
         YamlValue::Text(_) if is_null(node) => return None,
         YamlValue::Text(text) => (text.to_string(), None),
         YamlValue::List(items) => match texts(items) {
-            Some(all) => (all.join(", "), Some("a list was joined into one string")),
+            Some(texts) => (texts.join(", "), Some("a list was joined into one string")),
             None => (node.json().to_string(), Some("as a JSON string")),
         },
         _ => (node.json().to_string(), Some("as a JSON string")),
@@ -121,7 +121,7 @@ impl FrontMatterConverter {
         if key == "metadata" {
             return self.metadata(node);
         }
-        let Some(said) = field_text(node) else {
+        let Some(field) = field_text(node) else {
             return self.fate(key, FieldOutcome::Dropped, "it is empty");
         };
         if key == "allowed-tools" {
@@ -132,21 +132,21 @@ impl FrontMatterConverter {
             "compatibility" => MAX_COMPATIBILITY,
             _ => usize::MAX,
         };
-        let short = truncate_words(&said.text, most);
-        match (&short, said.original_type) {
+        let short = truncate_words(&field.text, most);
+        match (&short, field.original_type) {
             (Some(_), _) => {
                 let reason = format!(
                     "cut to {most} characters; the full text is in \
                                       `metadata.{key}`"
                 );
                 self.review.push(format!("`{key}` was cut: write a shorter one"));
-                self.front.metadata.insert(key.to_owned(), said.text.clone());
+                self.front.metadata.insert(key.to_owned(), field.text.clone());
                 self.fate(key, FieldOutcome::Translated, reason);
             }
             (None, Some(was)) => self.fate(key, FieldOutcome::Translated, was),
             (None, None) => self.fate(key, FieldOutcome::Kept, ""),
         }
-        let text = short.unwrap_or(said.text);
+        let text = short.unwrap_or(field.text);
         match key {
             "description" => self.front.description = text,
             "license" => self.front.license = Some(text),
@@ -219,7 +219,7 @@ impl FrontMatterConverter {
         }
         let is_inside = field != entry.key;
         let (text, was) = match field_text(&entry.value) {
-            Some(said) => (said.text, said.original_type),
+            Some(field) => (field.text, field.original_type),
             None if is_inside => (String::new(), None),
             None => return self.fate(field, FieldOutcome::Dropped, "it is empty"),
         };
@@ -283,7 +283,7 @@ impl FrontMatterConverter {
     /// Adds requirements to `compatibility`, if there is room.
     fn requires(&mut self, entry: &YamlEntry<'_>) {
         let parts: Option<Vec<String>> = match entry.value.entries() {
-            None => field_text(&entry.value).map(|said| vec![said.text]),
+            None => field_text(&entry.value).map(|field| vec![field.text]),
             Some(entries) => entries
                 .iter()
                 .map(|yaml_entry| match yaml_entry.value.value {

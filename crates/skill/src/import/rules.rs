@@ -54,7 +54,7 @@ const FIELDS: [(&str, SkillFormat, FieldTreatment); 21] = [
 
 /// Returns the flavour of a field, and its treatment.
 pub(super) fn rule(field: &str) -> Option<(SkillFormat, FieldTreatment)> {
-    let mut all = FIELDS.iter();
-    let (_, format, rule) = all.find(|(name, _, _)| *name == field)?;
+    let mut rules = FIELDS.iter();
+    let (_, format, rule) = rules.find(|(name, _, _)| *name == field)?;
     Some((*format, *rule))
 }

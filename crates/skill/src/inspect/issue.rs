@@ -63,7 +63,7 @@ pub struct IssueRecord {
 
 impl IssueRecord {
     /// Returns an issue in a file with this text.
-    pub fn of(issue: &InspectionIssue, text: &str) -> Self {
+    pub fn from_issue(issue: &InspectionIssue, text: &str) -> Self {
         let before = text.get(..issue.at).unwrap_or(text);
         let line = before.rsplit('\n').next().unwrap_or(before);
         Self {

@@ -10,13 +10,13 @@ const FOLDERS: [&str; 3] = ["scripts", "references", "assets"];
 pub(super) fn paths(bundle: &SkillBundle, skill: &Skill) -> Vec<InspectionIssue> {
     let text = bundle.text("SKILL.md").unwrap_or_default();
     let mut issues = Vec::new();
-    let mut said = BTreeSet::new();
+    let mut reported = BTreeSet::new();
     let ends = |c: char| c.is_whitespace() || "`\"'()[]<>{},;|=*$\\".contains(c);
     let mut at = 0;
     for piece in text.split_inclusive(ends) {
         let word = piece.trim_end_matches(ends);
         let word = word.trim_end_matches(['.', ':', '!', '?', '/']);
-        if said.insert(word.to_owned()) {
+        if reported.insert(word.to_owned()) {
             issues.extend(path(bundle, word, at));
         }
         at += piece.len();

@@ -36,7 +36,7 @@ pub fn report(name: &str, input: &InspectionInput<'_>, issues: &[InspectionIssue
     });
     let findings = issues.iter().map(|issue| {
         let text = input.bundle.text(&issue.file).unwrap_or_default();
-        json!(IssueRecord::of(issue, text))
+        json!(IssueRecord::from_issue(issue, text))
     });
     json!({
         "version": REPORT_VERSION,

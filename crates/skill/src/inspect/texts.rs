@@ -31,24 +31,24 @@ pub(super) fn texts(detect: TextDetector<'_>, path: &str, bytes: &[u8]) -> Vec<I
         issues.extend(prose::prose(path, &text));
     }
     let hits = detect(&text);
-    let of = hits.iter().filter(|seen| seen.detector == "injection");
-    let places: Vec<usize> = of.map(|seen| seen.range.start).collect();
-    let hidden = hits.iter().filter(|seen| seen.detector == "hidden_unicode");
+    let of = hits.iter().filter(|hit| hit.detector == "injection");
+    let places: Vec<usize> = of.map(|hit| hit.range.start).collect();
+    let hidden = hits.iter().filter(|hit| hit.detector == "hidden_unicode");
     let are_few = hidden.count() <= 16;
     let mut described = prose::descriptions_at(&text, &places).into_iter();
-    for seen in &hits {
-        let rule = match seen.detector {
+    for hit in &hits {
+        let rule = match hit.detector {
             "secrets" => Rule::Secret,
             "hidden_unicode" => Rule::Hidden,
             "injection" => Rule::Injection,
             _ => continue,
         };
-        let mut issue = InspectionIssue::new(rule, path, seen.range.start, seen.description);
+        let mut issue = InspectionIssue::new(rule, path, hit.range.start, hit.description);
         if rule == Rule::Injection {
             let is_described = described.next().unwrap_or_default();
             // These two also match chat templates and polite phrases.
             let is_weak =
-                seen.description.contains("conversation") || seen.description.contains("from the user");
+                hit.description.contains("conversation") || hit.description.contains("from the user");
             if is_described || is_weak || is_script {
                 issue.class = IssueClass::Quality;
             }
@@ -57,7 +57,7 @@ pub(super) fn texts(detect: TextDetector<'_>, path: &str, bytes: &[u8]) -> Vec<I
             }
         }
         // A character outside of words hides nothing: authors separate fences with it.
-        if rule == Rule::Hidden && are_few && is_stray_zero_width(&text, seen) {
+        if rule == Rule::Hidden && are_few && is_stray_zero_width(&text, hit) {
             issue.class = IssueClass::Quality;
         }
         issues.push(issue);
@@ -106,7 +106,7 @@ pub(super) fn readable<'a>(path: &str, bytes: &'a [u8]) -> Option<Cow<'a, str>> 
 }
 
 /// Extensions of files read as text, whatever their content.
-static TEXTS: WordList = WordList::of(include_str!("tables/words/text_endings.txt"));
+static TEXTS: WordList = WordList::from_table(include_str!("tables/words/text_endings.txt"));
 
 fn is_text(path: &str) -> bool {
     let ending = path.rsplit_once('.').map_or("", |(_, ending)| ending);

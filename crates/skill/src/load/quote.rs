@@ -9,11 +9,11 @@ const MOST: usize = 16;
 
 /// Reads a broken front matter by quoting the values at which it breaks. Returns the document and
 /// the spans of these values; `None` if quoting does not help either.
-pub(super) fn read(text: &str, at: Span) -> Option<(SkillYamlDocument, Vec<Span>)> {
+pub(super) fn read_quoted(text: &str, at: Span) -> Option<(SkillYamlDocument, Vec<Span>)> {
     let mut own = RequotedYaml { lines: lines(text, at), quoted: Vec::new() };
     for _ in 0..=MOST {
         let yaml = own.text();
-        match yaml::read(&yaml, Span::new(0, yaml.len())) {
+        match yaml::read_document(&yaml, Span::new(0, yaml.len())) {
             Ok(document) => return Some((own.restore(document), own.quoted)),
             Err(broken) => own.quote(broken.span.range().start)?,
         }
@@ -75,7 +75,7 @@ impl RequotedYaml {
     /// Returns the nearest line above with less indentation: lines below a value continue it.
     fn parent_line(&self, here: usize) -> Option<usize> {
         let own = self.lines.get(here).and_then(indent_of)?;
-        let less = |at: &usize| self.lines.get(*at).and_then(indent_of).is_some_and(|it| it < own);
+        let less = |at: &usize| self.lines.get(*at).and_then(indent_of).is_some_and(|indent| indent < own);
         (0..here).rev().find(less)
     }
 
@@ -174,14 +174,14 @@ fn indent_of(line: &RequotedLine) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
-    use super::read;
+    use super::read_quoted;
     use wf_base::source::Span;
 
     fn check(yaml: &str, key: &str, expected: Option<(&str, &str)>) {
         let text = format!("é---\n{yaml}---\n");
         let at = Span::new(6, 6 + yaml.len());
         let slice = |span: Span| text.get(span.range()).unwrap();
-        let found = read(&text, at).map(|(document, quoted)| {
+        let found = read_quoted(&text, at).map(|(document, quoted)| {
             let root = document.root.unwrap();
             for entry in root.entries().unwrap() {
                 assert_eq!(slice(entry.at), entry.key, "{yaml}");

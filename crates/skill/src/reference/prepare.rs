@@ -67,9 +67,9 @@ pub(crate) fn restore(node: &mut YamlNode<'_>, own: char) {
 
 /// Reads a prepared text. The other parser needs no blank between quotes and a comment, and accepts
 /// lines of quoted text without indentation or indented by a tab. A tab elsewhere is refused later.
-pub(crate) fn read(yaml: &mut String) -> Result<SkillYamlDocument, YamlError> {
+pub(crate) fn read_prepared(yaml: &mut String) -> Result<SkillYamlDocument, YamlError> {
     for _ in 0..MOST_BLANKS {
-        let broken = match yaml::read(yaml, Span::new(0, yaml.len())) {
+        let broken = match yaml::read_document(yaml, Span::new(0, yaml.len())) {
             Err(broken) if broken.wants_blank => broken,
             read => return read,
         };
@@ -80,7 +80,7 @@ pub(crate) fn read(yaml: &mut String) -> Result<SkillYamlDocument, YamlError> {
         }
         yaml.insert(at, ' ');
     }
-    yaml::read(yaml, Span::new(0, yaml.len()))
+    yaml::read_document(yaml, Span::new(0, yaml.len()))
 }
 
 /// Returns the first construct allowed by YAML and refused by the other parser.

@@ -31,7 +31,10 @@ pub(super) fn shapes(sample: &Value) -> Vec<Value> {
                 return alternative_shapes.iter().flat_map(shapes).collect();
             }
             if let Some(element) = fields.get(ELEMENT) {
-                return shapes(element).into_iter().map(|one| Value::Array(vec![one])).collect();
+                return shapes(element)
+                    .into_iter()
+                    .map(|element_shape| Value::Array(vec![element_shape]))
+                    .collect();
             }
             fields.get(LITERAL).map_or_else(|| object_shapes(fields), |value| vec![value.clone()])
         }
@@ -54,10 +57,13 @@ fn object_shapes(fields: &Map<String, Value>) -> Vec<Value> {
     let each: Vec<Vec<FieldShape>> = fields.iter().map(|(key, sample)| field_shapes(key, sample)).collect();
     let plain: Vec<FieldShape> =
         fields.iter().map(|(key, value)| (name(key), Some(plain_shape(value)))).collect();
-    let mut objects = vec![object(each.iter().filter_map(|one| one.first()))];
+    let mut objects = vec![object(each.iter().filter_map(|key_shapes| key_shapes.first()))];
     for (at, field) in each.iter().enumerate() {
         for other in field.iter().skip(1) {
-            let parts = plain.iter().enumerate().map(|(place, one)| if place == at { other } else { one });
+            let parts = plain
+                .iter()
+                .enumerate()
+                .map(|(place, key_shape)| if place == at { other } else { key_shape });
             objects.push(object(parts));
         }
     }
@@ -92,14 +98,14 @@ fn object<'a>(fields: impl Iterator<Item = &'a FieldShape>) -> Value {
 }
 
 fn field_shapes(key: &str, sample: &Value) -> Vec<FieldShape> {
-    let mut all: Vec<Option<Value>> = shapes(sample).into_iter().map(Some).collect();
+    let mut values: Vec<Option<Value>> = shapes(sample).into_iter().map(Some).collect();
     if key.contains('?') {
-        all.push(Some(Value::Null));
+        values.push(Some(Value::Null));
     }
     if key.contains('~') {
-        all.push(None);
+        values.push(None);
     }
-    all.into_iter().map(|value| (name(key), value)).collect()
+    values.into_iter().map(|value| (name(key), value)).collect()
 }
 
 /// Returns the shape with as little as possible: nothing that may be absent, and no elements.
@@ -115,12 +121,12 @@ pub(super) fn sparse_shape(sample: &Value) -> Value {
             if let Some(value) = fields.get(LITERAL) {
                 return value.clone();
             }
-            let kept = fields.iter().filter(|(key, _)| !key.contains('~'));
+            let present = fields.iter().filter(|(key, _)| !key.contains('~'));
             let field = |(key, value): (&String, &Value)| match key.strip_suffix('?') {
                 Some(name) => (name.to_owned(), Value::Null),
                 None => (key.clone(), sparse_shape(value)),
             };
-            kept.map(field).collect::<Map<_, _>>().into()
+            present.map(field).collect::<Map<_, _>>().into()
         }
         Value::Array(_) => Value::Array(Vec::new()),
         other => other.clone(),

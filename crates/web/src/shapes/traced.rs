@@ -17,8 +17,8 @@ pub(super) struct KeyLookups {
 impl KeyLookups {
     /// Returns the keys read and missing in every view.
     pub(super) fn unknown(&self) -> Vec<String> {
-        let (found, missed) = (self.found.lock().unwrap(), self.missed.lock().unwrap());
-        missed.difference(&found).cloned().collect()
+        let (read_keys, missed) = (self.found.lock().unwrap(), self.missed.lock().unwrap());
+        missed.difference(&read_keys).cloned().collect()
     }
 }
 

@@ -6,7 +6,7 @@ use super::read::{
 };
 
 /// Reads a request of Anthropic Messages.
-pub(super) fn read(root: &RequestField<'_>) -> Result<RequestDraft, RequestError> {
+pub(super) fn read_messages(root: &RequestField<'_>) -> Result<RequestDraft, RequestError> {
     let mut draft = RequestDraft { max_output: root.count_or_none("max_tokens")?, ..RequestDraft::default() };
     if let Some(system) = root.get("system") {
         draft.conversation.system = texts(&system)?;

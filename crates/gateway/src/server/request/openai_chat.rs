@@ -4,7 +4,7 @@ use super::RequestError;
 use super::read::{ConversationDraft, RequestDraft, RequestField, read_function, read_schema, texts};
 
 /// Reads a request of OpenAI Chat Completions.
-pub(super) fn read(root: &RequestField<'_>) -> Result<RequestDraft, RequestError> {
+pub(super) fn read_chat(root: &RequestField<'_>) -> Result<RequestDraft, RequestError> {
     let mut draft = RequestDraft::default();
     for message in root.need("messages")?.items()? {
         read_message(&message, &mut draft.conversation)?;

@@ -9,7 +9,7 @@ use crate::server::ClientTool;
 const KEPT: [&str; 2] = ["previous_response_id", "conversation"];
 
 /// Reads a request of OpenAI Responses.
-pub(super) fn read(root: &RequestField<'_>) -> Result<RequestDraft, RequestError> {
+pub(super) fn read_responses(root: &RequestField<'_>) -> Result<RequestDraft, RequestError> {
     for key in KEPT {
         if let Some(field) = root.get(key) {
             return Err(field.unsupported("a kept conversation", "send the whole conversation as `input`"));

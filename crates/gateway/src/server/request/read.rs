@@ -22,9 +22,9 @@ pub fn read_request(api: ClientApi, body: &str) -> Result<ClientRequest, Request
     let root = RequestField::root(&json);
     let model = root.need_text("model")?.to_owned();
     let draft = match api {
-        ClientApi::Anthropic => anthropic::read(&root)?,
-        ClientApi::OpenaiChat => openai_chat::read(&root)?,
-        ClientApi::OpenaiResponses => openai_responses::read(&root)?,
+        ClientApi::Anthropic => anthropic::read_messages(&root)?,
+        ClientApi::OpenaiChat => openai_chat::read_chat(&root)?,
+        ClientApi::OpenaiResponses => openai_responses::read_responses(&root)?,
     };
     let system = draft.conversation.system.join("\n\n");
     let request = ModelRequest {

@@ -19,7 +19,7 @@ fn find(headers: &[(&str, &str)]) -> Result<ClientRoute, CallRefusal> {
         let value = value.replace("TOKEN", token.expose());
         all.append(name.parse::<HeaderName>().unwrap(), value.parse::<HeaderValue>().unwrap());
     }
-    ClientRoute::find(&Method::POST, "/v1/messages", &all, &token)
+    ClientRoute::find_route(&Method::POST, "/v1/messages", &all, &token)
 }
 
 #[test]

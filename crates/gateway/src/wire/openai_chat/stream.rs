@@ -101,7 +101,7 @@ impl ChatStream {
         let index = part.count_or_none("index")?;
         let id = part.text_or_empty("id")?;
         let position = match index {
-            Some(_) => self.calls.iter().position(|one| one.index == index),
+            Some(_) => self.calls.iter().position(|earlier| earlier.index == index),
             // A server without indexes sends each call at once, or names it again.
             None if id.is_empty() => self.calls.len().checked_sub(1),
             None => self.calls.iter().position(|chat_tool_call| chat_tool_call.call.id == id),
@@ -109,12 +109,12 @@ impl ChatStream {
         if position.is_none() && self.calls.len() == MAX_CALLS {
             return Err(WireError::Kind { field: "tool_calls".into(), expected: "a list of at most 1000" });
         }
-        let known = position.unwrap_or_else(|| {
+        let number = position.unwrap_or_else(|| {
             let call = ToolCall { id: String::new(), tool: String::new(), arguments: String::new() };
             self.calls.push(ChatToolCall { index, call });
             self.calls.len() - 1
         });
-        let Some(ChatToolCall { call, .. }) = self.calls.get_mut(known) else {
+        let Some(ChatToolCall { call, .. }) = self.calls.get_mut(number) else {
             return Ok(());
         };
         if call.id.is_empty() {

@@ -37,7 +37,7 @@ fn items(message: &Message) -> Vec<Value> {
         Message::User { text } => vec![user(text)],
         Message::Omitted { turns } => vec![user(&Message::omission_text(*turns))],
         Message::Assistant { text, tool_calls } => {
-            let said = (!text.is_empty()).then(|| assistant(text));
+            let text_item = (!text.is_empty()).then(|| assistant(text));
             let calls = tool_calls.iter().map(|call| {
                 json!({
                     "type": "function_call",
@@ -46,7 +46,7 @@ fn items(message: &Message) -> Vec<Value> {
                     "arguments": call.arguments,
                 })
             });
-            said.into_iter().chain(calls).collect()
+            text_item.into_iter().chain(calls).collect()
         }
         Message::Tool { results } => {
             let outputs = results.iter().map(|result| {

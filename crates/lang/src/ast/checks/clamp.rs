@@ -22,7 +22,7 @@ impl GateSpec {
 }
 
 /// Notes a clamp of a number the gate cannot rewrite: nothing would continue with the result.
-pub(super) fn check(gate: &GateSpec, decoder: &mut SpecDecoder<'_>) {
+pub(super) fn check_clamp(gate: &GateSpec, decoder: &mut SpecDecoder<'_>) {
     let Some(clamp) = gate.clamp() else { return };
     let id = &gate.id.value;
     let mut note = |message: String, help: &str| {

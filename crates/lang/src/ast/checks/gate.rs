@@ -188,7 +188,7 @@ fn check_gate(gate: &mut GateSpec, fields: &MappingFields<'_, '_>, decoder: &mut
             Some(GateProviderConfig::Llm(config.and_then(|config| config.prompt)))
         }
     };
-    clamp::check(gate, decoder);
+    clamp::check_clamp(gate, decoder);
 }
 
 /// The keys that only some providers have, with those providers.

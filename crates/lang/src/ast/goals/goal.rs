@@ -178,7 +178,7 @@ fn check_conflicts(goal: &GoalSpec, fields: &MappingFields<'_, '_>, decoder: &mu
     let overlap = goal.overlap.as_ref().map(|word| word.value);
     let overlap = overlap.unwrap_or_default();
     let keeps_all = matches!(overlap, GoalOverlapPolicy::QueueAll | GoalOverlapPolicy::Allow);
-    if let Some(span) = goal.missed.as_ref().and_then(MissedTimesSpec::all)
+    if let Some(span) = goal.missed.as_ref().and_then(MissedTimesSpec::all_missed_span)
         && !keeps_all
         && is_read("overlap", goal.overlap.is_some())
     {

@@ -136,7 +136,7 @@ fn check_unused_limits(
 
 impl MissedTimesSpec {
     /// Returns the location of the rule that all missed times are made up for.
-    pub(super) fn all(&self) -> Option<Span> {
+    pub(super) fn all_missed_span(&self) -> Option<Span> {
         let run = self.run.as_ref()?;
         (run.value == MissedTimesChoice::All).then_some(run.span)
     }

@@ -90,8 +90,8 @@ impl LimitsSpec {
     }
 }
 
-fn moved<T: Clone>(all: &[Spanned<T>], at: Span) -> Vec<Spanned<T>> {
-    let values = all.iter();
+fn moved<T: Clone>(list: &[Spanned<T>], at: Span) -> Vec<Spanned<T>> {
+    let values = list.iter();
     values.map(|value| Spanned::new(value.value.clone(), at)).collect()
 }
 

@@ -9,7 +9,11 @@ use wf_model::{AgentTool, InteractionMode, OnStuck, WorkItemType};
 words!(WorkItemType, InteractionMode);
 
 /// Notes a type and a mode that do not fit the rest of the plan.
-pub(super) fn check(plan: &PlanSpec, fields: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<'_>) {
+pub(super) fn check_interaction(
+    plan: &PlanSpec,
+    fields: &MappingFields<'_, '_>,
+    decoder: &mut SpecDecoder<'_>,
+) {
     let mistakes = [
         ("type", plan.r#type.and_then(|kind| misfit_of_type(plan, kind))),
         ("interaction_mode", plan.interaction_mode.and_then(|mode| misfit_of_mode(plan, mode))),

@@ -104,7 +104,7 @@ fn agrees(plan: &mut PlanSpec, fields: &MappingFields<'_, '_>, decoder: &mut Spe
     sound::check_nonzero_duration(plan.timeout.as_ref(), decoder);
     sound::check_reserved_names(&plan.env, decoder);
     sound::check_data(&plan.data, decoder);
-    interaction::check(plan, fields, decoder);
+    interaction::check_interaction(plan, fields, decoder);
     if let Some(suggests) = &plan.suggests {
         suggests.check_output(&plan.outputs, decoder);
     }
@@ -267,14 +267,14 @@ impl SuggestsSpec {
         outputs: &OrderedEntries<Name, Spanned<PlanOutputSpec>>,
         decoder: &mut SpecDecoder<'_>,
     ) {
-        let wanted = &self.output;
+        let suggestions = &self.output;
         let names = || outputs.iter().map(|(name, _)| name.value.as_str());
-        if names().any(|name| name == wanted.value.as_str()) {
+        if names().any(|name| name == suggestions.value.as_str()) {
             return;
         }
-        let message = format!("the plan has no output `{}`", wanted.value);
-        let mistake = Diagnostic::new(Code::UnknownOutput, wanted.span, message);
-        decoder.emit(match nearest(wanted.value.as_str(), names()) {
+        let message = format!("the plan has no output `{}`", suggestions.value);
+        let mistake = Diagnostic::new(Code::UnknownOutput, suggestions.span, message);
+        decoder.emit(match nearest(suggestions.value.as_str(), names()) {
             Some(near) => mistake.with_suggestion(Some(near)),
             None => mistake.with_help("declare it under `outputs` of the plan"),
         });

@@ -73,8 +73,8 @@ fn in_bounds(replan: &mut ReplanSpec, _fields: &MappingFields<'_, '_>, decoder: 
 
 /// Notes a number that is not between 0 and its maximum.
 fn within(key: &str, number: Option<&Spanned<f64>>, most: f64, decoder: &mut SpecDecoder<'_>) {
-    if let Some(said) = number.filter(|said| !(0.0..=most).contains(&said.value)) {
+    if let Some(misfit) = number.filter(|said| !(0.0..=most).contains(&said.value)) {
         let message = format!("`{key}` must be between 0 and {most}");
-        decoder.emit(Diagnostic::new(Code::ValueWrong, said.span, message));
+        decoder.emit(Diagnostic::new(Code::ValueWrong, misfit.span, message));
     }
 }

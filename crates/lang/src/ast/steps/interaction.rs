@@ -53,7 +53,7 @@ fn words_are_known(
 
 fn check_word<T: Keyword>(noun: &str, signal: &Spanned<ArgumentTemplate>, decoder: &mut SpecDecoder<'_>) {
     let Some(word) = signal.value.0.constant() else { return };
-    if T::ALL.iter().all(|known| word != known.word()) {
+    if T::ALL.iter().all(|keyword| word != keyword.word()) {
         let message = format!("this is no {noun} of an interaction");
         let words: Vec<&str> = T::ALL.iter().map(|value| value.word()).collect();
         let mistake = Diagnostic::new(Code::ValueWrong, signal.span, message);

@@ -128,7 +128,7 @@ impl DecodeSpec for ItemKeyPath {
 }
 
 fn item_key_path(text: &str, span: Span) -> Option<ItemKeyPath> {
-    Expr::parse(text, span).ok().and_then(ItemKeyPath::of)
+    Expr::parse(text, span).ok().and_then(ItemKeyPath::from_expr)
 }
 
 /// Returns the path that was probably meant.

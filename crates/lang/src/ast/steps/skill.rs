@@ -235,12 +235,12 @@ fn check_script_needs(
     check_positions(script, decoder);
     let Some(tried) = &script.dry_run else { return };
     for (name, _) in tried.args.iter() {
-        if script.args.iter().all(|(known, _)| known.value != name.value) {
+        if script.args.iter().all(|(declared_name, _)| declared_name.value != name.value) {
             let message = format!("unknown argument `{}`", name.value);
             decoder.emit(Diagnostic::new(Code::UnknownArgument, name.span, message));
         }
     }
-    let has_value = |name: &ArgName| tried.args.iter().any(|(known, _)| known.value == *name);
+    let has_value = |name: &ArgName| tried.args.iter().any(|(tried_name, _)| tried_name.value == *name);
     for (name, arg) in script.args.iter() {
         if arg.is_required() && !has_value(&name.value) {
             let name = &name.value;
@@ -288,8 +288,8 @@ impl SkillExtension {
 
     /// Returns the script a step means, with its path: by the path, or by its name without
     /// folder and extension; the only one if it names none.
-    pub fn script(&self, said: Option<&str>) -> Option<(&Spanned<String>, &SkillScript)> {
-        let Some(name) = said else {
+    pub fn script(&self, script_name: Option<&str>) -> Option<(&Spanned<String>, &SkillScript)> {
+        let Some(name) = script_name else {
             return match self.scripts.as_ref() {
                 [(path, script)] => Some((path, script)),
                 _ => None,

@@ -17,7 +17,7 @@ use wf_model::taint::{MixedTaint, TaintAnalysis, TaintLevel, TaintSummary};
 use wf_model::{OnStepFailure, Plan, PlanPolicy, ReplanSettings, StepWork, SuggestionLimits};
 
 /// Returns the warnings, each with the index of its file. Files with mistakes have none.
-pub(in crate::check) fn check(loaded: &LoadedSpec) -> Vec<(usize, Diagnostic)> {
+pub(in crate::check) fn check_taint(loaded: &LoadedSpec) -> Vec<(usize, Diagnostic)> {
     if !reads_anything(loaded) {
         return Vec::new();
     }
@@ -105,7 +105,7 @@ impl<'l> TaintLint<'l> {
                 file,
                 plan,
                 steps: (plan.all_steps()).map(|step| (step.id.value.as_str(), step)).collect(),
-                summary: self.taints.of(model),
+                summary: self.taints.summary_of(model),
             };
             for step in plan.all_steps() {
                 for way in step.with_all_alternatives() {

@@ -15,4 +15,4 @@ mod lint;
 mod site;
 
 pub(super) use bound::{any_item_of, part_of};
-pub(super) use lint::check;
+pub(super) use lint::check_taint;

@@ -47,8 +47,8 @@ pub(super) fn of_step(step: &StepSpec, plan: &PlanSpec, source: &SourceText) -> 
     }
     let may_be_untrusted =
         |generated: &&GeneratedSpec| generated.within.as_ref().is_some_and(|within| within.untrusted);
-    let made = step.generated().filter(|made| !may_be_untrusted(made));
-    if let Some(text) = made.and_then(|generated_spec| generated_spec.text.as_ref()) {
+    let open_plan = step.generated().filter(|made| !may_be_untrusted(made));
+    if let Some(text) = open_plan.and_then(|generated_spec| generated_spec.text.as_ref()) {
         let place = || format!("the plan that step `{id}` runs");
         add(&mut sites, &text.value, Code::TaintPlan, &place);
     }

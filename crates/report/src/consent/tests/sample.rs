@@ -341,8 +341,11 @@ pub(crate) fn all() -> String {
 /// The front matter of a file as JSON, and its body.
 pub(crate) fn front_matter(text: &str) -> (Value, &str) {
     let (front_matter, body) = text.trim_start_matches("---\n").split_once("---\n").unwrap();
-    let node =
-        wf_lang::yaml::read(front_matter, Span::new(0, front_matter.len()), &mut DiagnosticList::default());
+    let node = wf_lang::yaml::read_yaml(
+        front_matter,
+        Span::new(0, front_matter.len()),
+        &mut DiagnosticList::default(),
+    );
     (node.unwrap().json(), body)
 }
 

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use serde::Serialize;
 
 use super::call::{field, request_text, tokens_text};
-use super::exchange::{BodyReader, block, problem, read, section};
+use super::exchange::{BodyReader, block, problem, read_body, section};
 use wf_base::name::{CallAsker, Name};
 use wf_base::units::plural;
 use wf_base::untrusted::{NAME, paint, untrusted};
@@ -85,7 +85,7 @@ impl AskedCall {
         let model = self.record.replied_by.as_ref().unwrap_or(model);
         let mut text =
             format!("{}\n", paint(NAME, &untrusted(&format!("{} with `{model}`", self.address)).to_string()));
-        match read::<ModelRequest>(bodies, &self.record.request) {
+        match read_body::<ModelRequest>(bodies, &self.record.request) {
             Ok(request) => request_text(&mut text, &request),
             Err(reason) => problem(&mut text, &reason),
         }
@@ -105,7 +105,7 @@ impl AskedCall {
     /// Reads the reply, or the reason why there is none.
     fn reply(&self, bodies: BodyReader<'_>) -> Result<ModelReply, String> {
         match (&self.record.reply, &self.record.failure) {
-            (Some(digest), _) => read(bodies, digest),
+            (Some(digest), _) => read_body(bodies, digest),
             (None, failure) => Err(failure.clone().unwrap_or_default()),
         }
     }
@@ -113,9 +113,10 @@ impl AskedCall {
 
 impl ShownAskedCall {
     /// Reads the bodies of a call.
-    pub fn of(call: &AskedCall, bodies: BodyReader<'_>) -> Self {
+    pub fn from_call(call: &AskedCall, bodies: BodyReader<'_>) -> Self {
         let mut unreadable = Vec::new();
-        let request = read(bodies, &call.record.request).map_err(|problem| unreadable.push(problem)).ok();
+        let request =
+            read_body(bodies, &call.record.request).map_err(|problem| unreadable.push(problem)).ok();
         let reply = call.record.reply.is_some().then(|| call.reply(bodies));
         let reply = reply.and_then(|reply| reply.map_err(|problem| unreadable.push(problem)).ok());
         Self { call: call.clone(), request, reply, unreadable }

@@ -2,7 +2,7 @@ use std::fmt::Write as _;
 
 use serde::Serialize;
 
-use super::exchange::{block, problem, read, result_text, section};
+use super::exchange::{block, problem, read_body, result_text, section};
 use super::{AgentCalls, BodyReader, CallApproval, CallGate, ModelCallRecord, ToolCallRecord};
 use wf_base::name::Name;
 use wf_base::untrusted::{DIM, NAME, paint, untrusted};
@@ -58,12 +58,12 @@ pub struct ShownToolCall {
 
 impl ShownModelCall {
     /// Returns a call by its number in its attempt, from 1; `None` if there is none.
-    pub fn of(calls: &AgentCalls, number: usize, bodies: BodyReader<'_>) -> Option<Self> {
+    pub fn from_calls(calls: &AgentCalls, number: usize, bodies: BodyReader<'_>) -> Option<Self> {
         let record = calls.calls.get(number.checked_sub(1)?)?.clone();
         let mut unreadable = Vec::new();
         let mut note_problem = |problem: String| unreadable.push(problem);
         let request = calls.request_of(number, bodies).map_err(&mut note_problem).ok();
-        let reply = record.reply().map(|reply| read(bodies, &reply).map_err(&mut note_problem));
+        let reply = record.reply().map(|reply| read_body(bodies, &reply).map_err(&mut note_problem));
         let reply = reply.and_then(Result::ok);
         let (model, untrusted) = (calls.model.clone(), calls.untrusted.clone());
         let address = format!("{}.{number}", calls.attempt);
@@ -76,7 +76,7 @@ impl ShownModelCall {
         let call = self.reply.as_ref()?.tool_calls.get(position)?.clone();
         let record = self.record.tools.get(position).cloned();
         let is_own = |position_of: Option<u32>| {
-            position_of.is_some_and(|asked| usize::try_from(asked) == Ok(position))
+            position_of.is_some_and(|asked_position| usize::try_from(asked_position) == Ok(position))
         };
         let gates = self.record.gates.iter().filter(|gate| is_own(gate.position));
         let approvals = self.record.approvals.iter().filter(|approval| is_own(approval.position));

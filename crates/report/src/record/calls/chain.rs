@@ -40,7 +40,7 @@ impl CallSources<'_> {
 
 impl CallChain {
     /// Returns the chain of a run.
-    pub fn of(plan: &Plan, sources: CallSources<'_>) -> Self {
+    pub fn from_plan(plan: &Plan, sources: CallSources<'_>) -> Self {
         let (mut of_run, mut of_steps) = (CallerCounts::default(), BTreeMap::<&Name, CallerCounts>::new());
         for (task, counts) in tasks(sources) {
             match task.as_ref().and_then(|task| plan.find(task.step.as_str())) {
@@ -177,7 +177,8 @@ mod tests {
         ];
         // One attempt of `publish` is a nested run, and two child runs of another one work side by side.
         let nested = [nested("publish#1", 4), nested("publish/a#2", 5), nested("publish/b#2", 3)];
-        let chain = CallChain::of(&plan(), CallSources { agents: &[], asked: &asked, nested: &nested });
+        let chain =
+            CallChain::from_plan(&plan(), CallSources { agents: &[], asked: &asked, nested: &nested });
         assert_eq!(chain.total(), 2 + 1 + 4 + 5 + 1);
         assert_eq!(chain.callers[&ModelCaller::Planners], 2);
         assert_eq!(chain.callers[&ModelCaller::Judges], 11);
@@ -188,7 +189,7 @@ mod tests {
     #[test]
     fn a_run_without_calls_has_no_chain() {
         let sources = CallSources { agents: &[], asked: &[], nested: &[] };
-        assert!(sources.is_empty() && CallChain::of(&plan(), sources).is_empty());
+        assert!(sources.is_empty() && CallChain::from_plan(&plan(), sources).is_empty());
         let nested = [nested("build#1", 1)];
         assert!(!CallSources { nested: &nested, ..sources }.is_empty());
     }

@@ -15,7 +15,7 @@ pub type BodyReader<'a> = &'a dyn Fn(&Sha256Digest) -> Result<Value, String>;
 /// Returns the exchange of an agent with its model and its tools, as a person reads it.
 pub fn exchange_text(calls: &AgentCalls, bodies: BodyReader<'_>) -> String {
     let mut text = format!("{}\n", paint(NAME, &untrusted(&calls.summary()).to_string()));
-    match read::<ModelRequest>(bodies, &calls.request) {
+    match read_body::<ModelRequest>(bodies, &calls.request) {
         Ok(request) => {
             section(&mut text, "system", &request.system);
             for message in &request.messages {
@@ -36,7 +36,7 @@ pub fn exchange_text(calls: &AgentCalls, bodies: BodyReader<'_>) -> String {
             section(&mut text, "user", mistake);
         }
         if let Some(added) = &call.supplement.context {
-            match read::<String>(bodies, &added.text) {
+            match read_body::<String>(bodies, &added.text) {
                 Ok(added) => section(&mut text, "context of gates", &added),
                 Err(reason) => problem(&mut text, &reason),
             }
@@ -56,11 +56,11 @@ fn model_call(text: &mut String, address: &str, call: &ModelCallRecord, bodies: 
     let reply = match &end.outcome {
         ModelCallOutcome::Replied { reply, .. } if let Some(gate) = &end.answered_by => {
             section(text, &format!("call {address} · answered by gate `{gate}`, not made"), "");
-            read::<ModelReply>(bodies, reply)
+            read_body::<ModelReply>(bodies, reply)
         }
         ModelCallOutcome::Replied { model, reply, .. } => {
             section(text, &format!("call {address} · {model} · {about}"), "");
-            read::<ModelReply>(bodies, reply)
+            read_body::<ModelReply>(bodies, reply)
         }
         ModelCallOutcome::Failed { reason, .. } => {
             section(text, &format!("call {address} · failed"), "");
@@ -87,7 +87,7 @@ pub(super) fn result_text(tool: &ToolCallRecord, bodies: BodyReader<'_>) -> Stri
     }
     match &tool.result {
         None => "under way".into(),
-        Some(digest) => match read::<ToolResult>(bodies, digest) {
+        Some(digest) => match read_body::<ToolResult>(bodies, digest) {
             Ok(result) if result.is_error => format!("failed: {}", result.text),
             Ok(result) => result.text,
             Err(reason) => reason,
@@ -95,7 +95,10 @@ pub(super) fn result_text(tool: &ToolCallRecord, bodies: BodyReader<'_>) -> Stri
     }
 }
 
-pub(super) fn read<T: DeserializeOwned>(bodies: BodyReader<'_>, digest: &Sha256Digest) -> Result<T, String> {
+pub(super) fn read_body<T: DeserializeOwned>(
+    bodies: BodyReader<'_>,
+    digest: &Sha256Digest,
+) -> Result<T, String> {
     serde_json::from_value(bodies(digest)?).map_err(|error| error.to_string())
 }
 

@@ -1,7 +1,7 @@
 use std::fmt::Write as _;
 
 use super::BodyReader;
-use super::exchange::{block, problem, read, section};
+use super::exchange::{block, problem, read_body, section};
 use crate::table::{ColumnAlign, TextTable};
 use wf_base::units::{fit, moment, plural};
 use wf_base::untrusted::{NAME, paint, untrusted};
@@ -99,7 +99,7 @@ fn call_text(text: &mut String, heading: &str, view: PlannedCallView<'_>) -> Opt
     let (usage, duration_ms) = (end.usage, end.duration_ms);
     let about = format!("{} + {} tokens, {}, {duration_ms} ms", usage.input, usage.output, end.cost);
     section(text, &format!("{heading} · {about}"), "");
-    let request = match read::<ModelRequest>(bodies, &end.request) {
+    let request = match read_body::<ModelRequest>(bodies, &end.request) {
         Ok(request) => Some(request),
         Err(reason) => {
             problem(text, &reason);
@@ -122,7 +122,7 @@ fn call_text(text: &mut String, heading: &str, view: PlannedCallView<'_>) -> Opt
             section(text, "failed", "");
             problem(text, reason);
         }
-        PlanningReply::Replied { model, reply } => match read::<ModelReply>(bodies, reply) {
+        PlanningReply::Replied { model, reply } => match read_body::<ModelReply>(bodies, reply) {
             Ok(reply) => section(text, &format!("reply · {model}"), &reply.text),
             Err(reason) => problem(text, &reason),
         },

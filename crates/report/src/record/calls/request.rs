@@ -1,4 +1,4 @@
-use super::exchange::read;
+use super::exchange::read_body;
 use super::{AgentCalls, BodyReader, ModelCallRecord};
 use wf_core::agent::{ModelReply, ModelRequest, ToolResult};
 
@@ -10,11 +10,11 @@ impl AgentCalls {
             return Err(format!("{} has no call {number}", self.attempt));
         };
         let mut request = match &call.client {
-            Some(client) => read(bodies, &client.request)?,
+            Some(client) => read_body(bodies, &client.request)?,
             None => self.built_request(call, before, bodies)?,
         };
         if let Some(added) = &call.supplement.context {
-            request.add_context(read(bodies, &added.text)?);
+            request.add_context(read_body(bodies, &added.text)?);
         }
         Ok(request)
     }
@@ -26,13 +26,13 @@ impl AgentCalls {
         earlier_calls: &[ModelCallRecord],
         bodies: BodyReader<'_>,
     ) -> Result<ModelRequest, String> {
-        let mut request: ModelRequest = read(bodies, &self.request)?;
+        let mut request: ModelRequest = read_body(bodies, &self.request)?;
         let following = earlier_calls.iter().skip(1).chain([call]);
         for (model_call, next) in earlier_calls.iter().zip(following) {
             let Some(reply) = model_call.reply() else {
                 continue;
             };
-            let reply: ModelReply = read(bodies, &reply)?;
+            let reply: ModelReply = read_body(bodies, &reply)?;
             let results = results(model_call, &reply, bodies)?;
             request.append_turn(reply, results, next.repairs.as_deref());
         }
@@ -50,7 +50,7 @@ fn results(
     for (position, tool_call) in reply.tool_calls.iter().enumerate() {
         let recorded = call.tools.get(position);
         results.push(match recorded.and_then(|tool| tool.result) {
-            Some(digest) => read(bodies, &digest)?,
+            Some(digest) => read_body(bodies, &digest)?,
             None => ToolResult {
                 id: tool_call.id.clone(),
                 text: recorded

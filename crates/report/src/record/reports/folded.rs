@@ -26,7 +26,7 @@ pub(super) struct FoldedItems {
 
 impl FoldedItems {
     /// Returns those of a run.
-    pub(super) fn of(record: &RunRecord) -> Self {
+    pub(super) fn from_record(record: &RunRecord) -> Self {
         let noted = noted_tasks(record);
         let mut of_steps: BTreeMap<&Name, Vec<&StepRow>> = BTreeMap::new();
         for row in record.steps.iter().filter(|row| row.item.is_some()) {

@@ -211,7 +211,7 @@ fn show(case: &mut TestCase, printed: &str) {
     }
     case.set_system_out(printed);
     if let TestCaseStatus::NonSuccess { description, .. } = &mut case.status {
-        let description_text = description.take().map_or(String::new(), |told| told.to_string());
+        let description_text = description.take().map_or(String::new(), |xml| xml.to_string());
         case.status.set_description(format!("{description_text}\n\nlast output:\n{printed}"));
     }
 }

@@ -149,7 +149,7 @@ fn of_goal(run: &RunRow) -> String {
 }
 
 fn steps(record: &RunRecord, depth: usize, text: &mut String) {
-    let folded = FoldedItems::of(record);
+    let folded = FoldedItems::from_record(record);
     for row in &record.steps {
         let place = task_of_row(row);
         if let Some(line) = folded.line(&place, depth) {

@@ -63,7 +63,7 @@ pub(super) struct FlowFacts {
 
 impl FlowFacts {
     /// Returns the facts of a skill with these files.
-    pub(super) fn of(shipped: BTreeSet<String>) -> Self {
+    pub(super) fn from_shipped(shipped: BTreeSet<String>) -> Self {
         Self { shipped, ..Self::default() }
     }
 
@@ -127,25 +127,25 @@ impl FlowFacts {
 
     /// Returns one value that combines all of these.
     pub(super) fn gathered(&mut self, values: &[ValuePlaceIx]) -> ValuePlaceIx {
-        let all = self.value();
+        let gathered = self.value();
         for from in values {
-            self.moves(*from, all);
+            self.moves(*from, gathered);
         }
-        all
+        gathered
     }
 
     /// Returns the file of the skill a path names, if any.
     pub(super) fn shipped(&self, text: &str) -> Option<&str> {
         let path = path(text);
         let bare = path.trim_start_matches("../");
-        let is_it = |one: &&String| {
-            bare == one.as_str()
-                || bare.strip_suffix(one.as_str()).is_some_and(|rest| {
+        let is_it = |candidate: &&String| {
+            bare == candidate.as_str()
+                || bare.strip_suffix(candidate.as_str()).is_some_and(|rest| {
                     // A file below a temporary folder is not a file of the skill.
                     rest.ends_with('/') && !rest.starts_with("/tmp") && !rest.starts_with("/var")
                 })
                 || !bare.starts_with(['/', '~'])
-                    && one.strip_suffix(bare).is_some_and(|rest| rest.ends_with('/'))
+                    && candidate.strip_suffix(bare).is_some_and(|rest| rest.ends_with('/'))
         };
         self.shipped.iter().find(is_it).map(String::as_str)
     }

@@ -22,13 +22,13 @@ pub(in crate::inspect) fn flow(
     for run in &facts.run_events {
         issues.extend(fetched(bundle, &facts, &solved, run));
     }
-    let all = facts.run_events.iter().map(|run| (run, false));
-    for (run, is_text) in all.chain(facts.text_events.iter().map(|run| (run, true))) {
+    let runs = facts.run_events.iter().map(|run| (run, false));
+    for (run, is_text) in runs.chain(facts.text_events.iter().map(|run| (run, true))) {
         issues.extend(foreign_file_issue(&facts, &solved, run, is_text));
     }
     issues.extend(facts.packages.iter().filter_map(|(event, name, is_npm)| {
-        let known = resembles(name, *is_npm)?;
-        let reason = format!("the package name `{name}` is confusingly similar to `{known}`");
+        let similar = resembles(name, *is_npm)?;
+        let reason = format!("the package name `{name}` is confusingly similar to `{similar}`");
         Some(InspectionIssue::new(Rule::Resembling, &event.file, event.at, reason))
     }));
     for send in &facts.sends {
@@ -47,9 +47,9 @@ pub(in crate::inspect) fn flow(
         !known_issues.iter().any(is_it)
     });
     // Of two findings about one command, the worse one is kept.
-    issues.sort_by(|one, other| {
+    issues.sort_by(|left, other| {
         let of = |issue: &InspectionIssue| (issue.file.clone(), issue.at, issue.rule, Reverse(issue.class));
-        of(one).cmp(&of(other))
+        of(left).cmp(&of(other))
     });
     issues.dedup_by(|inspection_issue, other| {
         (inspection_issue.rule, &inspection_issue.file, inspection_issue.at)
@@ -65,19 +65,21 @@ fn fetched(
     solution: &FlowSolution,
     event: &ValueEvent,
 ) -> Vec<InspectionIssue> {
-    let fetches = solution.of(event.place).filter_map(|label| match label {
+    let fetches = solution.labels_at(event.place).filter_map(|label| match label {
         FlowLabel::Fetched(number) => Some((*number, facts.fetch_events.get(*number)?)),
         _ => None,
     });
     let text = bundle.text(&event.file).unwrap_or_default();
     let line = text.get(..event.at).unwrap_or(text).matches('\n').count() + 1;
-    let found = fetches.filter_map(|(number, fetch)| {
+    let fetched = fetches.filter_map(|(number, fetch)| {
         let from = remote_addresses(&solution.addresses(fetch.place))?;
         let (rule, class) = match from.as_slice() {
             // Building from source executes it; that needs a grant.
             _ if facts.sources.contains(&number) => (Rule::PackageInstall, IssueClass::Need),
             [] => (Rule::PipeToShell, IssueClass::Need),
-            from if from.iter().all(|one| is_publisher(one)) => (Rule::PackageInstall, IssueClass::Need),
+            from if from.iter().all(|address| is_publisher(address)) => {
+                (Rule::PackageInstall, IssueClass::Need)
+            }
             _ => (Rule::PipeToShell, IssueClass::Danger),
         };
         let reason = format!("downloaded content is executed in {}, line {line}", event.file);
@@ -85,7 +87,7 @@ fn fetched(
         issue.class = class;
         Some(issue)
     });
-    found.collect()
+    fetched.collect()
 }
 
 /// Returns the issue of executing a file outside the skill in a world-writable folder.
@@ -107,13 +109,13 @@ fn foreign_file_issue(
 }
 
 /// Returns the addresses that are not on this machine; `None` if all of them are.
-fn remote_addresses<'a>(all: &[&'a str]) -> Option<Vec<&'a str>> {
+fn remote_addresses<'a>(addresses: &[&'a str]) -> Option<Vec<&'a str>> {
     let is_near = |address: &&&str| {
         let host = host(address).unwrap_or_default();
         host.starts_with("localhost") || host.starts_with("127.") || host.starts_with("0.0.0.0")
     };
-    let far: Vec<&str> = all.iter().filter(|one| !is_near(one)).copied().collect();
-    (all.is_empty() || !far.is_empty()).then_some(far)
+    let far: Vec<&str> = addresses.iter().filter(|one| !is_near(one)).copied().collect();
+    (addresses.is_empty() || !far.is_empty()).then_some(far)
 }
 
 /// Returns the issue of sending a secret to a host other than its owner's.
@@ -121,11 +123,11 @@ fn sent_secret_issue(solution: &FlowSolution, send: &ValueSend) -> Option<Inspec
     let mut to = solution.addresses(send.destination);
     to.extend(solution.addresses(send.event.place));
     let far = remote_addresses(&to)?;
-    let hosts: Vec<String> = far.iter().filter_map(|one| host(one)).collect();
+    let hosts: Vec<String> = far.iter().filter_map(|address| host(address)).collect();
     let first = hosts.first()?;
-    let is_packed = solution.of(send.event.place).any(|label| *label == FlowLabel::Packed);
-    let all: Vec<&str> = secrets(solution, &send.event);
-    let (name, class) = all
+    let is_packed = solution.labels_at(send.event.place).any(|label| *label == FlowLabel::Packed);
+    let secrets_sent: Vec<&str> = secrets(solution, &send.event);
+    let (name, class) = secrets_sent
         .iter()
         .filter_map(|name| {
             let class = verdict(name, &hosts, send.is_proof, is_packed)?;
@@ -156,7 +158,7 @@ fn verdict(name: &str, hosts: &[String], is_proof: bool, is_packed: bool) -> Opt
 }
 
 fn secrets<'a>(solution: &'a FlowSolution, event: &ValueEvent) -> Vec<&'a str> {
-    let secrets = solution.of(event.place).filter_map(|label| match label {
+    let secrets = solution.labels_at(event.place).filter_map(|label| match label {
         FlowLabel::Secret(name) => Some(name.as_str()),
         _ => None,
     });

@@ -11,34 +11,34 @@ pub(super) struct CommandOperands<'a> {
 impl CommandOperands<'_> {
     /// Returns the arguments that are neither options nor the values of the named options.
     pub(super) fn plain(&self, options: &[&str]) -> Vec<ValuePlaceIx> {
-        let mut found = Vec::new();
+        let mut values = Vec::new();
         let mut is_value = false;
         for (word, value) in self.words.iter().zip(&self.values) {
             let text = word.text.as_str();
             let is_option = text.len() > 1 && text.starts_with('-');
             if !is_value && !is_option {
-                found.push(*value);
+                values.push(*value);
             }
             is_value = !is_value && is_option && is_listed_option(text, options) && !text.contains('=');
         }
-        found
+        values
     }
 
     /// Returns the values of options: `-o FILE`, `-sSLo FILE`, `--output=FILE`.
     pub(super) fn option_values(&self, options: &[&str]) -> Vec<(&str, ValuePlaceIx)> {
-        let mut found = Vec::new();
-        let mut all = self.words.iter().zip(&self.values);
-        while let Some((word, value)) = all.next() {
+        let mut values = Vec::new();
+        let mut operands = self.words.iter().zip(&self.values);
+        while let Some((word, value)) = operands.next() {
             if !is_listed_option(&word.text, options) {
                 continue;
             }
             if let Some((_, said)) = word.text.split_once('=').filter(|_| word.text.starts_with("--")) {
-                found.push((said, *value));
-            } else if let Some((next, value)) = all.next() {
-                found.push((next.text.as_str(), *value));
+                values.push((said, *value));
+            } else if let Some((next, value)) = operands.next() {
+                values.push((next.text.as_str(), *value));
             }
         }
-        found
+        values
     }
 
     /// True if an option is given.
@@ -83,14 +83,14 @@ impl ShellFactReader<'_, '_> {
     pub(super) fn operand(&mut self, word: &CommandWord, inner: &[ValuePlaceIx]) -> ValuePlaceIx {
         let value = self.facts.value();
         let text = self.rendered(word);
-        for said in [text.as_str(), text.rsplit(['@', '=']).next().unwrap_or_default()] {
-            self.facts.record_text(said, value);
+        for text_part in [text.as_str(), text.rsplit(['@', '=']).next().unwrap_or_default()] {
+            self.facts.record_text(text_part, value);
             if let Some(folder) = &self.folder
-                && !said.starts_with(['/', '~', '$'])
-                && !said.contains("://")
+                && !text_part.starts_with(['/', '~', '$'])
+                && !text_part.contains("://")
             {
-                let said = format!("{folder}/{said}");
-                self.facts.record_text(&said, value);
+                let joined = format!("{folder}/{text_part}");
+                self.facts.record_text(&joined, value);
             }
         }
         for var in &word.variables {

@@ -23,28 +23,28 @@ pub(super) fn resembles(package: &str, is_npm: bool) -> Option<&'static str> {
     let name = package.split(['=', '<', '>', '[', '~', '!', ';', '@']).next()?;
     let name = name.to_ascii_lowercase();
     let name = if is_npm { name } else { name.replace('_', "-") };
-    let known = if is_npm { &NPM } else { &PYPI };
-    if name.len() < SHORTEST || known.contains(name.as_str()) {
+    let popular = if is_npm { &NPM } else { &PYPI };
+    if name.len() < SHORTEST || popular.contains(name.as_str()) {
         return None;
     }
-    known.iter().copied().find(|one| is_almost(&name, one))
+    popular.iter().copied().find(|candidate| is_almost(&name, candidate))
 }
 
 /// True if one edit turns one word into the other.
-fn is_almost(one: &str, other: &str) -> bool {
-    let (one, other) = (one.as_bytes(), other.as_bytes());
-    let same = one.iter().zip(other).take_while(|(a, b)| a == b).count();
+fn is_almost(name: &str, other: &str) -> bool {
+    let (left, other) = (name.as_bytes(), other.as_bytes());
+    let same = left.iter().zip(other).take_while(|(a, b)| a == b).count();
     let rest = |text: &'_ [u8], skip: usize| text.get(same + skip..).unwrap_or_default().to_vec();
-    if one.len() == other.len() {
-        let swapped = match (one.get(same..same + 2), other.get(same..same + 2)) {
+    if left.len() == other.len() {
+        let swapped = match (left.get(same..same + 2), other.get(same..same + 2)) {
             (Some([a, b]), Some([c, d])) => a == d && b == c,
             _ => false,
         };
-        return rest(one, 1) == rest(other, 1) || swapped && rest(one, 2) == rest(other, 2);
+        return rest(left, 1) == rest(other, 1) || swapped && rest(left, 2) == rest(other, 2);
     }
-    match one.len().abs_diff(other.len()) {
-        1 if one.len() > other.len() => rest(one, 1) == rest(other, 0),
-        1 => rest(one, 0) == rest(other, 1),
+    match left.len().abs_diff(other.len()) {
+        1 if left.len() > other.len() => rest(left, 1) == rest(other, 0),
+        1 => rest(left, 0) == rest(other, 1),
         _ => false,
     }
 }

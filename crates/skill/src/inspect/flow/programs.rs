@@ -10,13 +10,13 @@ use crate::inspect::tables::{ProgramTable, WordList};
 
 /// Programs that print a credential, by the name of its usual variable.
 static CREDENTIALS: ProgramTable =
-    ProgramTable::of(include_str!("../tables/programs/credential_printers.txt"));
+    ProgramTable::from_table(include_str!("../tables/programs/credential_printers.txt"));
 
 /// Programs whose output reveals nothing about the files in their arguments.
-static QUIET: WordList = WordList::of(include_str!("../tables/words/quiet_programs.txt"));
+static QUIET: WordList = WordList::from_table(include_str!("../tables/words/quiet_programs.txt"));
 
 /// Programs that encode or pack their input.
-static PACKERS: WordList = WordList::of(include_str!("../tables/words/packers.txt"));
+static PACKERS: WordList = WordList::from_table(include_str!("../tables/words/packers.txt"));
 
 /// A started program, with its arguments and input.
 pub(super) struct ProgramCall<'a> {
@@ -187,11 +187,11 @@ impl ShellFactReader<'_, '_> {
 
     /// Returns the content of the files named by values.
     pub(super) fn loaded(&mut self, paths: &[ValuePlaceIx]) -> ValuePlaceIx {
-        let all = self.facts.value();
+        let gathered = self.facts.value();
         for path in paths {
-            self.facts.loads.push((*path, all));
+            self.facts.loads.push((*path, gathered));
         }
-        all
+        gathered
     }
 
     pub(super) fn sends(&mut self, at: usize, content: ValuePlaceIx, to: ValuePlaceIx, is_proof: bool) {

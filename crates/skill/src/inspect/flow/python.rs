@@ -1,7 +1,7 @@
 use super::facts::{FlowFacts, ValuePlaceIx};
 use super::place::{FlowLabel, ValuePlace};
 use super::shell::CommandSource;
-use crate::inspect::python::{ScriptToken, ScriptTokenKind, arguments, assigns, outermost, read};
+use crate::inspect::python::{ScriptToken, ScriptTokenKind, arguments, assigns, outermost, read_program};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
@@ -30,7 +30,7 @@ pub(super) fn python(
     if depth > DEEPEST {
         return;
     }
-    let code = read(text, base);
+    let code = read_program(text, base);
     let names = code.names.iter().map(|(at, name, _)| (*at, name.clone()));
     let mut program = PythonFactReader { names: names.collect(), open: Vec::new(), facts, source, depth };
     for statement in statements(text, base, &code.tokens) {
@@ -43,7 +43,7 @@ pub(super) fn python(
 
 /// Returns the functions a program in Python defines.
 pub(super) fn functions(text: &str) -> Vec<String> {
-    let code = read(text, 0);
+    let code = read_program(text, 0);
     let defined = code.tokens.array_windows().filter_map(|[def, name]| {
         let is_def = def.name() == Some("def");
         name.name().filter(|_| is_def).map(str::to_owned)
@@ -112,9 +112,9 @@ impl PythonFactReader<'_, '_> {
         let inner = tokens.get(2..close).unwrap_or_default();
         let names = arguments(inner).into_iter().filter_map(|part| part.iter().find_map(ScriptToken::name));
         let names = names.filter(|name| !matches!(*name, "self" | "cls"));
-        for (number, one) in names.enumerate() {
-            let variable = self.variable(one);
-            for key in [number.to_string(), one.to_owned()] {
+        for (number, parameter) in names.enumerate() {
+            let variable = self.variable(parameter);
+            for key in [number.to_string(), parameter.to_owned()] {
                 let from = self.facts.place_ix(ValuePlace::Argument(name.to_owned(), key));
                 self.facts.moves(from, variable);
             }
@@ -295,8 +295,8 @@ pub(super) fn statements<'a>(text: &str, base: usize, tokens: &'a [ScriptToken])
             Some(colon) => (line.get(..colon), line.get(colon + 1..)),
             None => (Some(line), None),
         };
-        let all = [(column, head), (column + 1, rest)];
-        python_statements.extend(all.into_iter().filter_map(|(column, tokens)| {
+        let halves = [(column, head), (column + 1, rest)];
+        python_statements.extend(halves.into_iter().filter_map(|(column, tokens)| {
             let tokens = tokens.filter(|tokens| !tokens.is_empty())?;
             Some(PythonStatement { column, tokens })
         }));

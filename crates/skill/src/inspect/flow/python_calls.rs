@@ -183,17 +183,17 @@ impl PythonFactReader<'_, '_> {
 
     /// Handles a network call: it sends its arguments, and returns the response.
     fn transfers(&mut self, call: &PythonCall<'_>) {
-        let (mut said, mut proof) = (Vec::new(), Vec::new());
+        let (mut addresses, mut proof) = (Vec::new(), Vec::new());
         for (name, tokens) in &call.arguments {
             let value = self.value(tokens);
             let is_proof = name.is_some_and(|name| PROOF.contains(&name));
-            if is_proof { &mut proof } else { &mut said }.push(value);
+            if is_proof { &mut proof } else { &mut addresses }.push(value);
         }
-        let to = self.facts.gathered(&said);
+        let to = self.facts.gathered(&addresses);
         if let Some(receiver) = call.receiver() {
             self.record_literal(&format!("{{{receiver}}}"), false, to);
         }
-        let said = self.facts.gathered(&said);
+        let said = self.facts.gathered(&addresses);
         let proof = self.facts.gathered(&proof);
         for (content, is_proof) in [(said, false), (proof, true)] {
             let event = self.source.event(call.at, content);
@@ -253,8 +253,8 @@ impl PythonFactReader<'_, '_> {
     }
 
     fn all(&mut self, call: &PythonCall<'_>) -> ValuePlaceIx {
-        let all: Vec<ValuePlaceIx> = call.arguments.iter().map(|(_, tokens)| self.value(tokens)).collect();
-        self.facts.gathered(&all)
+        let values: Vec<ValuePlaceIx> = call.arguments.iter().map(|(_, tokens)| self.value(tokens)).collect();
+        self.facts.gathered(&values)
     }
 }
 

@@ -3,7 +3,7 @@ use std::rc::Rc;
 
 use super::facts::{FlowFacts, ValueEvent, ValuePlaceIx};
 use super::place::ValuePlace;
-use crate::inspect::shell::{DECLARING, ParsedShellScript, ShellCommand, ShellPipeline, read};
+use crate::inspect::shell::{DECLARING, ParsedShellScript, ShellCommand, ShellPipeline, read_script};
 
 /// The maximum nesting of programs in programs that is followed.
 const DEEPEST: usize = 4;
@@ -56,7 +56,7 @@ pub(super) fn shell(
     if depth > DEEPEST {
         return Vec::new();
     }
-    let parsed_shell_script = read(text, base);
+    let parsed_shell_script = read_script(text, base);
     let mut script = ShellFactReader {
         fixed: fixed(&parsed_shell_script),
         set: parsed_shell_script
@@ -90,14 +90,14 @@ pub(super) fn shell(
 
 /// Returns the variables of a script that are set once, to a known text.
 fn fixed(script: &ParsedShellScript) -> BTreeMap<String, String> {
-    let mut found: BTreeMap<String, Option<String>> = BTreeMap::new();
+    let mut assignments: BTreeMap<String, Option<String>> = BTreeMap::new();
     for (name, value) in script.commands().flat_map(|command| &command.sets) {
         let is_known = value.is_fixed() && value.items.is_empty() && !value.is_appended;
         let value = is_known.then(|| value.text.clone());
-        found.entry(name.clone()).and_modify(|one| *one = None).or_insert(value);
+        assignments.entry(name.clone()).and_modify(|value_once| *value_once = None).or_insert(value);
     }
-    let known = found.into_iter().filter_map(|(name, value)| Some((name, value?)));
-    known.filter(|(_, value)| !value.is_empty()).collect()
+    let constants = assignments.into_iter().filter_map(|(name, value)| Some((name, value?)));
+    constants.filter(|(_, value)| !value.is_empty()).collect()
 }
 
 fn begin(command: &ShellCommand) -> usize {

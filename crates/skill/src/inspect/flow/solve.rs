@@ -24,13 +24,13 @@ pub(super) struct FlowSolution {
 
 impl FlowSolution {
     /// Returns the labels of a place.
-    pub(super) fn of(&self, place: ValuePlaceIx) -> impl Iterator<Item = &FlowLabel> {
+    pub(super) fn labels_at(&self, place: ValuePlaceIx) -> impl Iterator<Item = &FlowLabel> {
         self.labels.get(place).into_iter().flatten()
     }
 
     /// Returns the addresses a place holds.
     pub(super) fn addresses(&self, place: ValuePlaceIx) -> Vec<&str> {
-        let addresses = self.of(place).filter_map(|label| match label {
+        let addresses = self.labels_at(place).filter_map(|label| match label {
             FlowLabel::Address(address) => Some(address.as_str()),
             _ => None,
         });
@@ -39,7 +39,7 @@ impl FlowSolution {
 
     /// Returns the paths a place holds.
     pub(super) fn paths(&self, place: ValuePlaceIx) -> Vec<String> {
-        let paths = self.of(place).filter_map(|label| match label {
+        let paths = self.labels_at(place).filter_map(|label| match label {
             FlowLabel::Path(path) => Some(path.clone()),
             _ => None,
         });
@@ -80,8 +80,8 @@ pub(super) fn solve(facts: &mut FlowFacts) -> FlowSolution {
 
 fn carry(facts: &FlowFacts, near: &[(ValuePlaceIx, ValuePlaceIx, CarriedLabels)]) -> FlowSolution {
     let mut out: Vec<Vec<(ValuePlaceIx, CarriedLabels)>> = vec![Vec::new(); facts.places.len()];
-    let all = facts.moves.iter().map(|(from, to)| (*from, *to, CarriedLabels::All));
-    for (from, to, carries) in all.chain(near.iter().copied()) {
+    let moves = facts.moves.iter().map(|(from, to)| (*from, *to, CarriedLabels::All));
+    for (from, to, carries) in moves.chain(near.iter().copied()) {
         if let Some(out) = out.get_mut(from) {
             out.push((to, carries));
         }
@@ -126,13 +126,13 @@ fn neighbours(facts: &FlowFacts) -> Vec<(ValuePlaceIx, ValuePlaceIx, CarriedLabe
             named.entry(name).or_default().push((path, at));
         }
     }
-    let mut found = Vec::new();
+    let mut moves = Vec::new();
     for (path, at) in &files {
         for (cut, _) in path.match_indices('/') {
             let folder = path.get(..cut).unwrap_or_default();
             if let Some(folder) = files.get(folder).filter(|_| !is_shared(folder)) {
-                found.push((*folder, *at, CarriedLabels::Fetched));
-                found.push((*at, *folder, CarriedLabels::Secrets));
+                moves.push((*folder, *at, CarriedLabels::Fetched));
+                moves.push((*at, *folder, CarriedLabels::Secrets));
             }
         }
         let name = path.rsplit('/').next().unwrap_or_default();
@@ -140,12 +140,12 @@ fn neighbours(facts: &FlowFacts) -> Vec<(ValuePlaceIx, ValuePlaceIx, CarriedLabe
             let is_same = path.strip_suffix(other).is_some_and(|rest| rest.ends_with('/'));
             let is_relative = !other.starts_with(['/', '~', '$']);
             if is_same && is_relative && facts.shipped(other).is_none() {
-                found.push((*at, *to, CarriedLabels::All));
-                found.push((*to, *at, CarriedLabels::All));
+                moves.push((*at, *to, CarriedLabels::All));
+                moves.push((*to, *at, CarriedLabels::All));
             }
         }
     }
-    found
+    moves
 }
 
 /// True if the contents of a folder are unrelated to each other.

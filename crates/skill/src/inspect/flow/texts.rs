@@ -93,8 +93,8 @@ struct InstructionSentence<'a> {
 impl<'a> InstructionSentence<'a> {
     fn of(file: &'a str, line: &'a str, at: usize) -> Self {
         let regexes = PATHS.as_ref().into_iter();
-        let found = regexes.flat_map(|paths| paths.captures_iter(line));
-        let paths = found.filter_map(|captures| captures.get(1));
+        let found_paths = regexes.flat_map(|paths| paths.captures_iter(line));
+        let paths = found_paths.filter_map(|captures| captures.get(1));
         // Text after a colon is an address.
         let is_path = |path: &regex::Match<'_>| !line.get(..path.start()).unwrap_or_default().ends_with(':');
         let paths = paths.filter(is_path);
@@ -178,8 +178,8 @@ const LARGEST: usize = 1 << 19;
 
 /// Reads the facts of all files of a skill.
 pub(super) fn read_flow_facts(bundle: &SkillBundle) -> FlowFacts {
-    let mut facts = FlowFacts::of(bundle.files.keys().cloned().collect());
-    let all: Vec<(&str, &str, Option<ScriptLanguage>)> = bundle
+    let mut facts = FlowFacts::from_shipped(bundle.files.keys().cloned().collect());
+    let texts_of_files: Vec<(&str, &str, Option<ScriptLanguage>)> = bundle
         .files
         .iter()
         .filter(|(_, file)| file.bytes.len() <= LARGEST)
@@ -188,12 +188,12 @@ pub(super) fn read_flow_facts(bundle: &SkillBundle) -> FlowFacts {
             Some((path.as_str(), text, language(path, &file.bytes)))
         })
         .collect();
-    for (_, text, language) in &all {
+    for (_, text, language) in &texts_of_files {
         if *language == Some(ScriptLanguage::Python) {
             facts.functions.extend(functions(text));
         }
     }
-    for (path, text, language) in all {
+    for (path, text, language) in texts_of_files {
         let scope: Rc<str> = Rc::from(path);
         let source = CommandSource { file: path, scope: Rc::clone(&scope), counts: &|_| true };
         match language {

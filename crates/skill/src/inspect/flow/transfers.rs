@@ -36,7 +36,7 @@ const OTHER: [&str; 10] =
     ["-X", "--request", "-A", "--user-agent", "-m", "--max-time", "--retry", "-w", "-e", "-P"];
 
 /// Extensions that files have and hosts do not.
-static OF_FILES: WordList = WordList::of(include_str!("../tables/words/file_endings.txt"));
+static OF_FILES: WordList = WordList::from_table(include_str!("../tables/words/file_endings.txt"));
 
 impl ShellFactReader<'_, '_> {
     /// Handles `curl`, `wget` and similar programs.
@@ -51,10 +51,10 @@ impl ShellFactReader<'_, '_> {
         addresses.extend(call.reads_names.then_some(call.input));
         let to = self.facts.gathered(&addresses);
         self.hosts(operands, to);
-        let said = operands.option_values(&SAID);
-        let all: Vec<ValuePlaceIx> = said.iter().map(|(_, value)| *value).collect();
-        let data = self.facts.gathered(&all);
-        for (text, value) in &said {
+        let data_values = operands.option_values(&SAID);
+        let places: Vec<ValuePlaceIx> = data_values.iter().map(|(_, value)| *value).collect();
+        let data = self.facts.gathered(&places);
+        for (text, value) in &data_values {
             if text.contains(['@', '<']) || operands.has_option(&FILES) {
                 self.facts.loads.push((*value, data));
             }
@@ -124,8 +124,8 @@ impl ShellFactReader<'_, '_> {
                 near.push(*value);
             }
         }
-        let all: Vec<ValuePlaceIx> = far.iter().map(|(_, value)| *value).collect();
-        let to = self.facts.gathered(&all);
+        let places: Vec<ValuePlaceIx> = far.iter().map(|(_, value)| *value).collect();
+        let to = self.facts.gathered(&places);
         for (address, _) in far {
             self.facts.labels.push((FlowLabel::Address(address), to));
         }

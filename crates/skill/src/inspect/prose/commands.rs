@@ -9,7 +9,7 @@ pub(super) type PassageFinding = (Rule, usize, String);
 
 /// Harmful commands in any text.
 static COMMANDS: LazyLock<PatternTable> =
-    LazyLock::new(|| PatternTable::read(include_str!("../tables/patterns/commands.txt"), "(?im)"));
+    LazyLock::new(|| PatternTable::from_table(include_str!("../tables/patterns/commands.txt"), "(?im)"));
 
 static WRITES: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"(?im)\b(?:curl|wget|iwr|invoke-webrequest)\b[^\n;&|]*").ok());
@@ -45,7 +45,7 @@ pub(super) fn fetched(text: &str) -> Vec<PassageFinding> {
     let (Some(writes), Some(named)) = (WRITES.as_ref(), NAMED.as_ref()) else {
         return Vec::new();
     };
-    let mut found = Vec::new();
+    let mut findings = Vec::new();
     for hit in writes.find_iter(text).take(MOST) {
         let from = addresses(hit.as_str());
         let Some(first) = from.first() else { continue };
@@ -67,10 +67,10 @@ pub(super) fn fetched(text: &str) -> Vec<PassageFinding> {
             .any(|name| runs(&after, name.trim_start_matches("./")));
         if is_run {
             let reason = "downloaded content is executed by the next command";
-            found.push((Rule::PipeToShell, hit.start(), reason.to_owned()));
+            findings.push((Rule::PipeToShell, hit.start(), reason.to_owned()));
         }
     }
-    found
+    findings
 }
 
 /// True if a text executes a file.
@@ -85,13 +85,13 @@ fn runs(text: &str, name: &str) -> bool {
 
 /// Harmful instructions in prose.
 static INSTRUCTIONS: LazyLock<PatternTable> =
-    LazyLock::new(|| PatternTable::read(include_str!("../tables/patterns/instructions.txt"), "(?i)"));
+    LazyLock::new(|| PatternTable::from_table(include_str!("../tables/patterns/instructions.txt"), "(?i)"));
 
 /// Returns every harmful instruction of a text.
 pub(super) fn harmful_instructions(text: &str) -> Vec<PassageFinding> {
     let hits = INSTRUCTIONS.complete(text).filter_map(|hit| {
         let at = hit.seen.iter().map(regex::Match::start).min()?;
-        let from: Vec<&str> = hit.seen.iter().flat_map(|seen| addresses(seen.as_str())).collect();
+        let from: Vec<&str> = hit.seen.iter().flat_map(|part| addresses(part.as_str())).collect();
         let is_known = hit.rule == Rule::FetchAndRun && is_published(&from);
         let rule = if is_known { Rule::PackageInstall } else { hit.rule };
         Some((rule, at, hit.reason.to_owned()))
@@ -109,18 +109,18 @@ static HIDDEN: LazyLock<Option<Regex>> = LazyLock::new(|| {
 /// Returns text outside a reader's view: after a very large gap, and in letters without size or
 /// colour.
 pub(super) fn hidden_text(text: &str, is_markdown: bool) -> Vec<PassageFinding> {
-    let mut found = Vec::new();
+    let mut findings = Vec::new();
     let mut find = |pattern: &LazyLock<Option<Regex>>, reason: &str| {
         let Some(pattern) = pattern.as_ref() else {
             return;
         };
         for hit in pattern.find_iter(text) {
-            found.push((Rule::Concealed, hit.start(), reason.to_owned()));
+            findings.push((Rule::Concealed, hit.start(), reason.to_owned()));
         }
     };
     if is_markdown {
         find(&PADDED, "text is hidden behind a long run of blanks");
         find(&HIDDEN, "text is made invisible");
     }
-    found
+    findings
 }

@@ -22,9 +22,9 @@ const MOST: usize = 64 << 10;
 
 /// Returns text encoded to hide it from readers: commands, instructions and addresses.
 pub(super) fn encoded(text: &str) -> Vec<PassageFinding> {
-    let mut found = opaque(text);
-    found.extend(blobs(text));
-    found
+    let mut findings = opaque(text);
+    findings.extend(blobs(text));
+    findings
 }
 
 /// True if a text is a harmful command, instruction or address.
@@ -37,17 +37,17 @@ pub(super) fn blobs(text: &str) -> Vec<PassageFinding> {
     let Some(blobs) = BLOBS.as_ref() else {
         return Vec::new();
     };
-    let mut found = transposed_commands(text);
+    let mut findings = transposed_commands(text);
     for hit in blobs.find_iter(text) {
         let blob = hit.as_str();
         let blob = blob.get(..MOST).unwrap_or(blob);
         let inner = [base64(blob), hexadecimal(blob)];
         if inner.into_iter().flatten().any(|inner| harms(&inner)) {
             let reason = "a command or a URL is encoded, so that it cannot be read";
-            found.push((Rule::Encoded, hit.start(), reason.to_owned()));
+            findings.push((Rule::Encoded, hit.start(), reason.to_owned()));
         }
     }
-    found
+    findings
 }
 
 static OPAQUE: LazyLock<Option<Regex>> =
@@ -59,7 +59,7 @@ static DECODES: LazyLock<Option<Regex>> = LazyLock::new(|| {
 
 /// Finds a program in a text that decodes an unreadable literal.
 fn opaque(text: &str) -> Vec<PassageFinding> {
-    let decodes = DECODES.as_ref().and_then(|one| one.find(text));
+    let decodes = DECODES.as_ref().and_then(|pattern| pattern.find(text));
     let blob = OPAQUE.as_ref().and_then(|regex| regex.find(text));
     let blob = blob.filter(|blob| !blob.as_str().contains("://"));
     let (Some(_), Some(blob)) = (decodes, blob) else {

@@ -9,7 +9,7 @@ use crate::inspect::{Rule, private_content};
 
 /// Commands that send credentials off the machine.
 static SENDS: LazyLock<PatternTable> =
-    LazyLock::new(|| PatternTable::read(include_str!("../tables/patterns/leaks.txt"), "(?im)"));
+    LazyLock::new(|| PatternTable::from_table(include_str!("../tables/patterns/leaks.txt"), "(?im)"));
 
 static NAMED: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(r"\b((?:[A-Z][A-Z0-9]*_)+(?:TOKEN|KEY|SECRET|PASSWORD|PASS|URL|CREDENTIALS)(?:_ID)?)\b").ok()
@@ -21,7 +21,7 @@ static OWNERS: LazyLock<Vec<(&str, &str)>> =
     LazyLock::new(|| pairs(include_str!("../tables/words/owners.txt")).collect());
 
 /// First words of names that do not name an owner.
-static NOBODY: WordList = WordList::of(include_str!("../tables/words/nobody.txt"));
+static NOBODY: WordList = WordList::from_table(include_str!("../tables/words/nobody.txt"));
 
 /// Returns the words in the hosts of a credential's owner, if its name reveals the owner.
 fn hosts_of(name: &str) -> Option<&'static str> {
@@ -49,7 +49,7 @@ impl CredentialOwner {
     /// True if one of the hosts belongs to it.
     pub(in crate::inspect) fn owns(&self, hosts: &[String]) -> bool {
         let is_own = |host: &String| match self.known {
-            Some(known) => has_word(host, known),
+            Some(own_host) => has_word(host, own_host),
             None => host.replace('-', "").contains(&self.name),
         };
         hosts.iter().any(is_own)
@@ -59,9 +59,9 @@ impl CredentialOwner {
 /// Returns the owner of a credential, by the name of its variable; `None` if the name reveals none.
 pub(in crate::inspect) fn owner(name: &str) -> Option<CredentialOwner> {
     let first = name.split('_').next()?.to_ascii_lowercase();
-    let known = hosts_of(name);
-    let is_somebody = known.is_some() || !NOBODY.contains(&first);
-    (is_credential(name) && is_somebody).then_some(CredentialOwner { name: first, known })
+    let hosts = hosts_of(name);
+    let is_somebody = hosts.is_some() || !NOBODY.contains(&first);
+    (is_credential(name) && is_somebody).then_some(CredentialOwner { name: first, known: hosts })
 }
 
 /// True if the name of a variable is that of a credential.
@@ -103,19 +103,19 @@ pub(super) fn leaves(text: &str) -> Vec<PassageFinding> {
 /// Finds a program or command that reads credentials and sends data to a foreign host.
 fn posted(text: &str) -> Option<PassageFinding> {
     let post = POSTS.as_ref()?.find(text)?;
-    let found = |at, reason: &str| Some((Rule::Exfiltration, at, reason.to_owned()));
+    let finding = |at, reason: &str| Some((Rule::Exfiltration, at, reason.to_owned()));
     let hosts: Vec<String> = addresses(text).into_iter().filter_map(host).collect();
     let is_near = |host: &String| host.starts_with("localhost") || host.starts_with("127.");
     let has_far = hosts.iter().any(|host| !is_near(host));
-    if has_far && let Some(seen) = DUMPS.as_ref()?.find(text) {
-        return found(seen.start(), "it sends all environment variables to another host");
+    if has_far && let Some(dump) = DUMPS.as_ref()?.find(text) {
+        return finding(dump.start(), "it sends all environment variables to another host");
     }
     if has_far && let Some(hit) = STORES.as_ref()?.find(text) {
-        return found(hit.start(), "it reads a credential store and sends data to another host");
+        return finding(hit.start(), "it reads a credential store and sends data to another host");
     }
     let named = NAMED.as_ref()?.find_iter(text);
     let mut owned = named.filter_map(|name| Some((name, hosts_of(name.as_str())?)));
     let (name, _) = owned.find(|(_, owners)| has_far && !hosts.iter().any(|host| has_word(host, owners)))?;
     let reason = format!("{} is sent to an unrelated host", name.as_str());
-    found(name.start().min(post.start()), &reason)
+    finding(name.start().min(post.start()), &reason)
 }

@@ -74,9 +74,9 @@ pub(in crate::inspect) fn is_description(passage: &TextPassage<'_>, at: usize) -
     let beside = line.split_once(" #").or_else(|| line.split_once("//"));
     let first = text.lines().next().map(str::trim);
     let first = first.filter(|first| is_comment(first));
-    let said = [above, beside.map(|(_, said)| said), first];
+    let remarks = [above, beside.map(|(_, said)| said), first];
     let is_told = is_match(&TELLS, passage.lead);
-    said.into_iter().flatten().any(is_warning)
+    remarks.into_iter().flatten().any(is_warning)
         || is_warning(passage.lead)
         || is_warning(passage.heading) && !is_told
 }

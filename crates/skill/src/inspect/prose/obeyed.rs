@@ -60,16 +60,16 @@ pub(in crate::inspect) fn program(path: &str, text: &str) -> Vec<InspectionIssue
     let of_text =
         |(rule, _, _): &PassageFinding| matches!(rule, Rule::AgentMemory | Rule::Miner | Rule::DecodeToShell);
     let commands = harmful_commands(text).into_iter().filter(of_text);
-    let mut all: Vec<PassageFinding> = commands.chain(fetched(text)).collect();
-    all.extend(leaves(text));
-    all.extend(blobs(text));
+    let mut all_findings: Vec<PassageFinding> = commands.chain(fetched(text)).collect();
+    all_findings.extend(leaves(text));
+    all_findings.extend(blobs(text));
     let is_comment = |at: usize| {
         let before = text.get(..at).unwrap_or_default();
         let line = text.get(before.rfind('\n').map_or(0, |end| end + 1)..);
         let line = line.unwrap_or_default().trim_start();
         ["#", "//", "*"].iter().any(|sign| line.starts_with(sign))
     };
-    let findings = all.into_iter().filter(|(_, at, _)| !is_comment(*at));
+    let findings = all_findings.into_iter().filter(|(_, at, _)| !is_comment(*at));
     findings.map(|(rule, at, reason)| InspectionIssue::new(rule, path, at, reason)).collect()
 }
 
@@ -95,7 +95,7 @@ fn quotes(passage: &TextPassage<'_>, at: usize) -> bool {
     let is_open = before.ends_with(['"', '`', '\'', '“', '(']);
     let text = [before.lines().next_back().unwrap_or_default(), passage.lead, passage.heading];
     let names = ["such as", "e.g.", "like ", "pattern", "phrase", "example", "test"];
-    is_open && text.iter().any(|said| names.iter().any(|name| said.to_ascii_lowercase().contains(name)))
+    is_open && text.iter().any(|line| names.iter().any(|name| line.to_ascii_lowercase().contains(name)))
 }
 
 /// Checks commands as the shell reads them, in any notation.

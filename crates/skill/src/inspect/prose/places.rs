@@ -2,7 +2,7 @@ use crate::inspect::tables::WordList;
 
 /// The hosts of the installers of well-known tools, or a path prefix on a host shared by
 /// many publishers.
-static PUBLISHERS: WordList = WordList::of(include_str!("../tables/words/publishers.txt"));
+static PUBLISHERS: WordList = WordList::from_table(include_str!("../tables/words/publishers.txt"));
 
 /// Returns the host and path of an address, without a part before an `@` and without a port.
 fn place(address: &str) -> Option<String> {

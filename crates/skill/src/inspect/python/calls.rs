@@ -66,10 +66,10 @@ impl ParsedCall {
 }
 
 /// Reads a program of Python.
-pub(in crate::inspect) fn read(text: &str, base: usize) -> ParsedProgram {
+pub(in crate::inspect) fn read_program(text: &str, base: usize) -> ParsedProgram {
     let tokens = tokens(text, base, ScriptDialect::Python);
     let mut code = ParsedProgram::default();
-    let known = imports(&tokens, &mut code.imports);
+    let names_by_alias = imports(&tokens, &mut code.imports);
     let mut at = 0;
     while let Some(token) = tokens.get(at) {
         let before = at.checked_sub(1).and_then(|at| tokens.get(at));
@@ -82,7 +82,7 @@ pub(in crate::inspect) fn read(text: &str, base: usize) -> ParsedProgram {
             at += 1;
             continue;
         };
-        let mut whole = known.get(name).cloned().unwrap_or_else(|| name.to_owned());
+        let mut whole = names_by_alias.get(name).cloned().unwrap_or_else(|| name.to_owned());
         let mut end = at + 1;
         while let (Some(dot), Some(next)) = (tokens.get(end), tokens.get(end + 1))
             && dot.is('.')
@@ -130,8 +130,8 @@ fn within(tokens: &[ScriptToken]) -> Vec<ScriptToken> {
 }
 
 /// Returns the full names of imported names.
-fn imports(tokens: &[ScriptToken], found: &mut Vec<(usize, String)>) -> BTreeMap<String, String> {
-    let mut known = BTreeMap::new();
+fn imports(tokens: &[ScriptToken], modules: &mut Vec<(usize, String)>) -> BTreeMap<String, String> {
+    let mut paths_by_name = BTreeMap::new();
     for statement in tokens.split(|token| token.kind == ScriptTokenKind::End || token.is(';')) {
         let statement_tokens: Vec<&ScriptToken> = statement.iter().collect();
         // `try: import x` on one line
@@ -142,9 +142,9 @@ fn imports(tokens: &[ScriptToken], found: &mut Vec<(usize, String)>) -> BTreeMap
             [first, rest @ ..] if first.name() == Some("import") => {
                 for part in rest.split(|token| token.is(',')) {
                     let (path, name) = renamed(part);
-                    found.push((first.at, path.clone()));
+                    modules.push((first.at, path.clone()));
                     match name {
-                        Some(name) => known.insert(name, path),
+                        Some(name) => paths_by_name.insert(name, path),
                         // `import a.b` gives the name `a`.
                         None => None,
                     };
@@ -155,21 +155,21 @@ fn imports(tokens: &[ScriptToken], found: &mut Vec<(usize, String)>) -> BTreeMap
                     continue;
                 };
                 let (module, _) = renamed(rest.get(..cut).unwrap_or_default());
-                found.push((first.at, module.clone()));
+                modules.push((first.at, module.clone()));
                 let names = rest.get(cut + 1..).unwrap_or_default();
                 for part in names.split(|token| token.is(',') || token.is('(') || token.is(')')) {
                     let (name, other) = renamed(part);
                     if !name.is_empty() {
                         let whole = format!("{module}.{name}");
-                        found.push((first.at, whole.clone()));
-                        known.insert(other.unwrap_or(name), whole);
+                        modules.push((first.at, whole.clone()));
+                        paths_by_name.insert(other.unwrap_or(name), whole);
                     }
                 }
             }
             _ => {}
         }
     }
-    known
+    paths_by_name
 }
 
 /// Reads a dotted path, and the name after `as`.

@@ -4,5 +4,5 @@
 mod calls;
 mod tokens;
 
-pub(super) use calls::{ParsedCall, ParsedProgram, read};
+pub(super) use calls::{ParsedCall, ParsedProgram, read_program};
 pub(super) use tokens::{ScriptDialect, ScriptToken, ScriptTokenKind, arguments, assigns, outermost, tokens};

@@ -142,7 +142,7 @@ impl<'a> ScriptLexer<'a> {
         let is_long = self.dialect == ScriptDialect::Python && rest.starts_with(&thrice);
         self.at += if is_long { 3 } else { 1 };
         let is_raw = prefix.contains(['r', 'R']);
-        let mut said = String::new();
+        let mut content = String::new();
         let mut is_known = !prefix.contains(['f', 'F', 't', 'T']);
         while let Some(c) = self.rest().chars().next() {
             let here = self.rest();
@@ -153,15 +153,15 @@ impl<'a> ScriptLexer<'a> {
                 match next {
                     Some('x' | 'u' | 'U' | 'N' | '0'..='7') => is_known = false,
                     Some('\n') | None => {}
-                    Some('n') => said.push('\n'),
-                    Some('t') => said.push('\t'),
-                    Some(c) => said.push(c),
+                    Some('n') => content.push('\n'),
+                    Some('t') => content.push('\t'),
+                    Some(c) => content.push(c),
                 }
             } else if c == '\\' {
-                said.push(c);
+                content.push(c);
                 if let Some(next) = self.rest().chars().next() {
                     self.at += next.len_utf8();
-                    said.push(next);
+                    content.push(next);
                 }
             } else if is_long && here.starts_with(&thrice) {
                 self.at += 2;
@@ -175,10 +175,10 @@ impl<'a> ScriptLexer<'a> {
                 let opens = (quote == '`' && here.starts_with("${"))
                     || (self.dialect == ScriptDialect::Other && quote == '"' && here.starts_with("#{"));
                 is_known &= !opens;
-                said.push(c);
+                content.push(c);
             }
         }
-        self.push(from - prefix.len(), ScriptTokenKind::Text(said.into(), is_known));
+        self.push(from - prefix.len(), ScriptTokenKind::Text(content.into(), is_known));
     }
 }
 

@@ -6,10 +6,10 @@ use crate::inspect::shell::{CommandWord, ShellCommand, UNKNOWN};
 use crate::inspect::tables::ProgramTable;
 
 /// Programs that break a rule by their arguments.
-static RULES: ProgramTable = ProgramTable::of(include_str!("../tables/programs/program_rules.txt"));
+static RULES: ProgramTable = ProgramTable::from_table(include_str!("../tables/programs/program_rules.txt"));
 
 /// Programs that install packages.
-static INSTALLERS: ProgramTable = ProgramTable::of(include_str!("../tables/programs/installers.txt"));
+static INSTALLERS: ProgramTable = ProgramTable::from_table(include_str!("../tables/programs/installers.txt"));
 
 /// Programs writing to the paths in their arguments.
 const WRITERS: [&str; 7] = ["tee", "cp", "mv", "ln", "install", "sed", "dd"];
@@ -58,8 +58,8 @@ pub(super) fn files(inspection: &mut FileInspection<'_>, command: &ShellCommand)
             inspection.report(Rule::Persistence, word.at, "it writes where programs are started later");
         }
     }
-    let all = command.writes.iter().chain(&command.reads).chain(&command.words);
-    for word in all {
+    let touched = command.writes.iter().chain(&command.reads).chain(&command.words);
+    for word in touched {
         inspection.path(&word.text, word.at);
         if word.text.contains("/dev/tcp/") || word.text.contains("/dev/udp/") {
             inspection.report(Rule::ReverseShell, word.at, "it opens a connection through /dev/tcp");

@@ -5,7 +5,7 @@ use crate::inspect::shell::UNKNOWN;
 use crate::inspect::tables::{ProgramTable, WordList, pairs};
 
 /// Variables available to every script, and those a shell sets by itself.
-static KNOWN_VARIABLES: WordList = WordList::of(include_str!("../tables/words/given_variables.txt"));
+static KNOWN_VARIABLES: WordList = WordList::from_table(include_str!("../tables/words/given_variables.txt"));
 
 /// True if a variable needs no declaration.
 pub(super) fn is_known_variable(name: &str) -> bool {
@@ -18,17 +18,17 @@ pub(super) fn is_known_variable(name: &str) -> bool {
 
 /// Programs that reach the network.
 static NETWORK_PROGRAMS: ProgramTable =
-    ProgramTable::of(include_str!("../tables/programs/network_programs.txt"));
+    ProgramTable::from_table(include_str!("../tables/programs/network_programs.txt"));
 
 /// Programs printing a fetched file.
-static FETCHERS: WordList = WordList::of(include_str!("../tables/words/fetchers.txt"));
+static FETCHERS: WordList = WordList::from_table(include_str!("../tables/words/fetchers.txt"));
 
 /// Modules of Python that reach the network.
-static NETWORK_PYTHON: WordList = WordList::of(include_str!("../tables/words/network_python.txt"));
+static NETWORK_PYTHON: WordList = WordList::from_table(include_str!("../tables/words/network_python.txt"));
 
 /// Modules of other languages that reach the network, by the name used to load them.
 pub(super) static NETWORK_MODULES: WordList =
-    WordList::of(include_str!("../tables/words/network_modules.txt"));
+    WordList::from_table(include_str!("../tables/words/network_modules.txt"));
 
 /// Returns the part of a command reaching the network, if any.
 pub(super) fn network_use(program: &ExecutedProgram<'_>) -> Option<String> {
@@ -55,7 +55,7 @@ pub(in crate::inspect) fn reaches_network(called: &str) -> bool {
 }
 
 /// Parts of paths whose files are started later, or trusted.
-static STARTED_LATER: WordList = WordList::of(include_str!("../tables/words/started_later.txt"));
+static STARTED_LATER: WordList = WordList::from_table(include_str!("../tables/words/started_later.txt"));
 
 /// The same, for whole file names only.
 const WHOLE: [&str; 4] = [".profile", ".gitconfig", ".login", ".kshrc"];

@@ -2,7 +2,7 @@ use crate::inspect::shell::{CommandWord, ShellCommand, UNKNOWN};
 use crate::inspect::tables::WordList;
 
 /// Programs that execute the program in their arguments.
-static BEFORE: WordList = WordList::of(include_str!("../tables/words/wrappers.txt"));
+static BEFORE: WordList = WordList::from_table(include_str!("../tables/words/wrappers.txt"));
 
 /// The ones among them with a program as the first argument after options.
 pub(in crate::inspect) const SHIFTS: [&str; 7] =
@@ -37,7 +37,7 @@ impl<'a> ExecutedProgram<'a> {
     pub(in crate::inspect) fn short(&self, option: char) -> bool {
         self.args.iter().any(|arg| {
             let letters = arg.text.strip_prefix('-');
-            letters.is_some_and(|all| !all.starts_with('-') && all.contains(option))
+            letters.is_some_and(|flags| !flags.starts_with('-') && flags.contains(option))
         })
     }
 
@@ -45,7 +45,8 @@ impl<'a> ExecutedProgram<'a> {
     pub(in crate::inspect) fn code(&self, option: char) -> Option<&'a CommandWord> {
         let at = self.args.iter().position(|arg| {
             let letters = arg.text.strip_prefix('-');
-            letters.is_some_and(|all| !all.starts_with('-') && all.len() <= 5 && all.ends_with(option))
+            letters
+                .is_some_and(|flags| !flags.starts_with('-') && flags.len() <= 5 && flags.ends_with(option))
         })?;
         self.args.get(at + 1)
     }

@@ -9,22 +9,22 @@ use super::run::runs;
 use super::shell::shell;
 use super::sockets::sockets;
 use crate::inspect::Rule;
-use crate::inspect::python::{ParsedCall, ParsedProgram, ScriptTokenKind, read};
+use crate::inspect::python::{ParsedCall, ParsedProgram, ScriptTokenKind, read_program};
 use crate::inspect::shell::{CommandWord, ShellCommand, UNKNOWN};
 use crate::inspect::tables::WordList;
 
 /// Functions starting a program from a text or a list.
-static STARTS: WordList = WordList::of(include_str!("../tables/words/python_starts.txt"));
+static STARTS: WordList = WordList::from_table(include_str!("../tables/words/python_starts.txt"));
 
 /// Functions that always pass a text to a shell.
-static SHELLS: WordList = WordList::of(include_str!("../tables/words/python_shells.txt"));
+static SHELLS: WordList = WordList::from_table(include_str!("../tables/words/python_shells.txt"));
 
 /// Functions loading data able to execute code.
-static UNPICKLES: WordList = WordList::of(include_str!("../tables/words/python_unpickles.txt"));
+static UNPICKLES: WordList = WordList::from_table(include_str!("../tables/words/python_unpickles.txt"));
 
 /// Checks a program of Python. `base` is its offset in its file.
 pub(in crate::inspect) fn python(inspection: &mut FileInspection<'_>, text: &str, base: usize) {
-    let code = read(text, base);
+    let code = read_program(text, base);
     for (at, imported) in &code.imports {
         if let Some(module) = network_module(imported).filter(|module| *module != "socket") {
             inspection.net(module, *at);
@@ -225,20 +225,20 @@ fn environment(inspection: &mut FileInspection<'_>, program: &ParsedProgram) {
 
 /// Finds disabled verification of certificates.
 fn off(inspection: &mut FileInspection<'_>, program: &ParsedProgram) {
-    let mut found: Vec<usize> = Vec::new();
+    let mut offsets: Vec<usize> = Vec::new();
     for [key, is, value] in program.tokens.array_windows() {
         let is_off = is.is('=') && value.name() == Some("False");
         if is_off && matches!(key.name(), Some("verify" | "check_hostname" | "verify_ssl" | "ssl_verify")) {
-            found.push(key.at);
+            offsets.push(key.at);
         }
     }
     for (at, name, _) in &program.names {
         let last = name.rsplit('.').next().unwrap_or_default();
         if matches!(last, "_create_unverified_context" | "CERT_NONE") {
-            found.push(*at);
+            offsets.push(*at);
         }
     }
-    for at in found {
+    for at in offsets {
         inspection.report(Rule::TlsOff, at, "it disables certificate verification");
     }
 }

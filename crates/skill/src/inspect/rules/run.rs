@@ -10,7 +10,7 @@ use crate::inspect::shell::{CommandWord, ShellCommand, ShellPipeline, UNKNOWN};
 use crate::inspect::tables::ProgramTable;
 
 /// Programs printing a decoded text.
-static DECODERS: ProgramTable = ProgramTable::of(include_str!("../tables/programs/decoders.txt"));
+static DECODERS: ProgramTable = ProgramTable::from_table(include_str!("../tables/programs/decoders.txt"));
 
 /// Checks programs that execute a text: shells, `eval`, other languages.
 pub(super) fn runs(
@@ -161,9 +161,10 @@ pub(super) fn piped(inspection: &mut FileInspection<'_>, pipeline: &ShellPipelin
 /// Finds a shell whose output is sent over the network.
 fn shell_to_net(inspection: &mut FileInspection<'_>, pipeline: &ShellPipeline) {
     let piped_programs: Vec<ExecutedProgram<'_>> = pipeline.commands.iter().flat_map(programs).collect();
-    let shell = piped_programs
-        .iter()
-        .position(|one| SHELLS.contains(&one.name) && reads_program_from_input(one) | one.short('i'));
+    let shell = piped_programs.iter().position(|shell_program| {
+        SHELLS.contains(&shell_program.name)
+            && reads_program_from_input(shell_program) | shell_program.short('i')
+    });
     let net = piped_programs.iter().rposition(|executed_program| {
         matches!(executed_program.name, "nc" | "ncat" | "netcat" | "socat" | "telnet")
     });

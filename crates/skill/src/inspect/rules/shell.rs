@@ -7,7 +7,7 @@ use super::program::programs;
 use super::run::{piped, runs};
 use super::values::ScriptValues;
 use crate::inspect::Rule;
-use crate::inspect::shell::{DECLARING, ParsedShellScript, UNKNOWN, VariableUse, read};
+use crate::inspect::shell::{DECLARING, ParsedShellScript, UNKNOWN, VariableUse, read_script};
 
 /// Checks a shell script. `base` is its offset in its file; `outer` are the variables set by the
 /// program executing it.
@@ -17,14 +17,14 @@ pub(in crate::inspect) fn shell(
     base: usize,
     outer: &BTreeSet<String>,
 ) {
-    let script = read(text, base);
+    let script = read_script(text, base);
     if script.too_deep {
         inspection.report(Rule::TooNested, base, "it is nested too deeply to check");
     }
     let mut set = names(&script);
     set.extend(outer.iter().cloned());
     let ends_unset = ends_unset(&script);
-    let values = ScriptValues::of(&script);
+    let values = ScriptValues::from_script(&script);
     for pipeline in &script.pipelines {
         for command in &pipeline.commands {
             files(inspection, command);
@@ -67,7 +67,7 @@ fn unknown(inspection: &mut FileInspection<'_>, at: usize, is_argument: bool) {
 
 /// Returns the names of the files a shell script sources.
 pub(in crate::inspect) fn loaded(text: &str) -> BTreeSet<String> {
-    let script = read(text, 0);
+    let script = read_script(text, 0);
     let loads = script.commands().filter_map(|command| {
         let [program, file, ..] = command.words.as_slice() else {
             return None;
@@ -80,7 +80,7 @@ pub(in crate::inspect) fn loaded(text: &str) -> BTreeSet<String> {
 
 /// Returns the variables a shell script sets.
 pub(in crate::inspect) fn assigned(text: &str) -> BTreeSet<String> {
-    names(&read(text, 0))
+    names(&read_script(text, 0))
 }
 
 /// True if one of the variables may be unset: the script does not set it.
@@ -114,9 +114,9 @@ fn ends_unset(script: &ParsedShellScript) -> bool {
 }
 
 fn names(script: &ParsedShellScript) -> BTreeSet<String> {
-    let mut found = BTreeSet::new();
+    let mut names = BTreeSet::new();
     for command in script.commands() {
-        found.extend(command.sets.iter().map(|(name, _)| name.clone()));
+        names.extend(command.sets.iter().map(|(name, _)| name.clone()));
         let mut words = command.words.iter().map(|word| word.text.as_str());
         let first = words.next().unwrap_or_default();
         let is_name = |word: &&&str| !word.starts_with('-') && !word.contains('\0');
@@ -125,23 +125,23 @@ fn names(script: &ParsedShellScript) -> BTreeSet<String> {
             // Names with a value are already among the assignments.
             "export" | "readonly" => {}
             _ if DECLARING.contains(&first) => {
-                found.extend(rest.iter().filter(is_name).map(|name| (*name).to_owned()));
+                names.extend(rest.iter().filter(is_name).map(|name| (*name).to_owned()));
             }
             "read" | "mapfile" | "readarray" | "let" => {
-                found.extend(
+                names.extend(
                     rest.iter()
                         .filter(is_name)
                         .map(|word| word.split('=').next().unwrap_or_default().to_owned()),
                 );
             }
-            "getopts" => found.extend(rest.get(1).map(|word| (*word).to_owned())),
-            "for" | "select" => found.extend(rest.first().map(|word| (*word).to_owned())),
+            "getopts" => names.extend(rest.get(1).map(|word| (*word).to_owned())),
+            "for" | "select" => names.extend(rest.first().map(|word| (*word).to_owned())),
             "printf" if rest.first() == Some(&"-v") => {
-                found.extend(rest.get(1).map(|word| (*word).to_owned()));
+                names.extend(rest.get(1).map(|word| (*word).to_owned()));
             }
             _ => {}
         }
     }
-    found.extend(uses(script).into_iter().filter(|var| var.sets).map(|var| var.name.clone()));
-    found
+    names.extend(uses(script).into_iter().filter(|var| var.sets).map(|var| var.name.clone()));
+    names
 }

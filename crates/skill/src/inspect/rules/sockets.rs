@@ -3,7 +3,7 @@ use crate::inspect::python::{ParsedCall, ParsedProgram};
 use crate::inspect::tables::WordList;
 
 /// Members of the module `socket` using no network: names and conversions.
-static HERE: WordList = WordList::of(include_str!("../tables/words/local_sockets.txt"));
+static HERE: WordList = WordList::from_table(include_str!("../tables/words/local_sockets.txt"));
 
 /// Checks the use of the module `socket` in a program of Python: a socket of the machine itself
 /// (`AF_UNIX`) is a file, not a network.

@@ -40,7 +40,7 @@ pub(super) struct ExpandedCommands {
 type ScopedWords = (Vec<CommandWord>, Option<Rc<str>>);
 
 impl<'a> ScriptValues<'a> {
-    pub(super) fn of(script: &'a ParsedShellScript) -> Self {
+    pub(super) fn from_script(script: &'a ParsedShellScript) -> Self {
         let mut values = Self {
             sets: BTreeMap::new(),
             open: BTreeSet::new(),
@@ -69,15 +69,15 @@ impl<'a> ScriptValues<'a> {
             "shift" => {
                 let count = rest.first().map_or(Ok(1), |word| word.text.parse());
                 if let (Some(function), Ok(count)) = (function, count) {
-                    let all = self.shifts.entry(function).or_default();
-                    all.push((command.at, count));
+                    let shifts = self.shifts.entry(function).or_default();
+                    shifts.push((command.at, count));
                 }
             }
             "for" | "select" => {
                 if let Some((name, words)) = rest.split_first() {
                     let words = words.get(1..).unwrap_or_default();
-                    let all = self.sets.entry(&name.text).or_default();
-                    all.extend(words.iter().map(|word| (word, function)));
+                    let assigned = self.sets.entry(&name.text).or_default();
+                    assigned.extend(words.iter().map(|word| (word, function)));
                 }
             }
             "read" | "mapfile" | "readarray" | "getopts" | "printf" => {
@@ -157,24 +157,24 @@ impl<'a> ScriptValues<'a> {
         if var.is_argument() {
             return self.arguments(var, function?);
         }
-        let mut found = Vec::new();
+        let mut expanded = Vec::new();
         if let Some(default) = &var.default {
-            found.push((split(default, var.is_quoted), None));
+            expanded.push((split(default, var.is_quoted), None));
         }
         let set = self.sets.get(var.name.as_str());
         if self.open.contains(var.name.as_str()) || set.is_none() && var.default.is_none() {
             return None;
         }
-        let all = set.map(Vec::as_slice).unwrap_or_default();
+        let assigned = set.map(Vec::as_slice).unwrap_or_default();
         let is_own = |of: Option<&Rc<str>>| of.map(AsRef::as_ref) == function;
-        let has_own = function.is_some() && all.iter().any(|(_, of)| is_own(*of));
-        for (word, of) in all.iter().filter(|(_, of)| !has_own || is_own(*of)) {
+        let has_own = function.is_some() && assigned.iter().any(|(_, of)| is_own(*of));
+        for (word, of) in assigned.iter().filter(|(_, of)| !has_own || is_own(*of)) {
             let words = value(word, var.is_quoted)?;
             if !words.is_empty() {
-                found.push((words, of.map(Rc::clone)));
+                expanded.push((words, of.map(Rc::clone)));
             }
         }
-        (!found.is_empty()).then_some(found)
+        (!expanded.is_empty()).then_some(expanded)
     }
 
     /// Returns the arguments passed to a function by its callers.
@@ -183,7 +183,7 @@ impl<'a> ScriptValues<'a> {
         let before = shifts.unwrap_or_default().iter();
         let dropped: usize =
             before.filter(|(at, _)| *at < var.at).map(|(_, count)| *count).fold(0, usize::saturating_add);
-        let mut found = Vec::new();
+        let mut expanded = Vec::new();
         for call in self.calls.get(function)? {
             let words = call.words.get(1..).unwrap_or_default();
             let words = match var.name.parse::<usize>() {
@@ -194,9 +194,9 @@ impl<'a> ScriptValues<'a> {
                 Err(_) => words.get(dropped.saturating_add(var.skips)..),
             };
             let words = words.filter(|words| !words.is_empty());
-            found.extend(words.map(|words| (words.to_vec(), call.function.clone())));
+            expanded.extend(words.map(|words| (words.to_vec(), call.function.clone())));
         }
-        (!found.is_empty()).then_some(found)
+        (!expanded.is_empty()).then_some(expanded)
     }
 }
 

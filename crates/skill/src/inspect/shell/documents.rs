@@ -72,14 +72,14 @@ impl ShellLexer<'_> {
         let from = self.documents_end.unwrap_or(line);
         let body = self.text.get(from..).unwrap_or_default();
         let mut long = 0;
-        for one in body.split_inclusive('\n') {
-            let bare = one.trim_end_matches(['\n', '\r']);
+        for body_line in body.split_inclusive('\n') {
+            let bare = body_line.trim_end_matches(['\n', '\r']);
             let bare = if strips { bare.trim_start_matches('\t') } else { bare };
             if bare == end.text {
-                self.documents_end = Some(from + long + one.len());
+                self.documents_end = Some(from + long + body_line.len());
                 break;
             }
-            long += one.len();
+            long += body_line.len();
         }
         if long >= body.len() {
             self.documents_end = Some(self.text.len());

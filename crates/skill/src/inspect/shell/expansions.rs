@@ -96,8 +96,8 @@ impl ShellLexer<'_> {
         };
         let from = self.at + self.rest().len() - rest.len();
         let mut inner = self.braced(is_quoted);
-        let said = self.text.get(from..self.at).unwrap_or_default();
-        let said = said.strip_suffix('}').unwrap_or(said);
+        let expansion = self.text.get(from..self.at).unwrap_or_default();
+        let said = expansion.strip_suffix('}').unwrap_or(expansion);
         if !var.name.is_empty() {
             let value = said.get(1..).filter(|_| falls_back && inner.is_fixed());
             let skips: Option<usize> = said.parse().ok();

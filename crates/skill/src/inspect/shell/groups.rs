@@ -65,8 +65,8 @@ impl OpenPipeline {
     pub(super) fn piped(&mut self, pipelines: &mut Vec<ShellPipeline>) -> Rc<[ShellCommand]> {
         let own = std::mem::take(&mut self.commands);
         let outer = self.before();
-        let all = outer.iter().chain(&own).take(MOST_JOINED);
-        let shell_commands = all.cloned().collect();
+        let joined_commands = outer.iter().chain(&own).take(MOST_JOINED);
+        let shell_commands = joined_commands.cloned().collect();
         if !own.is_empty() {
             pipelines.push(ShellPipeline { before: outer, commands: own });
         }
@@ -75,9 +75,9 @@ impl OpenPipeline {
 
     /// Pipes the output of pipelines on, in place of the last command read.
     pub(super) fn joined(&mut self, pipelines: &[ShellPipeline]) {
-        let mut seen = BTreeSet::new();
+        let mut visited = BTreeSet::new();
         let inner = pipelines.iter().flat_map(|pipeline| &pipeline.commands);
-        let inner = inner.filter(|command| seen.insert(command.at));
+        let inner = inner.filter(|command| visited.insert(command.at));
         self.commands = inner.take(MOST_JOINED).cloned().collect();
     }
 

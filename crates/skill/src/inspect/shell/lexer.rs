@@ -7,7 +7,7 @@ use super::words::{CommandWord, ParsedShellScript, ShellCommand};
 pub(super) const DEEPEST: usize = 40;
 
 /// Reads a script. `base` is the offset of the text in its file.
-pub(in crate::inspect) fn read(text: &str, base: usize) -> ParsedShellScript {
+pub(in crate::inspect) fn read_script(text: &str, base: usize) -> ParsedShellScript {
     let mut reader = ShellLexer::new(text, base, 0);
     while reader.peek().is_some() {
         reader.commands(Rc::from([]), false);

@@ -8,5 +8,5 @@ mod lexer;
 mod parts;
 mod words;
 
-pub(super) use lexer::{DECLARING, read};
+pub(super) use lexer::{DECLARING, read_script};
 pub(super) use words::{CommandWord, ParsedShellScript, ShellCommand, ShellPipeline, UNKNOWN, VariableUse};

@@ -27,7 +27,7 @@ struct PatternRow {
 impl PatternTable {
     /// Reads a table: a line with a rule and a reason, and below it, indented, the patterns. `flags`
     /// apply to all of them.
-    pub(in crate::inspect) fn read(text: &'static str, flags: &str) -> Self {
+    pub(in crate::inspect) fn from_table(text: &'static str, flags: &str) -> Self {
         let mut table: Vec<PatternRow> = Vec::new();
         for line in rows(text) {
             if let (Some(written), Some(row)) = (line.strip_prefix("    "), table.last_mut()) {
@@ -45,7 +45,7 @@ impl PatternTable {
     pub(in crate::inspect) fn every<'t>(&self, text: &'t str) -> impl Iterator<Item = PatternHit<'t>> {
         let rows = self.0.iter().filter_map(|row| row.patterns.first().map(|first| (row, first)));
         rows.flat_map(move |(row, first)| {
-            let hit = |seen| PatternHit { rule: row.rule, reason: row.reason, seen: vec![seen] };
+            let hit = |first_hit| PatternHit { rule: row.rule, reason: row.reason, seen: vec![first_hit] };
             first.find_iter(text).map(hit)
         })
     }
@@ -53,9 +53,9 @@ impl PatternTable {
     /// Returns the rows of which all patterns occur.
     pub(in crate::inspect) fn complete<'t>(&self, text: &'t str) -> impl Iterator<Item = PatternHit<'t>> {
         self.0.iter().filter_map(move |row| {
-            let seen: Option<Vec<_>> = row.patterns.iter().map(|regex| regex.find(text)).collect();
-            let seen = seen.filter(|hits| !hits.is_empty())?;
-            Some(PatternHit { rule: row.rule, reason: row.reason, seen })
+            let found_hits: Option<Vec<_>> = row.patterns.iter().map(|regex| regex.find(text)).collect();
+            let hits_of_all = found_hits.filter(|hits| !hits.is_empty())?;
+            Some(PatternHit { rule: row.rule, reason: row.reason, seen: hits_of_all })
         })
     }
 }
@@ -81,7 +81,7 @@ mod tests {
             include_str!("patterns/instructions.txt"),
             include_str!("patterns/leaks.txt"),
         ] {
-            let PatternTable(read) = PatternTable::read(text, "(?im)");
+            let PatternTable(read) = PatternTable::from_table(text, "(?im)");
             let (patterns, rules): (Vec<&str>, Vec<&str>) =
                 rows(text).partition(|row| row.starts_with("    "));
             assert_eq!(read.len(), rules.len());

@@ -38,7 +38,7 @@ struct ArgumentCondition {
 
 impl ProgramTable {
     /// Makes a table from its text, whose columns are between bars.
-    pub(in crate::inspect) const fn of(text: &'static str) -> Self {
+    pub(in crate::inspect) const fn from_table(text: &'static str) -> Self {
         Self { text, rows: OnceLock::new() }
     }
 
@@ -66,7 +66,7 @@ fn read(text: &'static str) -> BTreeMap<&'static str, Vec<ProgramRow>> {
         let mut columns = row.split('|').map(str::trim);
         let names = columns.next().unwrap_or_default();
         let conditions = columns.next().unwrap_or_default().split_whitespace();
-        let conditions = conditions.filter_map(|one| one.split_once(':'));
+        let conditions = conditions.filter_map(|condition| condition.split_once(':'));
         let conditions =
             conditions.map(|(kind, words)| ArgumentCondition { kind, words: words.split(',').collect() });
         let row = ProgramRow { conditions: conditions.collect(), text: columns.next().unwrap_or_default() };
@@ -94,7 +94,7 @@ impl ArgumentCondition {
             texts.any(|text| self.words.iter().any(|word| test(text, word)))
         };
         match self.kind {
-            "short" => self.words.iter().any(|letters| letters.chars().any(|one| program.short(one))),
+            "short" => self.words.iter().any(|letters| letters.chars().any(|letter| program.short(letter))),
             "has" => any(&|text, word| text == word),
             "lacks" => !any(&|text, word| text == word),
             "verb" | "early" => self.word(program).is_some(),

@@ -9,7 +9,7 @@ pub(in crate::inspect) struct WordList {
 
 impl WordList {
     /// Makes a list from the text of a table.
-    pub(in crate::inspect) const fn of(text: &'static str) -> Self {
+    pub(in crate::inspect) const fn from_table(text: &'static str) -> Self {
         Self { text, words: OnceLock::new() }
     }
 

@@ -37,7 +37,7 @@ fn check_closed_tools(agent: &Spanned<AgentSpec>, diagnostics: &mut FileDiagnost
     let engine = agent.value.engine.unwrap_or_default();
     for (tool, _) in &*agent.value.when_untrusted {
         let name = tool.value.as_str();
-        let known = match engine.client_tools() {
+        let tool_names = match engine.client_tools() {
             Some(tools) => tools.to_vec(),
             None if engine.is_client() => {
                 if !is_tool_name(name) {
@@ -49,11 +49,11 @@ fn check_closed_tools(agent: &Spanned<AgentSpec>, diagnostics: &mut FileDiagnost
             }
             None => AgentTool::ALL.iter().map(|tool| tool.as_str()).collect(),
         };
-        if !known.contains(&name) {
+        if !tool_names.contains(&name) {
             let mistake = Diagnostic::new(Code::ValueWrong, tool.span, format!("there is no tool `{name}`"));
-            diagnostics.note(match nearest(name, known.iter().copied()) {
+            diagnostics.note(match nearest(name, tool_names.iter().copied()) {
                 Some(near) => mistake.with_suggestion(Some(near)),
-                None => mistake.with_help(format!("the tools are {}", known.join(", "))),
+                None => mistake.with_help(format!("the tools are {}", tool_names.join(", "))),
             });
         } else if !engine.is_client() && agent.value.tools.iter().all(|own| own.value.as_str() != name) {
             let message = format!("the agent does not have the tool `{name}`");
@@ -110,9 +110,9 @@ fn check_skills(context: &RuleContext<'_>, agent: &Spanned<AgentSpec>, diagnosti
     let named = agent.value.skills.as_deref().unwrap_or_default();
     let loaded_skills: Option<Vec<_>> = named.iter().map(|name| context.loaded.skill(&name.value)).collect();
     // One that is not found has a mistake already.
-    let Some(known) = loaded_skills else { return };
+    let Some(skills) = loaded_skills else { return };
     let tool = agent.value.tools.iter().find(|tool| tool.value == AgentTool::Skill);
-    if let Some(tool) = tool.filter(|_| known.iter().all(|(_, skill)| skill.extension.scripts.is_empty())) {
+    if let Some(tool) = tool.filter(|_| skills.iter().all(|(_, skill)| skill.extension.scripts.is_empty())) {
         let message = match named {
             [] => "the tool `skill` runs scripts of skills, and the agent has none",
             _ => "the tool `skill` runs scripts, and the skills of the agent declare none",
@@ -121,7 +121,7 @@ fn check_skills(context: &RuleContext<'_>, agent: &Spanned<AgentSpec>, diagnosti
         diagnostics
             .note(mistake.with_help("list a skill that declares scripts: `skills: [NAME]` inside `agent`"));
     }
-    let texts = known.iter().filter_map(|(file, skill)| {
+    let texts = skills.iter().filter_map(|(file, skill)| {
         let source = context.loaded.sources.get(*file)?;
         Some(source.slice(skill.skill.body).trim().chars().count())
     });

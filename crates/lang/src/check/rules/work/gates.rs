@@ -103,7 +103,7 @@ fn distinct(context: &RuleContext<'_>, diagnostics: &mut FileDiagnostics) {
 /// Checks that escalations exist, have no circles, and are all used.
 fn escalate(context: &RuleContext<'_>, diagnostics: &mut FileDiagnostics) {
     let plan = &context.plan.escalation;
-    let of_plan = KnownEscalations::of([plan]);
+    let of_plan = KnownEscalations::from_maps([plan]);
     let mut led = escalations::fallbacks(plan);
     escalations::fallbacks_exist(plan, &of_plan, diagnostics);
     escalations::no_circles(plan, diagnostics);
@@ -112,7 +112,7 @@ fn escalate(context: &RuleContext<'_>, diagnostics: &mut FileDiagnostics) {
         escalations::start_nothing("a goal", plan, help, diagnostics);
     }
     for gate in inline(context) {
-        let known_escalations = KnownEscalations::of([&gate.escalation, plan]);
+        let known_escalations = KnownEscalations::from_maps([&gate.escalation, plan]);
         escalations::block_exists(gate, &known_escalations, diagnostics);
         escalations::fallbacks_exist(&gate.escalation, &known_escalations, diagnostics);
         escalations::no_circles(&gate.escalation, diagnostics);
@@ -126,7 +126,7 @@ fn escalate(context: &RuleContext<'_>, diagnostics: &mut FileDiagnostics) {
         let Some((_, gate)) = context.loaded.gate(context.file, named) else {
             continue;
         };
-        let escalations = KnownEscalations::of([&gate.escalation, plan]);
+        let escalations = KnownEscalations::from_maps([&gate.escalation, plan]);
         for name in escalations::led_to(gate) {
             if !escalations.has(name) && context.is_absent(name) {
                 let message = format!("gate `{}` refers to the unknown escalation `{name}`", id.value);

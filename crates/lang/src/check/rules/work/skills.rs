@@ -34,9 +34,9 @@ fn script(
     diagnostics: &mut FileDiagnostics,
 ) {
     let script_name = used.value.script.as_ref();
-    let found = skill.extension.script(script_name.map(|said| said.value.as_str()));
+    let called_script = skill.extension.script(script_name.map(|spanned_name| spanned_name.value.as_str()));
     if let Some(script) = skill.script(&used.value).filter(|script| skill.lacks(script)) {
-        let at = script_name.map_or(used.value.name.span, |said| said.span);
+        let at = script_name.map_or(used.value.name.span, |spanned_name| spanned_name.span);
         let message = format!("the skill `{}` has no file {script}", skill.name);
         let mistake = Diagnostic::new(Code::UnknownScript, at, message);
         let there = skill.scripts.iter().map(String::as_str);
@@ -44,7 +44,7 @@ fn script(
         diagnostics.misspelt(mistake, name, there, "use an existing file");
         return;
     }
-    match (found, script_name) {
+    match (called_script, script_name) {
         (Some((_, script)), _) => {
             declared(context, step, used, script, diagnostics);
         }
@@ -119,10 +119,10 @@ fn arguments(used: &Spanned<SkillUse>, script: &SkillScript, diagnostics: &mut F
     };
     for (name, value) in values {
         let mut args = script.args.iter();
-        let Some((_, arg)) = args.find(|(known, _)| known.value == name.value) else {
+        let Some((_, arg)) = args.find(|(declared_name, _)| declared_name.value == name.value) else {
             let message = format!("unknown argument `{}`", name.value);
             let mistake = Diagnostic::new(Code::UnknownArgument, name.span, message);
-            let arg_names = script.args.iter().map(|(known, _)| known.value.as_str());
+            let arg_names = script.args.iter().map(|(declared_name, _)| declared_name.value.as_str());
             diagnostics.misspelt(mistake, name.value.as_str(), arg_names, "remove it");
             continue;
         };

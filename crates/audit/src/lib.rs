@@ -1,4 +1,4 @@
-//! The auditor: an observer apart from everything working, with a log of its own.
+//! The auditor: an observer apart from all work, with a log of its own.
 //!
 //! It listens to the bus and writes one line for each message into `.wf/audit/log.jsonl`, outside of
 //! the database, each bound to the line before by its hash and to the database's event by that
@@ -34,14 +34,21 @@ mod writer;
 #[cfg(test)]
 mod tests;
 
-pub use log::audit_log::{FOLDER, LOG};
-pub use log::read::{AuditLogLines, path, range};
-pub use records::chain::{AuditChainVerifier, LogFault};
-pub use records::record::{AuditEntry, AuditRecord, AuditSource, LineFault, VERSION};
-pub use verification::checkpoint::{AuditHead, Checkpoint, PAYLOAD, TYPE};
-pub use verification::found::{AuditFindings, AuditNote, TamperEvidence};
-pub use verification::verify::{verify, verify_since};
-pub use writer::act::record as record_act;
-pub use writer::auditor::{Auditor, AuditorConfig, AuditorOutcome};
-pub use writer::prune::prune;
-pub use writer::restore::restore;
+pub use log::{
+    audit_log::{FOLDER, LOG},
+    read::{AuditLogLines, path, range},
+};
+pub use records::{
+    chain::{AuditChainVerifier, LogFault},
+    record::{AuditEntry, AuditRecord, AuditSource, LineFault, VERSION},
+};
+pub use verification::{
+    checkpoint::{AuditHead, Checkpoint, PAYLOAD, TYPE},
+    found::{AuditFindings, AuditNote, TamperEvidence},
+    verify::{verify, verify_since},
+};
+pub use writer::{
+    auditor::{Auditor, AuditorConfig, AuditorOutcome},
+    desk::record as record_act,
+    prune::{prune, restore},
+};

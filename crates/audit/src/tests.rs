@@ -1,19 +1,21 @@
-use std::fs;
-use std::path::Path;
+use std::{fs, path::Path};
 
 use proptest::prelude::*;
 
-use crate::log::audit_log::{AuditLog, FOLDER, LOG};
-use crate::log::read::{AuditLogLines, path};
-use crate::records::ledger::AuditLogState;
-use crate::records::record::{AuditEntry, AuditRecord, AuditSource};
-use crate::records::words::{AUDITOR_STARTED, AUDITOR_STOPPED, AuditorLifecycleBody, AuditorSession, REPORT};
-use crate::stats::{AuditReport, ReportTrigger, ReportWindow};
-use wf_base::digest::Sha256Digest;
-use wf_base::name::RunId;
-use wf_base::time::Moment;
-use wf_store::ProcessIdentity;
-use wf_store::feed::LogAnchor;
+use crate::{
+    log::{
+        audit_log::{AuditLog, FOLDER, LOG},
+        read::{AuditLogLines, path},
+    },
+    records::{
+        ledger::AuditLogState,
+        record::{AuditEntry, AuditRecord, AuditSource},
+        words::{AUDITOR_STARTED, AUDITOR_STOPPED, AuditorLifecycleBody, AuditorSession, REPORT},
+    },
+    stats::{AuditReport, ReportTrigger, ReportWindow},
+};
+use wf_base::{digest::Sha256Digest, name::RunId, time::Moment};
+use wf_store::{ProcessIdentity, feed::LogAnchor};
 
 /// An action of one of several writers.
 #[derive(Clone, Copy, Debug)]

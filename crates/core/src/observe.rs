@@ -1,7 +1,9 @@
 //! The port through which a driver shows a run: its durable events, its output, and remarks.
 
-use crate::machine::{Attempt, Event, LockHolder, TaskId};
-use crate::permit::ParallelLimit;
+use crate::{
+    machine::{Attempt, Event, LockHolder, TaskId},
+    permit::ParallelLimit,
+};
 use wf_base::name::{PlanId, RunId};
 
 /// A run, as it is shown to a user.

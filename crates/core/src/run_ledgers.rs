@@ -2,14 +2,12 @@
 //!
 //! **Invariant:** pure; a nested run counts for the run around it as long as that has not recorded its usage.
 
-use std::collections::BTreeMap;
-use std::fmt;
+use std::{collections::BTreeMap, fmt};
 
 use serde::{Deserialize, Serialize};
 
 use crate::machine::{AttemptUsage, BudgetLedger, BudgetUsage, Event, EventKind};
-use wf_base::name::RunId;
-use wf_base::time::Moment;
+use wf_base::{name::RunId, time::Moment};
 
 /// The ledgers of the runs one engine works on together.
 #[derive(Clone, Debug, Default)]
@@ -154,8 +152,10 @@ fn minus(usage_sum: AttemptUsage, usage: AttemptUsage) -> AttemptUsage {
 mod tests {
     use super::{CallClaim, RunLedgers};
     use crate::machine::{Attempt, AttemptUsage, Event, EventKind, TaskId, WorkExit};
-    use wf_base::name::{Name, RunId};
-    use wf_base::time::Moment;
+    use wf_base::{
+        name::{Name, RunId},
+        time::Moment,
+    };
     use wf_model::{JsonObject, Money, RunBudget};
 
     fn tokens(tokens: u64) -> AttemptUsage {

@@ -7,8 +7,8 @@
 //! waits where it waited before.
 //!
 //! **Invariant:** waiting in order makes no circle. A step running a plan holds its lock while that plan's steps ask for theirs. So a
-//! task goes before an earlier ticket waiting, directly or behind others, for a lock of its own outermost run: to wait for that one
-//! would be to wait for itself.
+//! task goes before an earlier ticket with a wait, directly or behind others, for a lock of its own outermost run: to wait for that
+//! one would be to wait for itself.
 
 use std::collections::BTreeSet;
 
@@ -30,13 +30,13 @@ pub struct LockEntry {
 /// The task keeping another one from its locks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LockObstacle {
-    /// The lock of the task waiting.
+    /// The lock of the waiting task.
     pub key: LockKey,
     /// The task that has it, or comes before.
     pub holder: LockHolder,
     /// The outermost run around that task.
     pub outermost: RunId,
-    /// The number of tasks waiting for one of the same locks and come before.
+    /// The number of earlier tasks waiting for one of the same locks.
     pub ahead: usize,
 }
 

@@ -5,10 +5,8 @@
 //! anybody asks for it.
 
 use serde::{Deserialize, Serialize};
-use wf_base::name::RunId;
+use wf_base::{name::RunId, time::Moment, units::moment};
 use wf_base::remedy::{Remedy, UserAction};
-use wf_base::time::Moment;
-use wf_base::units::moment;
 use wf_model::JsonObject;
 
 use crate::machine::RunOutcome;
@@ -84,8 +82,7 @@ impl UndoOffer {
 mod tests {
     use super::{UndoOffer, UndoRefusal, UndoRun};
     use crate::machine::RunOutcome;
-    use wf_base::name::RunId;
-    use wf_base::time::Moment;
+    use wf_base::{name::RunId, time::Moment};
     use wf_model::JsonObject;
 
     const UNTIL: Moment = Moment::from_millis(300_000);

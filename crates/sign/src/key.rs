@@ -1,8 +1,10 @@
-use ed25519_dalek::VerifyingKey;
-use ed25519_dalek::pkcs8::spki::der::pem::LineEnding;
-use ed25519_dalek::pkcs8::{DecodePublicKey as _, EncodePublicKey as _};
+use ed25519_dalek::{
+    VerifyingKey,
+    pkcs8::{DecodePublicKey as _, EncodePublicKey as _, spki::der::pem::LineEnding},
+};
+use serde::{Deserialize, Serialize};
 
-use super::hex::{hex, unhex};
+use crate::{EnvelopeSignature, Passkey};
 use wf_base::digest::Sha256Digest;
 
 /// A public key verifying signatures of its private key.
@@ -93,15 +95,100 @@ impl PublicKey {
     }
 }
 
+/// A public key of an approver, written as its text.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub enum ApproverKey {
+    /// An Ed25519 key: of a file, or of a browser.
+    Ed25519(PublicKey),
+    /// A passkey, whose device recognises its user for every signature.
+    Passkey(Passkey),
+}
+
+impl TryFrom<String> for ApproverKey {
+    type Error = BadKey;
+
+    fn try_from(text: String) -> Result<Self, BadKey> {
+        Self::parse(&text)
+    }
+}
+
+impl From<ApproverKey> for String {
+    fn from(key: ApproverKey) -> Self {
+        key.text()
+    }
+}
+
+impl ApproverKey {
+    /// Reads 64 hexadecimal digits, or `passkey:HOST:DIGITS`.
+    pub fn parse(text: &str) -> Result<Self, BadKey> {
+        if Passkey::is_one(text) {
+            return Passkey::parse(text).map(Self::Passkey);
+        }
+        PublicKey::from_hex(text).map(Self::Ed25519)
+    }
+
+    /// Returns its text form.
+    pub fn text(&self) -> String {
+        match self {
+            Self::Ed25519(key) => key.hex(),
+            Self::Passkey(passkey) => passkey.text(),
+        }
+    }
+
+    /// Returns the SHA-256 of its DER form.
+    pub fn id(&self) -> Sha256Digest {
+        match self {
+            Self::Ed25519(key) => key.id(),
+            Self::Passkey(passkey) => passkey.id(),
+        }
+    }
+
+    pub fn is_passkey(&self) -> bool {
+        matches!(self, Self::Passkey(_))
+    }
+
+    /// True if it made a signature over these bytes.
+    pub fn has_made(&self, signature: &EnvelopeSignature, signed: &[u8]) -> bool {
+        match (self, &signature.passkey) {
+            (Self::Ed25519(key), None) => signature.is_by(key, signed),
+            (Self::Passkey(passkey), Some(assertion)) => {
+                signature.bytes().is_some_and(|bytes| passkey.has_signed(signed, &bytes, assertion))
+            }
+            _ => false,
+        }
+    }
+}
+
+impl From<PublicKey> for ApproverKey {
+    fn from(key: PublicKey) -> Self {
+        Self::Ed25519(key)
+    }
+}
+
+/// Returns bytes as lower-case hexadecimal digits.
+pub fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Returns the bytes of hexadecimal digits of either case; `None` if the text is anything else. The
+/// caller checks the length.
+pub fn unhex(text: &str) -> Option<Vec<u8>> {
+    let digits: Option<Vec<u32>> = text.chars().map(|digit| digit.to_digit(16)).collect();
+    let digits = digits.filter(|digits| digits.len() % 2 == 0)?;
+    let byte = |pair: &[u32]| u8::try_from(pair.first()? * 16 + pair.get(1)?).ok();
+    digits.chunks(2).map(byte).collect()
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{BadKey, PublicKey};
+    use super::{BadKey, PublicKey, hex, unhex};
     use crate::Signer;
 
     /// The first test vector of RFC 8032, section 7.1.
     const SEED: &str = "-----BEGIN PRIVATE KEY-----\n\
-        MC4CAQAwBQYDK2VwBCIEIJ1hsZ3v/VpguoRK9JLsLMREScVpezJpGXA7rAMcrn9g\n\
-        -----END PRIVATE KEY-----\n";
+    MC4CAQAwBQYDK2VwBCIEIJ1hsZ3v/VpguoRK9JLsLMREScVpezJpGXA7rAMcrn9g\n\
+    -----END PRIVATE KEY-----\n";
 
     #[test]
     fn signs_as_the_standard_says() {
@@ -112,7 +199,7 @@ mod tests {
         assert_eq!(
             hex,
             "e5564300c360ac729086e2cc806e828a84877f1eb8e5d974d873e06522490155\
-             5fb8821590a33bacc61e39701cf9b46bd25bf5f0595bbe24655141438e7a100b"
+         5fb8821590a33bacc61e39701cf9b46bd25bf5f0595bbe24655141438e7a100b"
         );
         assert!(public.has_signed(b"", &signature));
         assert!(!public.has_signed(b"x", &signature));
@@ -133,8 +220,8 @@ mod tests {
         assert_eq!(PublicKey::from_pem(SEED).err(), Some(BadKey::Public));
         // The neutral point: any signature under it is valid.
         let weak = "-----BEGIN PUBLIC KEY-----\n\
-            MCowBQYDK2VwAyEAAQAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=\n\
-            -----END PUBLIC KEY-----";
+        MCowBQYDK2VwAyEAAQAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=\n\
+        -----END PUBLIC KEY-----";
         assert_eq!(PublicKey::from_pem(weak).err(), Some(BadKey::Weak));
         let ones = "f".repeat(62);
         for (hex, bad) in [
@@ -162,5 +249,15 @@ mod tests {
             signature[at] ^= 1;
         }
         assert!(!signer.public().has_signed(b"text", &signature[..63]));
+    }
+
+    #[test]
+    fn digits_are_bytes_and_nothing_else_is() {
+        assert_eq!(unhex("00fFa0"), Some(vec![0, 255, 160]));
+        assert_eq!(unhex(""), Some(Vec::new()));
+        for wrong in ["0", "0x", "+f", " 00", "é0", "00\n"] {
+            assert_eq!(unhex(wrong), None, "{wrong:?}");
+        }
+        assert_eq!(hex(&[0, 255, 160]), "00ffa0");
     }
 }

@@ -11,20 +11,16 @@
 
 pub mod approval;
 
-mod approver_key;
 mod canonical;
 mod envelope;
-mod hex;
 mod key;
 mod passkey;
 mod signer;
 #[cfg(test)]
 mod tests;
 
-pub use approver_key::ApproverKey;
 pub use canonical::{canonical, canonical_without};
 pub use envelope::{DsseEnvelope, EnvelopeError, EnvelopeSignature, pae};
-pub use hex::{hex, unhex};
-pub use key::{BadKey, PublicKey};
+pub use key::{ApproverKey, BadKey, PublicKey, hex, unhex};
 pub use passkey::{Passkey, PasskeyAssertion};
 pub use signer::{KeyEncryptionSalt, PrivateKeyText, Signer};

@@ -2,8 +2,8 @@ use base64ct::{Base64, Base64UrlUnpadded, Encoding as _};
 use ring::signature::{ECDSA_P256_SHA256_ASN1, UnparsedPublicKey};
 use serde::{Deserialize, Serialize};
 
-use super::hex::{hex, unhex};
 use super::key::BadKey;
+use crate::key::{hex, unhex};
 use wf_base::digest::Sha256Digest;
 
 /// The beginning of its text form.
@@ -134,8 +134,10 @@ mod tests {
     use super::{Passkey, PasskeyAssertion};
     use crate::{ApproverKey, DsseEnvelope, EnvelopeSignature, Signer};
     use base64ct::{Base64, Base64UrlUnpadded, Encoding as _};
-    use ring::rand::SystemRandom;
-    use ring::signature::{ECDSA_P256_SHA256_ASN1_SIGNING, EcdsaKeyPair, KeyPair as _};
+    use ring::{
+        rand::SystemRandom,
+        signature::{ECDSA_P256_SHA256_ASN1_SIGNING, EcdsaKeyPair, KeyPair as _},
+    };
     use wf_base::digest::Sha256Digest;
 
     /// A device with a passkey for `localhost`, as software.

@@ -1,14 +1,14 @@
 use std::fmt;
 
-use ed25519_dalek::pkcs8::{
-    DecodePrivateKey as _, EncodePrivateKey as _, Error, KeypairBytes, SecretDocument,
+use ed25519_dalek::{
+    Signer as _, SigningKey,
+    pkcs8::{DecodePrivateKey as _, EncodePrivateKey as _, Error, KeypairBytes, SecretDocument},
 };
-use ed25519_dalek::{Signer as _, SigningKey};
-use pkcs8::PrivateKeyInfoRef;
-use pkcs8::der::pem::LineEnding;
-use pkcs8::der::zeroize::Zeroizing;
-use pkcs8::pkcs5::pbes2::Parameters;
-use pkcs8::pkcs5::scrypt::Params;
+use pkcs8::{
+    PrivateKeyInfoRef,
+    der::{pem::LineEnding, zeroize::Zeroizing},
+    pkcs5::{pbes2::Parameters, scrypt::Params},
+};
 
 use super::{BadKey, PublicKey};
 

@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use super::hex::unhex;
 use super::{BadKey, PublicKey};
+use crate::key::unhex;
 
 fn text<'a>(value: &'a Value, key: &str) -> &'a str {
     value.get(key).and_then(Value::as_str).unwrap()

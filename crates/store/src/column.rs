@@ -1,8 +1,11 @@
-use rusqlite::ToSql;
-use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSqlOutput, ValueRef};
-use serde::Serialize;
-use serde::de::value::StrDeserializer;
-use serde::de::{DeserializeOwned, IntoDeserializer};
+use rusqlite::{
+    ToSql,
+    types::{FromSql, FromSqlError, FromSqlResult, ToSqlOutput, ValueRef},
+};
+use serde::{
+    Serialize,
+    de::{DeserializeOwned, IntoDeserializer, value::StrDeserializer},
+};
 
 use wf_base::time::Moment;
 

@@ -2,17 +2,15 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::ErrorCode;
 
-use crate::files::own_file::FileTypeError;
-use crate::lease::run_lease::RunLease;
-use crate::log::chain::BrokenChain;
-use wf_base::name::{PlanId, RunId};
-use wf_base::program;
+use crate::{files::folder::FileTypeError, lease::run_lease::RunLease, log::chain::BrokenChain};
+use wf_base::{
+    name::{PlanId, RunId},
+    program,
+    time::Moment,
+    units::size,
+};
+use wf_core::{session::SessionRefusal, suggestion::SuggestionRefusal, undo::UndoRefusal};
 use wf_base::remedy::{Remedy, UserAction};
-use wf_base::time::Moment;
-use wf_base::units::size;
-use wf_core::session::SessionRefusal;
-use wf_core::suggestion::SuggestionRefusal;
-use wf_core::undo::UndoRefusal;
 
 /// An error in reading or writing the state. [`StoreError::remedy`] returns what to do about it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

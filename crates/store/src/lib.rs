@@ -49,54 +49,64 @@ mod tables;
 mod tests;
 mod views;
 
-pub use db::fence::RunFence;
-pub use db::reader::StoreReader;
-pub use db::store::Store;
-pub use db::ticket::WriteTicket;
+pub use db::{fence::RunFence, reader::StoreReader, store::Store, ticket::WriteTicket};
 pub use error::{StoreError, allow_no_state};
-pub use events::log_row::LogRow;
-pub use events::verification::{head, verify_chain, verify_chain_after};
-pub use files::blobs::BlobStore;
-pub use files::call_bodies::CallBodyStore;
-pub use files::folder::StateFolder;
-pub use files::own_file::{FileTypeError, open_regular, own_file};
-pub use files::planning::{PlanningLog, PlanningStore};
-pub use files::reserve::SpaceReserve;
-pub use files::settings::{RunRetention, StoreDurability};
-pub use lease::locks::{LockAcquisition, LockWait};
-pub use lease::permits::{PermitAnswer, PermitTask};
-pub use lease::process::{ProcessIdentity, ProcessLiveness};
-pub use lease::run_lease::{FencingToken, LEASE, RunLease};
-pub use log::chain::{BrokenChain, ChainFault};
-pub use log::state_event::{
-    ApprovalUse, ErasedRows, PrunedArtifacts, PrunedRun, RunSummary, StateEvent, StateFact, TableChange,
-    WithdrawnApproval,
+pub use events::{
+    log_row::LogRow,
+    verification::{head, verify_chain, verify_chain_after},
 };
-pub use log::tail::LogPosition;
-pub use maintenance::backup::{ACCEPTANCE_SUFFIX, BackupManifest, backup};
-pub use maintenance::bodies::BodyFault;
-pub use maintenance::carry::CarriedUses;
-pub use maintenance::examine::{StateFault, examine, examine_after};
-pub use maintenance::prune::{PRUNED_AT_ONCE, PruneResult};
-pub use maintenance::restore::{RESTORE_PREFIX, restore};
-pub use maintenance::schema::SchemaFault;
-pub use maintenance::upgrade::{OpenRun, StateUpgrade};
-pub use projections::cache::{CacheEntry, CacheLookup, UnrecordedResult};
-pub use projections::difference::{ColumnDifference, ProjectionDifference};
-pub use tables::answers::{AnswerEffect, AnswerQuorum, ApprovalAnswer, DENIED};
-pub use tables::batch::{AppendResult, EventBatch, NewRun};
-pub use tables::claim::ReconciliationClaim;
-pub use tables::connections::{ConnectionApprovalUse, ConnectionRow};
-pub use tables::cycles::{GoalBlock, ReconciliationEnd, ReconciliationRow, SlotBlock};
-pub use tables::goals::{GoalRow, LedgerGoal, SlotRow};
-pub use tables::health::CallLedger;
-pub use tables::memory::MegramSelection;
-pub use tables::opinions::{RepairFeedback, RepairRow};
-pub use tables::outbox::{NotificationRow, UndeliveredNotification};
-pub use tables::suggestions::SUGGESTION;
-pub use tables::undo::UNDO_OF;
-pub use views::find::FindError;
-pub use views::left::LeftRow;
-pub use views::page::{ArtifactPage, StepPage, StepSelection, StepTimes};
-pub use views::reader_pool::{ReaderPool, ViewReader};
-pub use views::view::{ArtifactRow, AttemptRow, CheckRow, RunFilter, RunOwner, RunRow, RunState, StepRow};
+pub use files::{
+    blobs::BlobStore,
+    call_bodies::CallBodyStore,
+    folder::{FileTypeError, RunRetention, StateFolder, StoreDurability, open_regular, own_file},
+    planning::{PlanningLog, PlanningStore},
+    reserve::SpaceReserve,
+};
+pub use lease::{
+    locks::{LockAcquisition, LockWait},
+    permits::{PermitAnswer, PermitTask},
+    process::{ProcessIdentity, ProcessLiveness},
+    run_lease::{FencingToken, LEASE, RunLease},
+};
+pub use log::{
+    chain::{BrokenChain, ChainFault},
+    state_event::{
+        ApprovalUse, ErasedRows, PrunedArtifacts, PrunedRun, RunSummary, StateEvent, StateFact, TableChange,
+        WithdrawnApproval,
+    },
+    tail::LogPosition,
+};
+pub use maintenance::{
+    backup::{ACCEPTANCE_SUFFIX, BackupManifest, backup},
+    bodies::BodyFault,
+    carry::CarriedUses,
+    examine::{SchemaFault, StateFault, examine, examine_after},
+    prune::{PRUNED_AT_ONCE, PruneResult},
+    restore::{RESTORE_PREFIX, restore},
+    upgrade::{OpenRun, StateUpgrade},
+};
+pub use projections::{
+    cache::{CacheEntry, CacheLookup, UnrecordedResult},
+    difference::{ColumnDifference, ProjectionDifference},
+};
+pub use tables::{
+    answers::{AnswerEffect, AnswerQuorum, ApprovalAnswer, DENIED},
+    batch::{AppendResult, EventBatch, NewRun},
+    claim::ReconciliationClaim,
+    connections::{ConnectionApprovalUse, ConnectionRow},
+    cycles::{GoalBlock, ReconciliationEnd, ReconciliationRow, SlotBlock},
+    goals::{GoalRow, LedgerGoal, SlotRow},
+    health::CallLedger,
+    memory::MegramSelection,
+    opinions::{RepairFeedback, RepairRow},
+    outbox::{NotificationRow, UndeliveredNotification},
+    suggestions::SUGGESTION,
+    undo::UNDO_OF,
+};
+pub use views::{
+    find::FindError,
+    idle::LeftRow,
+    page::{ArtifactPage, StepPage, StepSelection, StepTimes},
+    reader_pool::{ReaderPool, ViewReader},
+    view::{ArtifactRow, AttemptRow, CheckRow, RunFilter, RunOwner, RunRow, RunState, StepRow},
+};

@@ -1,17 +1,26 @@
-use std::fs::{self, File, OpenOptions};
-use std::io;
-use std::os::unix::fs::{DirBuilderExt as _, FileExt, MetadataExt};
-use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::{
+    fs::{self, File, OpenOptions},
+    io,
+    os::unix::fs::{DirBuilderExt as _, FileExt, MetadataExt},
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
-use crate::log::known::{AuditCursor, UnreportedRange};
-use crate::log::view::LazyReportWindow;
-use crate::log::{mark, tail};
-use crate::records::ledger::AuditLogState;
-use crate::records::record::{AuditEntry, AuditRecord};
-use crate::records::unseen::UnconfirmedEvents;
-use crate::records::words::{LOG_TRUNCATED, PARTIAL_RECORD, REPORT};
-use crate::stats::ReportWindow;
+use crate::{
+    log::{
+        known::{AuditCursor, UnreportedRange},
+        mark,
+        read::LazyReportWindow,
+        tail,
+    },
+    records::{
+        ledger::AuditLogState,
+        record::{AuditEntry, AuditRecord},
+        unseen::UnconfirmedEvents,
+        words::{LOG_TRUNCATED, PARTIAL_RECORD, REPORT},
+    },
+    stats::ReportWindow,
+};
 use wf_base::time::Moment;
 use wf_store::own_file;
 

@@ -1,17 +1,11 @@
 //! The knowledge of the log kept beside it: what its records come to, and the range no report has yet.
 
-use std::fs::File;
-use std::io;
-use std::os::unix::fs::FileExt;
-use std::time::Duration;
+use std::{fs::File, io, os::unix::fs::FileExt, time::Duration};
 
 use serde::{Deserialize, Serialize};
 
-use crate::records::ledger::AuditLogState;
-use crate::records::record::AuditRecord;
-use crate::records::unseen::UnconfirmedEvents;
-use wf_base::digest::Sha256Digest;
-use wf_base::time::Moment;
+use crate::records::{ledger::AuditLogState, record::AuditRecord, unseen::UnconfirmedEvents};
+use wf_base::{digest::Sha256Digest, time::Moment};
 
 /// The number of last bytes of the log that identify it.
 const END: u64 = 512;

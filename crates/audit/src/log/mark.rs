@@ -1,10 +1,11 @@
-use std::fs::{File, OpenOptions};
-use std::io;
-use std::os::unix::fs::FileExt;
-use std::path::Path;
+use std::{
+    fs::{File, OpenOptions},
+    io,
+    os::unix::fs::FileExt,
+    path::Path,
+};
 
-use crate::log::known::AuditCursor;
-use crate::records::words::LogTruncatedBody;
+use crate::{log::known::AuditCursor, records::words::LogTruncatedBody};
 use wf_base::digest::Sha256Digest;
 use wf_store::{ProcessIdentity, own_file};
 

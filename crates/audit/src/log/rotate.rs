@@ -1,23 +1,27 @@
 //! The change to a new file of the log.
 
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
-use std::os::unix::fs::MetadataExt;
-use std::path::Path;
-
-use crate::log::audit_log::{AuditLog, LOG};
-use crate::log::known::{AuditCursor, UnreportedRange};
-use crate::log::segments::{bytes_before, closed_path};
-use crate::log::view::LazyReportWindow;
-use crate::records::ledger::{AuditLogState, restored};
-use crate::records::record::{AuditEntry, AuditRecord};
-use crate::records::segment_head::SegmentHead;
-use crate::records::unseen::UnconfirmedEvents;
-use crate::records::words::{
-    DATABASE_ROLLED_BACK, LOG_CREATED, LogCreatedBody, SEGMENT_STARTED, STATE_RESTORED,
+use std::{
+    fs::{self, File, OpenOptions},
+    io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write},
+    os::unix::fs::MetadataExt,
+    path::Path,
 };
-use wf_base::failpoint;
-use wf_base::time::Moment;
+
+use crate::{
+    log::{
+        audit_log::{AuditLog, LOG},
+        known::{AuditCursor, UnreportedRange},
+        read::LazyReportWindow,
+        segments::{bytes_before, closed_path},
+    },
+    records::{
+        ledger::{AuditLogState, SegmentHead, restored},
+        record::{AuditEntry, AuditRecord},
+        unseen::UnconfirmedEvents,
+        words::{DATABASE_ROLLED_BACK, LOG_CREATED, LogCreatedBody, SEGMENT_STARTED, STATE_RESTORED},
+    },
+};
+use wf_base::{failpoint, time::Moment};
 use wf_store::feed::LogAnchor;
 
 /// The name of a new segment until it is complete.

@@ -4,13 +4,14 @@
 //! first of all begins with a record `segment_started` that has what its writer and a verification must know of the records
 //! before. So a segment can be read without those before it, which may be pruned.
 
-use std::collections::VecDeque;
-use std::fs::{self, File};
-use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Take};
-use std::path::{Path, PathBuf};
+use std::{
+    collections::VecDeque,
+    fs::{self, File},
+    io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Take},
+    path::{Path, PathBuf},
+};
 
-use crate::records::record::AuditRecord;
-use crate::records::segment_head::SegmentHead;
+use crate::records::{ledger::SegmentHead, record::AuditRecord};
 use wf_store::own_file;
 
 /// A file of the log.

@@ -1,11 +1,11 @@
 //! The end of the log, read backwards as far as is needed.
 
-use std::fs::File;
-use std::io;
-use std::os::unix::fs::FileExt;
+use std::{fs::File, io, os::unix::fs::FileExt};
 
-use crate::records::record::AuditRecord;
-use crate::records::words::{AUDITOR_DIED, AUDITOR_STARTED, AUDITOR_STOPPED, REPORT};
+use crate::records::{
+    record::AuditRecord,
+    words::{AUDITOR_DIED, AUDITOR_STARTED, AUDITOR_STOPPED, REPORT},
+};
 use wf_base::digest::Sha256Digest;
 
 /// The number of bytes read first.

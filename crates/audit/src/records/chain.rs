@@ -149,8 +149,10 @@ impl AuditChainVerifier {
 
 #[cfg(test)]
 mod tests {
-    use super::super::record::{AuditEntry, AuditRecord, BEGINNING};
-    use super::{AuditChainVerifier, LogFault};
+    use super::{
+        super::record::{AuditEntry, AuditRecord, BEGINNING},
+        AuditChainVerifier, LogFault,
+    };
     use proptest::prelude::*;
     use wf_base::time::Moment;
 

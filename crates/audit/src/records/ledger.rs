@@ -2,15 +2,16 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::records::record::{AuditRecord, AuditSource, BEGINNING};
-use crate::records::segment_head::SegmentHead;
-use crate::records::words::{
-    AUDITOR_DIED, AUDITOR_STARTED, AUDITOR_STOPPED, AuditorLifecycleBody, AuditorSession,
-    DATABASE_ROLLED_BACK, DatabaseRolledBackBody, EVENTS_CONFIRMED, EventsConfirmedBody, LOG_CREATED,
-    LogCreatedBody, SEGMENT_STARTED, STATE_RESTORED, UNPUBLISHED,
+use crate::records::{
+    record::{AuditEntry, AuditRecord, AuditSource, BEGINNING},
+    unseen::UnconfirmedEvents,
+    words::{
+        AUDITOR_DIED, AUDITOR_STARTED, AUDITOR_STOPPED, AuditorLifecycleBody, AuditorSession,
+        DATABASE_ROLLED_BACK, DatabaseRolledBackBody, EVENTS_CONFIRMED, EventsConfirmedBody, LOG_CREATED,
+        LogCreatedBody, SEGMENT_STARTED, SEGMENTS_PRUNED, STATE_RESTORED, UNPUBLISHED,
+    },
 };
-use wf_base::digest::Sha256Digest;
-use wf_base::time::Moment;
+use wf_base::{digest::Sha256Digest, time::Moment};
 use wf_store::feed::LogAnchor;
 
 /// The state needed to write the log: a fold of its records, or of the last of them.
@@ -112,4 +113,43 @@ impl AuditLogState {
 /// Returns the end of a restored state's log.
 pub(crate) fn restored(entry: &crate::records::record::AuditEntry) -> Option<LogAnchor> {
     serde_json::from_value(entry.about.get("end")?.clone()).ok()
+}
+
+/// The content of [`SEGMENT_STARTED`]: what the records before it come to.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct SegmentHead {
+    /// The length of the log before it, with what was pruned, in bytes.
+    pub bytes: u64,
+    /// The last event of the database in the log; absent: there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub end: Option<LogAnchor>,
+    /// The state the next record depends on.
+    pub ledger: AuditLogState,
+    /// The events an auditor may still confirm.
+    pub unseen: UnconfirmedEvents,
+}
+
+impl SegmentHead {
+    /// Reads the head of a segment; `None` if the record is none.
+    pub(crate) fn of(entry: &AuditEntry) -> Option<Self> {
+        (entry.kind == SEGMENT_STARTED).then(|| entry.read()).flatten()
+    }
+}
+
+/// The content of [`SEGMENTS_PRUNED`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct SegmentsPrunedBody {
+    /// The number of the first record.
+    pub from: u64,
+    /// The number of the last record.
+    pub to: u64,
+    /// The hash of the last record.
+    pub hash: Sha256Digest,
+}
+
+impl SegmentsPrunedBody {
+    /// Reads the record of a pruning; `None` if the record is none.
+    pub(crate) fn of(entry: &AuditEntry) -> Option<Self> {
+        (entry.kind == SEGMENTS_PRUNED).then(|| entry.read()).flatten()
+    }
 }

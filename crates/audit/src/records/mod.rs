@@ -2,8 +2,8 @@
 //!
 //! `record` is one line, with the hash that binds it to the line before; `words` has the kinds of the auditor's own
 //! records, and `summary` makes records of messages and of rows of the database. `chain` finds lines altered. `ledger`
-//! and `unseen` are folds over records: the state of the log, and the events no auditor heard; a `segment_head` has
-//! both, for whoever reads a file of the log without those before it.
+//! and `unseen` are folds over records: the state of the log, and the events no auditor heard; the head of a file of the
+//! log, in `ledger`, has both, for readers of that file alone.
 //!
 //! **Invariant:** nothing here reads a file of the log.
 //!
@@ -12,7 +12,6 @@
 pub(crate) mod chain;
 pub(crate) mod ledger;
 pub(crate) mod record;
-pub(crate) mod segment_head;
 pub(crate) mod summary;
 pub(crate) mod unseen;
 pub(crate) mod words;

@@ -1,9 +1,11 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use wf_base::digest::Sha256Digest;
-use wf_base::name::{PlanId, RunId};
-use wf_base::time::Moment;
+use wf_base::{
+    digest::Sha256Digest,
+    name::{PlanId, RunId},
+    time::Moment,
+};
 use wf_sign::{canonical, canonical_without};
 use wf_store::feed::LogAnchor;
 
@@ -203,8 +205,7 @@ fn normalize_values(value: &mut Value) {
 mod tests {
     use super::{AuditEntry, AuditRecord, BEGINNING, LineFault};
     use serde_json::json;
-    use wf_base::digest::Sha256Digest;
-    use wf_base::time::Moment;
+    use wf_base::{digest::Sha256Digest, time::Moment};
 
     #[test]
     fn a_line_says_what_was_written() {

@@ -1,12 +1,16 @@
 use serde_json::{Map, Value};
 
-use crate::records::record::{AuditEntry, AuditSource};
-use crate::records::words::{
-    ARTIFACTS_PRUNED, CONNECTION_APPROVED, RESULT_CACHED, ROWS_ERASED, ROWS_RECORDED, STATE_MIGRATED,
+use crate::records::{
+    record::{AuditEntry, AuditSource},
+    words::{
+        ARTIFACTS_PRUNED, CONNECTION_APPROVED, RESULT_CACHED, ROWS_ERASED, ROWS_RECORDED, STATE_MIGRATED,
+    },
 };
 use wf_core::machine::{Event, EventKind};
-use wf_store::feed::{BusMessage, BusMessageKind, LogAnchor};
-use wf_store::{LogRow, StateFact, StoreError, StoreReader};
+use wf_store::{
+    LogRow, StateFact, StoreError, StoreReader,
+    feed::{BusMessage, BusMessageKind, LogAnchor},
+};
 
 /// The keys of an event kept: words and numbers a plan or the rules define. None of a step's inputs, outputs
 /// or printed text is among them.

@@ -2,11 +2,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use crate::records::record::{AuditRecord, AuditSource};
-use crate::records::segment_head::SegmentHead;
-use crate::records::words::{
-    AUDITOR_DIED, AUDITOR_STARTED, AUDITOR_STOPPED, AuditorLifecycleBody, DatabaseReadBody, EVENTS_CONFIRMED,
-    EventsConfirmedBody, MESSAGES_DROPPED, MessagesDroppedBody, SEGMENT_STARTED, UNPUBLISHED,
+use crate::records::{
+    ledger::SegmentHead,
+    record::{AuditRecord, AuditSource},
+    words::{
+        AUDITOR_DIED, AUDITOR_STARTED, AUDITOR_STOPPED, AuditorLifecycleBody, DatabaseReadBody,
+        EVENTS_CONFIRMED, EventsConfirmedBody, MESSAGES_DROPPED, MessagesDroppedBody, SEGMENT_STARTED,
+        UNPUBLISHED,
+    },
 };
 
 /// The events that no auditor heard of on the bus, and the auditors that may still confirm them.

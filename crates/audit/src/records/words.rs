@@ -2,8 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use wf_store::ProcessIdentity;
-use wf_store::feed::LogAnchor;
+use wf_store::{ProcessIdentity, feed::LogAnchor};
 
 /// The first record: the state of the database before any auditor watched.
 pub(crate) const LOG_CREATED: &str = "begun";

@@ -2,11 +2,9 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::place::TaskHistory;
-use super::{GapTrend, ThrashPattern};
+use super::{GapTrend, ThrashPattern, place::TaskHistory};
 use crate::records::record::AuditEntry;
-use wf_base::name::RunId;
-use wf_base::time::Moment;
+use wf_base::{name::RunId, time::Moment};
 
 /// The known history of one run.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -6,11 +6,15 @@ use super::{
     AuditReport, FailureTrend, GapTrend, PlanDrift, PlanSums, ReportTrigger, ReportWindow, ThrashPattern,
     UnconfirmedEvents,
 };
-use crate::records::record::{AuditEntry, AuditRecord, AuditSource, BEGINNING};
-use crate::records::words::REPORT;
-use wf_base::digest::Sha256Digest;
-use wf_base::name::{PlanId, RunId};
-use wf_base::time::Moment;
+use crate::records::{
+    record::{AuditEntry, AuditRecord, AuditSource, BEGINNING},
+    words::REPORT,
+};
+use wf_base::{
+    digest::Sha256Digest,
+    name::{PlanId, RunId},
+    time::Moment,
+};
 use wf_store::feed::LogAnchor;
 
 fn run() -> RunId {

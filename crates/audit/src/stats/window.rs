@@ -1,13 +1,18 @@
-use std::collections::{BTreeMap, BTreeSet};
-use std::time::Duration;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
 
-use super::place::TaskHistory;
-use super::runs::RunHistories;
-use super::{AuditReport, PlanSums, ReportTrigger, RoundStreaks, ThrashPattern, UnconfirmedEvents};
-use crate::records::record::{AuditEntry, AuditRecord, AuditSource};
-use crate::records::words::{
-    DATABASE_ROLLED_BACK, EVENTS_CONFIRMED, EventsConfirmedBody, LOG_TRUNCATED, MESSAGES_DROPPED,
-    MessagesDroppedBody, REPORT,
+use super::{
+    AuditReport, PlanSums, ReportTrigger, RoundStreaks, ThrashPattern, UnconfirmedEvents, place::TaskHistory,
+    runs::RunHistories,
+};
+use crate::records::{
+    record::{AuditEntry, AuditRecord, AuditSource},
+    words::{
+        DATABASE_ROLLED_BACK, EVENTS_CONFIRMED, EventsConfirmedBody, LOG_TRUNCATED, MESSAGES_DROPPED,
+        MessagesDroppedBody, REPORT,
+    },
 };
 use wf_base::name::RunId;
 

@@ -1,19 +1,20 @@
 //! The database as the records of the audit log describe it.
 
-use std::collections::BTreeMap;
-use std::io;
+use std::{collections::BTreeMap, io};
 
-use crate::log::read::AuditLogLines;
-use crate::log::rotate::SegmentFold;
-use crate::records::chain::AuditChainVerifier;
-use crate::records::ledger::restored;
-use crate::records::record::AuditRecord;
-use crate::records::segment_head::{SegmentHead, SegmentsPrunedBody};
-use crate::records::words::{
-    DATABASE_ROLLED_BACK, DatabaseRolledBackBody, LOG_CREATED, LOG_TRUNCATED, LogCreatedBody,
-    LogTruncatedBody, PARTIAL_RECORD, SEGMENTS_PRUNED, STATE_RESTORED,
+use crate::{
+    log::{read::AuditLogLines, rotate::SegmentFold},
+    records::{
+        chain::AuditChainVerifier,
+        ledger::{SegmentHead, SegmentsPrunedBody, restored},
+        record::AuditRecord,
+        words::{
+            DATABASE_ROLLED_BACK, DatabaseRolledBackBody, LOG_CREATED, LOG_TRUNCATED, LogCreatedBody,
+            LogTruncatedBody, PARTIAL_RECORD, SEGMENTS_PRUNED, STATE_RESTORED,
+        },
+    },
+    verification::found::{AuditNote, TamperEvidence},
 };
-use crate::verification::found::{AuditNote, TamperEvidence};
 use wf_base::digest::Sha256Digest;
 use wf_store::feed::LogAnchor;
 

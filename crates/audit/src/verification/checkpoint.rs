@@ -1,12 +1,12 @@
 use serde::{Deserialize, Serialize};
 
-use crate::records::record::{AuditRecord, BEGINNING};
-use crate::verification::audited::AuditedDatabase;
-use wf_base::digest::Sha256Digest;
-use wf_base::time::Moment;
+use crate::{
+    records::record::{AuditRecord, BEGINNING},
+    verification::audited::AuditedDatabase,
+};
+use wf_base::{digest::Sha256Digest, time::Moment};
 use wf_sign::canonical;
-use wf_store::LogPosition;
-use wf_store::feed::LogAnchor;
+use wf_store::{LogPosition, feed::LogAnchor};
 
 /// The type in a checkpoint's own text.
 pub const TYPE: &str = "urn:wf:audit:checkpoint:v1";

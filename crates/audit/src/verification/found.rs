@@ -1,5 +1,4 @@
-use crate::records::chain::LogFault;
-use crate::verification::checkpoint::Checkpoint;
+use crate::{records::chain::LogFault, verification::checkpoint::Checkpoint};
 use wf_base::time::Moment;
 use wf_store::{BrokenChain, StateFault};
 

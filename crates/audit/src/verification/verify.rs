@@ -1,14 +1,14 @@
 use std::path::Path;
 
-use crate::log::audit_log::FOLDER;
-use crate::log::mark;
-use crate::log::read::{self, AuditLogLines};
-use crate::records::chain::LogFault;
-use crate::records::segment_head::SegmentsPrunedBody;
-use crate::records::summary::only_unpublished;
-use crate::verification::audited::AuditedDatabase;
-use crate::verification::checkpoint::{AuditHead, Checkpoint};
-use crate::verification::found::{AuditFindings, AuditNote, TamperEvidence};
+use crate::{
+    log::{audit_log::FOLDER, mark, read, read::AuditLogLines},
+    records::{chain::LogFault, ledger::SegmentsPrunedBody, summary::only_unpublished},
+    verification::{
+        audited::AuditedDatabase,
+        checkpoint::{AuditHead, Checkpoint},
+        found::{AuditFindings, AuditNote, TamperEvidence},
+    },
+};
 use wf_base::time::Moment;
 use wf_store::{LogPosition, StoreError, StoreReader, examine_after, verify_chain_after};
 

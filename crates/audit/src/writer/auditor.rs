@@ -1,14 +1,16 @@
-use std::path::PathBuf;
-use std::sync::Arc;
-use std::thread::{Builder, JoinHandle};
-use std::time::Duration;
+use std::{
+    path::PathBuf,
+    sync::Arc,
+    thread::{Builder, JoinHandle},
+    time::Duration,
+};
 
-use crate::log::audit_log::AuditLog;
-use crate::writer::desk::AuditWriter;
-use wf_base::failpoint;
-use wf_base::time::Clock;
-use wf_store::StoreError;
-use wf_store::feed::{BusSubscription, BusUnsubscriber};
+use crate::{log::audit_log::AuditLog, writer::desk::AuditWriter};
+use wf_base::{failpoint, time::Clock};
+use wf_store::{
+    StoreError,
+    feed::{BusSubscription, BusUnsubscriber},
+};
 
 /// The time that messages wait for more, so they are written together.
 const PAUSE: Duration = Duration::from_millis(100);

@@ -1,23 +1,28 @@
-use std::io;
-use std::path::Path;
-use std::sync::Arc;
-use std::time::Duration;
+use std::{io, path::Path, sync::Arc, time::Duration};
 
-use crate::log::audit_log::{AuditLog, LockedAuditLog};
-use crate::records::record::AuditEntry;
-use crate::records::summary::{self, only_unpublished};
-use crate::records::words::{
-    AUDITOR_DIED, AUDITOR_STARTED, AUDITOR_STOPPED, AuditorLifecycleBody, AuditorSession,
-    DATABASE_ROLLED_BACK, DatabaseRolledBackBody, EVENTS_CONFIRMED, EventsConfirmedBody, LOG_CREATED,
-    LogCreatedBody, MESSAGES_DROPPED, MessagesDroppedBody, REPORT,
+use crate::{
+    log::audit_log::{AuditLog, FOLDER, LOG, LockedAuditLog},
+    records::{
+        record::AuditEntry,
+        summary,
+        summary::only_unpublished,
+        words::{
+            AUDITOR_DIED, AUDITOR_STARTED, AUDITOR_STOPPED, AuditorLifecycleBody, AuditorSession,
+            DATABASE_ROLLED_BACK, DatabaseRolledBackBody, EVENTS_CONFIRMED, EventsConfirmedBody, LOG_CREATED,
+            LogCreatedBody, MESSAGES_DROPPED, MessagesDroppedBody, REPORT,
+        },
+    },
+    stats::{ReportTrigger, ReportWindow},
+    writer::{
+        auditor::{AuditorConfig, AuditorOutcome},
+        fill::AuditBackfill,
+    },
 };
-use crate::stats::{ReportTrigger, ReportWindow};
-use crate::writer::auditor::{AuditorConfig, AuditorOutcome};
-use crate::writer::fill::AuditBackfill;
-use wf_base::failpoint;
-use wf_base::time::Clock;
-use wf_store::feed::{BusDelivery, BusMessage, LogAnchor};
-use wf_store::{ProcessIdentity, ProcessLiveness, StoreReader};
+use wf_base::{failpoint, time::Clock};
+use wf_store::{
+    ProcessIdentity, ProcessLiveness, StoreError, StoreReader,
+    feed::{BusDelivery, BusMessage, LogAnchor},
+};
 
 /// The part of the log read before anything is written, in bytes, so a report need not read it. Beyond that,
 /// reading waits until a report is due.
@@ -311,4 +316,42 @@ pub(super) fn initial_body(state: &Path) -> LogCreatedBody {
         Ok(reader.log_end()?.filter(|_| !unheard))
     });
     LogCreatedBody { end: end.ok().flatten().map(|end| LogAnchor { seq: end.seq, hash: end.hash }) }
+}
+
+/// The reader of events that is no auditor.
+const NOBODY: u64 = 0;
+
+/// Records an act outside of any run, for a command that has no engine and so no bus. Nothing is
+/// written if there is no state.
+pub fn record(state: &Path, message: &BusMessage) -> Result<(), StoreError> {
+    if !state.exists() {
+        return Ok(());
+    }
+    let failed = |error| StoreError::io("write the audit log in", state, &error);
+    let mut log = AuditLog::open(state).map_err(failed)?;
+    let begun = (log.ledger().n == 0).then(|| initial_body(state));
+    let mut backfill = AuditBackfill::new(state.to_owned(), NOBODY);
+    let written = log.add(|turn| {
+        if let Some(begun) = begun.filter(|_| turn.ledger().n == 0) {
+            turn.add(AuditEntry::new(message.at, LOG_CREATED).with_summary(&begun));
+        }
+        if let Some(at) = message.anchor() {
+            // Processes without an auditor may have recorded events about goals before it.
+            backfill.add_missing_events(turn, Some(at.seq), false);
+        }
+        turn.add(summary::of_message(message));
+    });
+    written.map_err(failed)
+}
+
+/// Adds the events of a state its audit log does not have yet, as the next auditor would. Nothing is written if there is no
+/// audit log.
+pub(super) fn catch_up(state: &Path) -> Result<(), StoreError> {
+    if !state.join(FOLDER).join(LOG).exists() {
+        return Ok(());
+    }
+    let failed = |error| StoreError::io("write the audit log in", state, &error);
+    let mut backfill = AuditBackfill::new(state.to_owned(), NOBODY);
+    let mut log = AuditLog::open(state).map_err(failed)?;
+    log.add(|turn| backfill.add_missing_events(turn, None, false)).map_err(failed)
 }

@@ -1,9 +1,12 @@
-use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::{collections::BTreeMap, path::PathBuf};
 
-use crate::log::audit_log::LockedAuditLog;
-use crate::records::summary::{self, ROWS};
-use crate::records::words::DatabaseReadBody;
+use crate::{
+    log::audit_log::LockedAuditLog,
+    records::{
+        summary::{self, ROWS},
+        words::DatabaseReadBody,
+    },
+};
 use wf_base::name::RunId;
 use wf_store::{LogRow, StoreError, StoreReader, allow_no_state};
 

@@ -1,20 +1,32 @@
 //! The removal of the oldest files of the log, together with the history they are about.
 
-use std::fs;
-use std::io;
-use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
-use crate::log::audit_log::{AuditLog, FOLDER};
-use crate::log::read::{self, list_closed_segments};
-use crate::log::segments::first_record;
-use crate::records::record::AuditEntry;
-use crate::records::segment_head::{SegmentHead, SegmentsPrunedBody};
-use crate::records::words::SEGMENTS_PRUNED;
-use wf_base::digest::Sha256Digest;
-use wf_base::failpoint;
-use wf_base::time::Moment;
-use wf_store::{RunRetention, StateFolder, StoreError, StoreReader};
+use crate::{
+    log::{
+        audit_log::{AuditLog, FOLDER, LOG},
+        read,
+        read::list_closed_segments,
+        segments::first_record,
+    },
+    records::{
+        ledger::{SegmentHead, SegmentsPrunedBody},
+        record::AuditEntry,
+        words::SEGMENTS_PRUNED,
+    },
+    writer::desk,
+};
+use wf_base::{digest::Sha256Digest, failpoint, time::Moment};
+use wf_store as store;
+use wf_store::{
+    BackupManifest, CarriedUses, RunRetention, StateFolder, StoreError, StoreReader,
+    feed::{BusMessage, LogAnchor, WorkspaceAction},
+    own_file,
+};
 
 /// The end of a closed segment, as the head of the next one has it.
 #[derive(Clone, Debug)]
@@ -90,6 +102,49 @@ fn list_ends(state: &Path) -> io::Result<Vec<SegmentEnd>> {
         });
     }
     Ok(ends)
+}
+
+/// Replaces the state with a backup, and records it. The audit log does not go back: the present
+/// one continues; only if there is none, that of the backup does.
+pub fn restore(from: &Path, state: &Path, replace: bool, now: Moment) -> Result<BackupManifest, StoreError> {
+    store::restore(from, state, replace, now, &|fresh, manifest, carried| {
+        let failed = |error| StoreError::io("keep the audit log of", state, &error);
+        let (own, theirs) = (state.join(FOLDER), fresh.join(FOLDER));
+        // The audit log may be behind the database: what a command without an auditor wrote is added by the next.
+        if own.join(LOG).exists() {
+            desk::catch_up(state)?;
+            carry(&own, &theirs).map_err(failed)?;
+        } else {
+            desk::catch_up(fresh)?;
+        }
+        let end = LogAnchor { seq: manifest.events, hash: manifest.head };
+        let made = manifest.created;
+        desk::record(fresh, &BusMessage::act(now, WorkspaceAction::Restored { made, end }))?;
+        let Some(CarriedUses { uses, position }) = carried else {
+            return Ok(());
+        };
+        let db = LogAnchor { seq: position.seq, hash: position.hash };
+        let uses = uses as u64;
+        desk::record(fresh, &BusMessage::act(now, WorkspaceAction::UsesCarried { uses, db }))
+    })
+}
+
+/// Copies the log and the files beside it, as of one instant.
+fn carry(from: &Path, to: &Path) -> io::Result<()> {
+    own_file(&from.join(LOG))?;
+    let log = fs::File::open(from.join(LOG))?;
+    log.lock_shared()?;
+    match fs::remove_dir_all(to) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => fs::create_dir_all(to)?,
+    }
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        if entry.file_type()?.is_file() {
+            fs::copy(entry.path(), to.join(entry.file_name()))?;
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]

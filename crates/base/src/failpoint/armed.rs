@@ -1,8 +1,12 @@
-use std::fs::OpenOptions;
-use std::io::Write as _;
-use std::path::PathBuf;
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::{
+    fs::OpenOptions,
+    io::Write as _,
+    path::PathBuf,
+    sync::{
+        OnceLock,
+        atomic::{AtomicU64, Ordering},
+    },
+};
 
 use rustix::process::{Signal, getpid, kill_process};
 

@@ -4,12 +4,11 @@
 
 mod call_address;
 mod kinds;
-mod run;
 mod subject;
 
 pub use call_address::{CallAddress, CallAddressError, CallAsker};
 pub use kinds::{
-    ArgName, EnvName, GateId, MAX_NAME, Name, NameFormatError, PlanId, RefId, SessionName, SkillName,
+    AmbiguousRunError, ArgName, EnvName, GateId, MAX_NAME, Name, NameFormatError, PlanId, RefId, RunId,
+    SessionName, SkillName,
 };
-pub use run::{AmbiguousRunError, RunId};
 pub use subject::{TaskPath, TaskPathError, TaskRef, has_paired_brackets};

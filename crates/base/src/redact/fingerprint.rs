@@ -8,14 +8,11 @@
 //!
 //! Not found: a form with line ends in between.
 
-use std::collections::BTreeMap;
-use std::ops::Range;
-use std::sync::Arc;
+use std::{collections::BTreeMap, ops::Range, sync::Arc};
 
 use serde::{Deserialize, Serialize};
 
-use super::forms::forms;
-use super::mask::STARS;
+use super::{forms::forms, mask::STARS};
 use crate::digest::Sha256Digest;
 
 /// The shortest form recorded, in bytes: shorter ones could be guessed.
@@ -225,8 +222,10 @@ fn highest_bits(hash: u64) -> u16 {
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::{SecretMask, forms};
-    use super::SecretFingerprint;
+    use super::{
+        super::{SecretMask, forms},
+        SecretFingerprint,
+    };
 
     const SECRET: &str = "tr0ub4dor&3-staple";
 

@@ -1,10 +1,8 @@
-use std::collections::BTreeSet;
-use std::fmt::Write as _;
+use std::{collections::BTreeSet, fmt::Write as _};
 
 use serde_json::Value;
 
-use super::codes;
-use super::parts::SecretParts;
+use super::{codes, parts::SecretParts};
 
 /// The length beyond which parts are looked for in their usual forms only: each form costs memory.
 const LONG: usize = 4096;

@@ -1,13 +1,14 @@
-use std::borrow::Cow;
-use std::sync::Arc;
+use std::{borrow::Cow, sync::Arc};
 
 use serde_json::Value;
 
-use super::fingerprint::{FingerprintIndex, starred};
-use super::forms::forms;
-use super::patterns::SecretPatterns;
-use super::scan::SecretScan;
-use super::{MaskingStream, SecretFingerprint};
+use super::{
+    MaskingStream, SecretFingerprint,
+    fingerprint::{FingerprintIndex, starred},
+    forms::forms,
+    patterns::SecretPatterns,
+    scan::SecretScan,
+};
 
 /// The text that replaces a secret.
 pub(super) const STARS: &str = "***";

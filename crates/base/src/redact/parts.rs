@@ -2,8 +2,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::decoded::decoded;
-use super::weakness;
+use super::{decoded::decoded, weakness};
 
 /// The parts of a secret looked for.
 #[derive(Debug, Default)]

@@ -1,8 +1,10 @@
 use std::collections::BTreeSet;
 
-use aho_corasick::Anchored;
-use aho_corasick::automaton::{Automaton, StateID};
-use aho_corasick::nfa::noncontiguous::NFA;
+use aho_corasick::{
+    Anchored,
+    automaton::{Automaton, StateID},
+    nfa::noncontiguous::NFA,
+};
 
 use super::filter::{PositionFilter, WIDEST};
 

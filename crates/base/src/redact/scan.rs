@@ -1,5 +1,4 @@
-use std::collections::VecDeque;
-use std::ops::Range;
+use std::{collections::VecDeque, ops::Range};
 
 use aho_corasick::automaton::StateID;
 

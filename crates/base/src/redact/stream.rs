@@ -1,10 +1,6 @@
-use std::borrow::Cow;
-use std::ops::Range;
+use std::{borrow::Cow, ops::Range};
 
-use super::SecretMask;
-use super::fingerprint::FingerprintStream;
-use super::mask::STARS;
-use super::scan::SecretScan;
+use super::{SecretMask, fingerprint::FingerprintStream, mask::STARS, scan::SecretScan};
 
 /// Masks bytes that come in chunks. A possible prefix of a secret is held back until it is decided:
 /// less than the longest form of a secret with its line ends, and usually nothing.

@@ -1,5 +1,7 @@
 use std::fmt;
 
+use anstyle::{AnsiColor, Effects, Style};
+
 /// The mark for the end of a line within a line.
 const LINE_END: &str = "⏎";
 
@@ -57,3 +59,16 @@ pub(super) fn is_hidden(c: char) -> bool {
     let listed = || HIDDEN.iter().any(|(from, to)| (*from..=*to).contains(&c));
     !matches!(c, '\n' | '\t') && (c.is_control() || !c.is_ascii() && listed())
 }
+
+/// Success.
+pub const GOOD: Style = AnsiColor::Green.on_default().effects(Effects::BOLD);
+/// Failure.
+pub const BAD: Style = AnsiColor::Red.on_default().effects(Effects::BOLD);
+/// Warnings.
+pub const WARN: Style = AnsiColor::Yellow.on_default().effects(Effects::BOLD);
+/// Secondary text.
+pub const DIM: Style = Style::new().effects(Effects::DIMMED);
+/// Important text.
+pub const BOLD: Style = Style::new().effects(Effects::BOLD);
+/// The name of something that commands accept.
+pub const NAME: Style = AnsiColor::Cyan.on_default();

@@ -6,7 +6,7 @@
 //! Actions it can be a command.
 //!
 //! [`UntrustedText`] is that text. It displays as one line in which every character that is invisible, or
-//! changing how others show, is a visible mark: `⟨U+001B⟩`. Its lines are asked for one by one, so the caller
+//! changes how others show, is a visible mark: `⟨U+001B⟩`. Its lines are asked for one by one, so the caller
 //! prints a prefix before each. Only [`UntrustedText::raw`] returns the text as it is.
 //!
 //! [`paint()`] and [`styled()`] are the last line of defence before a terminal. A painted style follows a key
@@ -16,17 +16,10 @@
 //!
 //! Not here: escapes for Markdown, XML or workflow commands. The code that writes those escapes them.
 
-mod json;
 mod marks;
-mod paint;
-mod printed;
-mod shell;
 mod styled;
 mod text;
 
-pub use json::json;
-pub use marks::hides;
-pub use paint::{BAD, BOLD, DIM, GOOD, NAME, WARN};
-pub use shell::shell_word;
+pub use marks::{BAD, BOLD, DIM, GOOD, NAME, WARN, hides};
 pub use styled::{paint, plain, rendered, styled, styled_line};
-pub use text::{UntrustedText, untrusted};
+pub use text::{UntrustedText, json, shell_word, untrusted};

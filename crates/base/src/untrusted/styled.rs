@@ -1,7 +1,9 @@
-use std::borrow::Cow;
-use std::fmt::Display;
-use std::hash::{BuildHasher as _, Hasher as _, RandomState};
-use std::sync::LazyLock;
+use std::{
+    borrow::Cow,
+    fmt::Display,
+    hash::{BuildHasher as _, Hasher as _, RandomState},
+    sync::LazyLock,
+};
 
 use anstyle::Style;
 

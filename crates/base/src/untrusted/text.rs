@@ -1,7 +1,6 @@
-use std::borrow::Cow;
-use std::fmt::{self, Write as _};
+use std::{borrow::Cow, fmt, fmt::Write as _};
 
-use super::{marks, printed};
+use crate::untrusted::{marks, marks::is_hidden};
 
 /// Text from an untrusted author. It displays as one line, with a visible mark for every character that is
 /// invisible or changes how others show.
@@ -17,7 +16,7 @@ impl UntrustedText<'_> {
     /// Wraps the output of a program. Colours, and text a terminal overwrites when the cursor returns to the
     /// beginning of a line, are removed.
     pub fn printed(bytes: &[u8]) -> UntrustedText<'static> {
-        UntrustedText(Cow::Owned(printed::terminal_text(&String::from_utf8_lossy(bytes))))
+        UntrustedText(Cow::Owned(terminal_text(&String::from_utf8_lossy(bytes))))
     }
 
     /// Returns the text as it is, for programs.
@@ -56,11 +55,93 @@ impl From<&str> for UntrustedText<'static> {
     }
 }
 
+/// The prefix of a GitHub Actions command, anywhere in a line.
+const COMMAND: &str = "##[";
+
+/// Returns a JSON text whose strings have escapes in place of invisible characters, and of GitHub Actions
+/// commands. Its values stay as they are: outside strings JSON has no such character.
+pub fn json(text: &str) -> Cow<'_, str> {
+    if !text.contains(is_hidden) && !text.contains(COMMAND) {
+        return Cow::Borrowed(text);
+    }
+    let mut escaped = String::with_capacity(text.len());
+    let mut units = [0; 2];
+    for (at, c) in text.char_indices() {
+        let is_command = c == '#' && text.get(at..).is_some_and(|rest| rest.starts_with(COMMAND));
+        if is_command || is_hidden(c) {
+            for unit in c.encode_utf16(&mut units) {
+                let _ = write!(escaped, "\\u{unit:04x}");
+            }
+        } else {
+            escaped.push(c);
+        }
+    }
+    Cow::Owned(escaped)
+}
+
+/// Quotes a word for a shell, to which brackets, and characters in the keys of items, are special.
+pub fn shell_word(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=@%+,".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
+}
+
+/// Returns the text a terminal leaves of printed text: without colours, the last writing of each line.
+pub(super) fn terminal_text(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    for part in text.split_inclusive('\n') {
+        let (line, end) = match part.strip_suffix('\n') {
+            Some(line) => (line, "\n"),
+            None => (part, ""),
+        };
+        let last = line.trim_end_matches('\r').rsplit('\r').next();
+        uncoloured(last.unwrap_or_default(), &mut plain);
+        plain.push_str(end);
+    }
+    plain
+}
+
+/// Removes colours, erasures to the end of a line, which programs print even into files, and selectors of how
+/// a character is drawn.
+fn uncoloured(line: &str, plain: &mut String) {
+    let mut rest = line;
+    let mut before = ' ';
+    while let Some(c) = rest.chars().next() {
+        if let Some(after) = strip_colour(rest) {
+            rest = after;
+            continue;
+        }
+        rest = rest.get(c.len_utf8()..).unwrap_or_default();
+        match c {
+            '\u{fe0e}' | '\u{fe0f}' if is_symbol(before) => {}
+            '\u{a0}' | '\u{202f}' | '\u{3000}' => plain.push(' '),
+            c => plain.push(c),
+        }
+        before = c;
+    }
+}
+
+/// Returns the text after a colour, if it begins with one.
+fn strip_colour(text: &str) -> Option<&str> {
+    let rest = text.strip_prefix("\u{1b}[")?;
+    let rest = rest.trim_start_matches(|c: char| c.is_ascii_digit() || matches!(c, ';' | ':'));
+    rest.strip_prefix(['m', 'K'])
+}
+
+/// True if a character is a sign with a coloured form.
+fn is_symbol(c: char) -> bool {
+    matches!(c, '\u{2010}'..='\u{2027}' | '\u{2030}'..='\u{205e}' | '\u{2100}'..='\u{27ff}' | '\u{2900}'..='\u{2bff}' | '\u{1f000}'..='\u{1faff}')
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{UntrustedText, untrusted};
-    use crate::untrusted::hides;
     use proptest::prelude::*;
+
+    use super::{UntrustedText, json, shell_word, untrusted};
+    use crate::untrusted::hides;
 
     #[test]
     fn characters_that_do_not_show_are_marks() {
@@ -102,6 +183,29 @@ mod tests {
             prop_assert!(!hides(&line) && !line.contains(['\n', '\t']));
             let block = UntrustedText::printed(text.as_bytes()).block();
             prop_assert!(!hides(&block) && !block.contains('\t'));
+        }
+    }
+
+    #[test]
+    fn values_stay_as_they_are() {
+        let value = serde_json::json!({"a\u{202e}": "\u{9b}31m\u{e0041}\u{1b}\n\u{7f}ü ##[x]\\##["});
+        let text = value.to_string();
+        let shown = json(&text);
+        assert!(!shown.contains(|c: char| c.is_control() || c == '\u{202e}'));
+        assert!(!shown.contains("##["), "{shown}");
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&shown).unwrap(), value);
+    }
+
+    #[test]
+    fn a_shell_takes_a_place_as_it_is() {
+        for (place, typed) in [
+            ("all/build", "all/build"),
+            ("", "''"),
+            ("build[linux,3.12]", "'build[linux,3.12]'"),
+            ("greet[it's]", r"'greet[it'\''s]'"),
+            ("cost[$5]", "'cost[$5]'"),
+        ] {
+            assert_eq!(shell_word(place), typed);
         }
     }
 }

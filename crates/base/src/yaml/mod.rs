@@ -10,14 +10,11 @@
 mod error;
 mod front_matter;
 mod node;
-mod oddity;
 mod reader;
 mod scalar;
-mod tabs;
 mod tree;
 
 pub use error::{YamlError, YamlErrorKind};
 pub use front_matter::{FenceError, FrontMatter};
-pub use node::{YamlEntry, YamlNode, YamlNotation, YamlValue};
-pub use oddity::{YamlOddity, YamlOddityKind};
+pub use node::{YamlEntry, YamlNode, YamlNotation, YamlOddity, YamlOddityKind, YamlValue};
 pub use reader::{YamlSchema, read};

@@ -2,9 +2,10 @@ use std::borrow::Cow;
 
 use granit_parser::{Event, Parser, ScalarStyle, ScanError, StructureStyle};
 
-use super::tree::YamlTreeBuilder;
-use super::{YamlError, YamlErrorKind, YamlNode, YamlNotation, YamlOddity, YamlOddityKind, YamlValue};
-use super::{scalar, tabs};
+use super::{
+    YamlError, YamlErrorKind, YamlNode, YamlNotation, YamlOddity, YamlOddityKind, YamlValue,
+    node::tab_outside, scalar, tree::YamlTreeBuilder,
+};
 use crate::source::Span;
 
 /// The maximum depth of nested collections.
@@ -56,7 +57,7 @@ pub fn read<'a>(
             Err(error) => return Err(reader.broken(&error)),
         }
     }
-    if let Some(tab) = tabs::outside(text, at, &reader.scalars).filter(|_| schema == YamlSchema::Failsafe) {
+    if let Some(tab) = tab_outside(text, at, &reader.scalars).filter(|_| schema == YamlSchema::Failsafe) {
         reader.odd(YamlOddityKind::Tab, tab);
     }
     Ok(reader.tree.root_node)
@@ -213,8 +214,10 @@ impl<'a> YamlReader<'a, '_> {
 #[cfg(test)]
 mod tests {
     use super::{YamlSchema, read};
-    use crate::source::Span;
-    use crate::yaml::{YamlNode, YamlValue};
+    use crate::{
+        source::Span,
+        yaml::{YamlNode, YamlValue},
+    };
 
     /// Lists every value with its text in the file.
     fn spans(text: &str, node: &YamlNode<'_>, found: &mut Vec<String>) {

@@ -71,8 +71,10 @@ fn is_float(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::{YamlValue, plain};
-    use crate::source::Span;
-    use crate::yaml::{YamlNode, YamlNotation};
+    use crate::{
+        source::Span,
+        yaml::{YamlNode, YamlNotation},
+    };
     use serde_json::json;
 
     #[test]

@@ -1,5 +1,4 @@
-use std::borrow::Cow;
-use std::collections::HashMap;
+use std::{borrow::Cow, collections::HashMap};
 
 use super::{YamlEntry, YamlNode, YamlNotation, YamlOddity, YamlOddityKind, YamlSchema, YamlValue};
 use crate::source::Span;

@@ -1,10 +1,11 @@
 use std::fmt::Write as _;
 
-use super::authoring::MemoryCalibration;
-use super::persona::{constitution, directives};
-use super::untrusted::{UNTRUSTED_INSTRUCTIONS, untrusted_block};
 use super::{
-    Message, ModelReply, ModelRequest, PriorConversation, ToolCall, ToolDefinition, ToolResult, skills_text,
+    Message, ModelReply, ModelRequest, PriorConversation, ToolCall, ToolDefinition, ToolResult,
+    authoring::MemoryCalibration,
+    persona::{constitution, directives},
+    skills_text,
+    untrusted::{UNTRUSTED_INSTRUCTIONS, untrusted_block},
 };
 use crate::machine::AttemptFeedback;
 use serde_json::{Value, json};

@@ -1,7 +1,6 @@
 use serde_json::{Value, json};
 
-use super::word::has_word;
-use super::{Message, ModelRequest};
+use super::{Message, ModelRequest, word::has_word};
 use crate::machine::{GuidanceRequest, PlannerRestrictions};
 use wf_model::UniqueKeyJson;
 
@@ -109,10 +108,12 @@ fn names_tool(text: &str, tool: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::{BRIEFING_CHARS, guidance_question, read_guidance};
-    use crate::agent::Message;
-    use crate::machine::{
-        Attempt, AttemptFeedback, AvoidedTool, FailedCheck, FailureCount, GuidanceRequest, PlanIntent,
-        PlannerRestrictions, PreferredTool, TaskId,
+    use crate::{
+        agent::Message,
+        machine::{
+            Attempt, AttemptFeedback, AvoidedTool, FailedCheck, FailureCount, GuidanceRequest, PlanIntent,
+            PlannerRestrictions, PreferredTool, TaskId,
+        },
     };
     use wf_base::name::{Name, PlanId};
 

@@ -89,9 +89,12 @@ mod tests {
     use super::{ModeRule, ModeSignals};
     use crate::risk::RiskLevel;
     use wf_base::keyword::Keyword as _;
-    use wf_model::InteractionMode::{ActAndReport, ConfirmOnlyWhenRequired, DefaultAndOffer};
-    use wf_model::InteractionRegister::{Execution, Exploration, Review, Status};
-    use wf_model::{InteractionMode, InteractionRegister};
+    use wf_model::{
+        InteractionMode,
+        InteractionMode::{ActAndReport, ConfirmOnlyWhenRequired, DefaultAndOffer},
+        InteractionRegister,
+        InteractionRegister::{Execution, Exploration, Review, Status},
+    };
 
     fn silent(register: InteractionRegister) -> ModeSignals {
         let (planner_mode, work_item, proxy) = (None, None, None);

@@ -2,16 +2,16 @@
 //!
 //! A step gets what was asked and answered before as one block of its briefing, and adds its own turn.
 
-use std::fmt::Write as _;
-use std::time::Duration;
+use std::{fmt::Write as _, time::Duration};
 
 use serde::{Deserialize, Serialize};
 
-use super::PersonaOccurrence;
-use super::untrusted::untrusted_block;
+use super::{PersonaOccurrence, untrusted::untrusted_block};
 use crate::machine::StepState;
-use wf_base::name::{Name, RunId};
-use wf_base::time::Moment;
+use wf_base::{
+    name::{Name, RunId},
+    time::Moment,
+};
 use wf_model::{PersonaChanges, PersonaEvent};
 
 /// The number of turns a conversation gives to a step.
@@ -164,8 +164,10 @@ mod tests {
 
     use super::{ConversationTurn, PriorConversation, occurrences};
     use crate::machine::StepState;
-    use wf_base::name::{Name, RunId};
-    use wf_base::time::Moment;
+    use wf_base::{
+        name::{Name, RunId},
+        time::Moment,
+    };
     use wf_model::PersonaEvent;
 
     const MINUTE: i64 = 60_000;

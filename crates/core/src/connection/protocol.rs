@@ -1,11 +1,11 @@
-use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
-use super::failure::ConnectionFailure;
-use super::text::{is_loopback, unfit, unsafe_url};
-use wf_base::name::RefId;
-use wf_base::time::Moment;
+use super::{
+    failure::ConnectionFailure,
+    text::{is_loopback, unfit, unsafe_url},
+};
+use wf_base::{name::RefId, time::Moment};
 use wf_model::AuthMethod;
 
 /// The most lines a script may write.

@@ -2,16 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
 
-use super::failure::ConnectionFailure;
-use super::protocol::read;
-use super::setup::SetupFault;
-use super::text::unfit;
-use wf_base::name::RefId;
-use wf_base::time::Moment;
+use super::{failure::ConnectionFailure, protocol::read, setup::SetupFault, text::unfit};
+use wf_base::{name::RefId, time::Moment};
 use wf_model::{AuthMethod, ConnectionDeclaration};
 
 /// The most secrets a skill may ask for.

@@ -1,13 +1,17 @@
-use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt,
+};
 
 use serde_json::json;
 
-use super::failure::ConnectionFailure;
-use super::protocol::{
-    MOST_LINES, SetupCompletion, SetupHostMessage, SetupLogLevel, SetupScriptMessage, SetupStep, read,
+use super::{
+    failure::ConnectionFailure,
+    protocol::{
+        MOST_LINES, SetupCompletion, SetupHostMessage, SetupLogLevel, SetupScriptMessage, SetupStep, read,
+    },
+    text::unfit,
 };
-use super::text::unfit;
 use wf_base::name::RefId;
 use wf_model::AuthMethod;
 

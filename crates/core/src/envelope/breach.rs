@@ -1,8 +1,10 @@
-use super::work::check_work;
+use std::sync::Arc;
+
+use crate::envelope::work::check_work;
 use wf_base::name::Name;
 use wf_model::{
-    AgentTool, Check, EnvelopeChecks, OnStuck, Plan, PlanEnvelope, PlanParts, Planner, Step, StepRepetition,
-    StepWork,
+    AgentTool, Check, EnvelopeChecks, GeneratedPlan, OnStuck, Plan, PlanEnvelope, PlanError, PlanParts,
+    PlanPolicy, Planner, Step, StepRepetition, StepWork,
 };
 
 /// Something in a generated plan its envelope, or the step running it, does not allow.
@@ -289,4 +291,41 @@ fn may_change_something(step: &Step) -> bool {
         }),
         _ => false,
     }
+}
+
+/// Returns a generated plan as it runs: under the gates of the plan declaring the envelope, with a budget at most that
+/// of the envelope and of that plan, and with no more attempts at a time than that plan.
+pub fn bounded(envelope: &PlanEnvelope, outer_plan: &Plan, plan: &Plan) -> Result<Arc<Plan>, PlanError> {
+    let (own, outer) = (plan.parts(), outer_plan.parts());
+    let limits = [&own.budget, &envelope.budget, &outer.budget];
+    let budget = limits.into_iter().flatten().cloned().reduce(|budget, other| budget.stricter(&other));
+    let max_parallel = own.policy.max_parallel.min(outer.policy.max_parallel);
+    Plan::new(PlanParts {
+        policy: PlanPolicy { max_parallel, ..own.policy.clone() },
+        gates: outer.gates.clone(),
+        escalations: outer.escalations.clone(),
+        budget,
+        ..own.clone()
+    })
+}
+
+/// Returns a breach for each output a step declares and a plan does not have.
+pub fn missing_outputs(step: &Step, plan: &Plan) -> impl Iterator<Item = EnvelopeBreach> {
+    let outputs = step.outputs.iter().map(|output| &output.name);
+    let missing = outputs.filter(|name| plan.parts().outputs.iter().all(|output| output.name != **name));
+    missing.map(|name| EnvelopeBreach::of_plan(format!("it has no output `{name}`, which the step declares")))
+}
+
+/// Returns a breach for each parameter a plan requires and its step does not set, and for each the step sets and the
+/// plan does not have. The values are known in the run alone.
+pub fn misfit_params(generated: &GeneratedPlan, plan: &Plan) -> Vec<EnvelopeBreach> {
+    let params = &plan.parts().params;
+    let is_set = |name| generated.with.iter().any(|(set, _)| set == name);
+    let required = params.iter().filter(|param| param.default.is_none() && !is_set(&param.name));
+    let required = required
+        .map(|param| format!("it requires the parameter `{}`, which the step does not set", param.name));
+    let unknown = generated.with.iter().filter(|(name, _)| params.iter().all(|param| param.name != *name));
+    let unknown =
+        unknown.map(|(name, _)| format!("it has no parameter `{name}`, which the step sets in `with`"));
+    required.chain(unknown).map(EnvelopeBreach::of_plan).collect()
 }

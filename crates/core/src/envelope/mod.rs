@@ -19,14 +19,10 @@
 //! **Invariant:** a plan with a breach never begins; one without begins once.
 //! **Invariant:** the checks of the step are the only judges of it, however the nested run ends that it was.
 
-mod bounded;
 mod breach;
-mod misfit;
 mod work;
 
-pub use bounded::bounded;
-pub use breach::{EnvelopeBreach, breaches};
-pub use misfit::{misfit_params, missing_outputs};
+pub use breach::{EnvelopeBreach, bounded, breaches, misfit_params, missing_outputs};
 
 /// The maximum size of the text of a generated plan, in bytes.
 pub const MAX_PLAN_BYTES: usize = 256 * 1024;

@@ -1,14 +1,14 @@
-use std::sync::Arc;
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use super::{bounded, breaches};
-use wf_base::keyword::Keyword as _;
-use wf_base::name::{EnvName, Name, PlanId};
-use wf_model::expr::Template;
+use wf_base::{
+    keyword::Keyword as _,
+    name::{EnvName, Name, PlanId},
+};
 use wf_model::{
     Alternative, Check, EnvelopeChecks, EnvelopeExecutor, NestedPlan, OnStepFailure, OnStuck, Plan,
     PlanEnvelope, PlanParts, PlanPolicy, ResourceLimits, RunBudget, SandboxPermissions, SecretDeclaration,
-    SecretSource, ShellScript, Step, StepRepetition, StepWork,
+    SecretSource, ShellScript, Step, StepRepetition, StepWork, expr::Template,
 };
 
 fn name(text: &str) -> Name {

@@ -1,9 +1,11 @@
 use serde_json::Value;
 
-use super::guardrail::{apply_guardrail, find};
-use super::predicate::{FileInspector, clamped, judge_predicate};
-use super::subject::{places, subject};
-use super::{ALLOWED_MUTATIONS, GateAction, GateAnswer, GateContext};
+use super::{
+    ALLOWED_MUTATIONS, GateAction, GateAnswer, GateContext,
+    guardrail::{apply_guardrail, find},
+    predicate::{FileInspector, clamped, judge_predicate},
+    subject::{places, subject},
+};
 use wf_model::{Gate, GatePredicate, GateProvider, GateTrigger, Guardrail, JsonObject};
 
 /// Returns the answer of a gate needing no program and no model; `None` for any other gate. Rewritten values

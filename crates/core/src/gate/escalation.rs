@@ -22,7 +22,7 @@ pub fn escalation(name: Option<&str>, gate: &Gate, plan_escalations: &[Escalatio
     }
 }
 
-/// Returns the escalation following when one has nothing left to do; `tried` are the names of those tried,
+/// Returns the next escalation, for when one has nothing left to do; `tried` are the names of those tried,
 /// including this one. `None` if none follows. Instead of one that would be tried twice, `report` follows.
 pub fn next_escalation(
     done_escalation: &Escalation,

@@ -1,8 +1,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::machine::AskedModel;
-use wf_base::keywords;
-use wf_base::name::GateId;
+use wf_base::{keywords, name::GateId};
 use wf_model::{GateLane, GateTrigger, JsonObject, Money};
 
 /// The keys of a context a gate may rewrite.

@@ -44,11 +44,15 @@ pub fn asking(results: &[GateResult]) -> Vec<GateResult> {
 #[cfg(test)]
 mod tests {
     use super::{GateRuling, ruling};
-    use crate::gate::GateAction::{self, Block, Continue, RequireApproval};
-    use crate::gate::GateResult;
+    use crate::gate::{
+        GateAction::{self, Block, Continue, RequireApproval},
+        GateResult,
+    };
     use wf_base::name::GateId;
-    use wf_model::GateLane::{self, Policy, Quality};
-    use wf_model::GateTrigger;
+    use wf_model::{
+        GateLane::{self, Policy, Quality},
+        GateTrigger,
+    };
 
     fn check(results: &[(&str, GateLane, GateAction)], expected: &GateRuling) {
         let result = |(id, lane, action): &(&str, GateLane, GateAction)| GateResult {

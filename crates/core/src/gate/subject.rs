@@ -55,8 +55,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::{subject, trigger_subject};
-    use crate::gate::GateContext;
-    use crate::gate::tests::sample;
+    use crate::gate::{GateContext, tests::sample};
     use wf_model::{BoundedJsonPath, Gate, GateTrigger};
 
     fn context() -> GateContext {

@@ -1,7 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-use super::loss::rounded;
-use super::{Directive, DirectiveUrgency, GgsRule, RoundLoss, RoundMeasures, loss};
+use super::{Directive, DirectiveUrgency, GgsRule, RoundLoss, RoundMeasures, loss, loss::rounded};
 use wf_model::ReplanSettings;
 
 /// The number of worse rounds in a row ending a run (artoo v0.8, Law 2 Kill-Switch).
@@ -75,7 +74,7 @@ pub fn decide(replan: &ReplanSettings, measures: RoundMeasures, gradient: f64, b
     }
 }
 
-/// Returns the first rule of the cascade matching. The order of the lines is that of the rules.
+/// Returns the first matching rule of the cascade. The order of the lines is that of the rules.
 fn rule(replan: &ReplanSettings, loss: &RoundLoss, gradient: f64, worsening: u32) -> GgsRule {
     let plateau = gradient.abs() < replan.epsilon;
     let logical = loss.p > replan.rho;

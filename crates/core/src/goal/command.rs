@@ -5,8 +5,7 @@ use serde_json::Value;
 
 use super::{GoalLedgerState, ReconciliationHealth, ReconciliationPart, ReconciliationRunEnd};
 use crate::machine::CheckVerdict;
-use wf_base::name::RunId;
-use wf_base::time::Moment;
+use wf_base::{name::RunId, time::Moment};
 
 /// A run a reconciliation needs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

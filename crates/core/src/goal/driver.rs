@@ -3,18 +3,16 @@ use std::collections::{BTreeMap, VecDeque};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::notification::{NotifiedReconciliation, follow_ups, missed_notifications, notifications};
-use super::recording_ledger::RecordingLedger;
 use super::{
     DueActions, GoalAccountAtDeployment, GoalCommand, GoalFact, GoalLedger, GoalLedgerState, GoalOccurrence,
     GoalOutcome, GoalRecord, InMemoryLedger, ReconciliationCause, ReconciliationHealth, ReconciliationPart,
     ReconciliationRun, ReconciliationRunEnd, ReconciliationStep, RepairOutcome, RunPermits, SlotDecision,
-    SlotEntry, SlotState, next_step, paused_until, turn,
+    SlotEntry, SlotState, next_step,
+    notification::{NotifiedReconciliation, follow_ups, missed_notifications, notifications},
+    paused_until, turn,
 };
-use crate::machine::CheckVerdict;
-use wf_base::digest::Sha256Digest;
-use wf_base::name::RunId;
-use wf_base::time::Moment;
+use crate::{goal::memory::RecordingLedger, machine::CheckVerdict};
+use wf_base::{digest::Sha256Digest, name::RunId, time::Moment};
 use wf_model::{Goal, GoalEvent};
 
 /// The number of ended reconciliations known, at most: a goal pauses after fewer failures.

@@ -2,8 +2,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use wf_base::name::RunId;
-use wf_base::time::Moment;
+use wf_base::{name::RunId, time::Moment};
 use wf_model::schedule::GoalSchedule;
 
 use super::{ReconciliationCause, SlotState};

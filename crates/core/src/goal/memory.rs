@@ -1,15 +1,15 @@
-use std::borrow::Cow;
-use std::collections::HashMap;
-use std::convert::Infallible;
+use std::{borrow::Cow, collections::HashMap, convert::Infallible};
 
 use serde::{Deserialize, Serialize};
 
-use super::{
-    ActiveReconciliation, GoalLedger, GoalLedgerState, OpenSlot, ReconciliationCause, SlotDecision,
-    SlotEntry, SlotState, truncate_at,
+use crate::goal::{
+    ActiveReconciliation, GoalFact, GoalLedger, GoalLedgerState, GoalRecord, OpenSlot, ReconciliationCause,
+    SlotDecision, SlotEntry, SlotState, truncate_at,
 };
-use wf_base::name::{PlanId, RunId};
-use wf_base::time::Moment;
+use wf_base::{
+    name::{PlanId, RunId},
+    time::Moment,
+};
 use wf_model::Goal;
 
 /// A ledger in memory, for simulations and for goals on a backend. It behaves like the store.
@@ -221,5 +221,34 @@ impl GoalAccount {
             Ok(None) => self.rows.push((row, at)),
             Err(place) => self.rows.insert(place, (row, at)),
         }
+    }
+}
+
+/// A ledger whose decisions are recorded, too.
+pub(super) struct RecordingLedger<'a> {
+    pub(super) ledger: &'a mut InMemoryLedger,
+    pub(super) records: &'a mut Vec<GoalRecord>,
+}
+
+impl GoalLedger for RecordingLedger<'_> {
+    type Error = Infallible;
+
+    fn known(&self, goal: &PlanId) -> Result<Option<Cow<'_, GoalLedgerState>>, Infallible> {
+        self.ledger.known(goal)
+    }
+
+    fn record(
+        &mut self,
+        goal: &Goal,
+        after: Option<Moment>,
+        decision: &SlotDecision,
+        now: Moment,
+    ) -> Result<bool, Infallible> {
+        let is_recorded = self.ledger.record(goal, after, decision, now)?;
+        if is_recorded {
+            let fact = GoalFact::Decided { after, decision: decision.clone() };
+            self.records.push(GoalRecord { at: now, fact });
+        }
+        Ok(is_recorded)
     }
 }

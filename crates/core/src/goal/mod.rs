@@ -24,7 +24,6 @@
 
 mod agenda;
 mod autonomy;
-mod broken;
 mod command;
 mod conclude;
 mod decide;
@@ -34,7 +33,6 @@ mod memory;
 mod notification;
 mod opinion;
 mod record;
-mod recording_ledger;
 mod row;
 mod run_end;
 mod sim;
@@ -46,13 +44,12 @@ mod withdrawal;
 
 pub use agenda::GoalAgenda;
 pub use autonomy::{AutonomyDirection, AutonomyProposal, SHORTEST, advise, narrow};
-pub use broken::missed_while_broken;
 pub use command::{GoalAccountAtDeployment, GoalCommand, GoalOccurrence, ReconciliationRun, RunPermits};
 pub use conclude::{
     CheckRunFindings, GoalOutcome, ReconciliationHealth, ReconciliationPart, ReconciliationStep,
     RepairOutcome, consecutive_failures, health_notification, next_step,
 };
-pub use decide::{SlotDecision, decide, paused_until, rescheduled};
+pub use decide::{SlotDecision, decide, missed_while_broken, paused_until, rescheduled};
 pub use driver::GoalDriver;
 pub use known::{ActiveReconciliation, GoalLedgerState, OpenSlot};
 pub use memory::InMemoryLedger;

@@ -2,8 +2,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{GoalOutcome, ReconciliationHealth, consecutive_failures, health_notification};
-use wf_base::name::{EnvName, PlanId, RunId};
-use wf_base::time::Moment;
+use wf_base::{
+    name::{EnvName, PlanId, RunId},
+    time::Moment,
+};
 use wf_model::{Goal, GoalEvent, NotificationDelivery, NotificationRule, WebhookUrl};
 
 /// The consequences of the end of a reconciliation besides its result.

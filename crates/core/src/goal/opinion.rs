@@ -3,8 +3,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::known::instant_before;
-use wf_base::keywords;
-use wf_base::time::Moment;
+use wf_base::{keywords, time::Moment};
 use wf_model::AutonomyThresholds;
 
 keywords! {

@@ -1,8 +1,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{GoalOutcome, ReconciliationCause, SlotDecision};
-use wf_base::name::RunId;
-use wf_base::time::Moment;
+use wf_base::{name::RunId, time::Moment};
 
 /// A decision about a goal that was made elsewhere, as whoever keeps the account of the goal records it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

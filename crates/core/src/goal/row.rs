@@ -1,7 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-use wf_base::keywords;
-use wf_base::time::Moment;
+use wf_base::{keywords, time::Moment};
 use wf_model::schedule::GoalSchedule;
 
 /// The maximum number of separate rows in one decision. Beyond that, consecutive scheduled times

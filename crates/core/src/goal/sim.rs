@@ -1,12 +1,16 @@
 //! The simulation of a daemon from one instant to another, without waiting.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
-use std::time::Duration;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+    time::Duration,
+};
 
 use super::{DueActions, GoalAgenda, InMemoryLedger, turn};
-use wf_base::name::{PlanId, RunId};
-use wf_base::time::Moment;
+use wf_base::{
+    name::{PlanId, RunId},
+    time::Moment,
+};
 use wf_model::Goal;
 
 /// A scenario to simulate.

@@ -1,8 +1,7 @@
 use std::time::Duration;
 
 use super::known::instant_before;
-use wf_base::time::Moment;
-use wf_base::units::plural;
+use wf_base::{time::Moment, units::plural};
 
 /// The longest time before the end of an approval at which people are warned of it.
 const LONGEST_NOTICE: Duration = Duration::from_hours(7 * 24);

@@ -1,8 +1,10 @@
 use std::borrow::Cow;
 
 use super::{GoalLedgerState, OpenSlot, ReconciliationCause, SlotDecision, SlotState, decide, rescheduled};
-use wf_base::name::{PlanId, RunId};
-use wf_base::time::Moment;
+use wf_base::{
+    name::{PlanId, RunId},
+    time::Moment,
+};
 use wf_model::{Goal, GoalOverlapPolicy};
 
 /// A ledger of scheduled times: the store, or a simulation's memory.

@@ -7,9 +7,7 @@
 //! found unclear, a quote that is not in the evidence.
 
 mod ballot;
-mod question;
 mod vote;
 
-pub use ballot::{Ballot, FailedVote, JudgedCriterion, JudgedText, Judgement};
-pub use question::judge_question;
+pub use ballot::{Ballot, FailedVote, JudgedCriterion, JudgedText, Judgement, judge_question};
 pub use vote::{CriterionVote, read_vote};

@@ -1,9 +1,7 @@
 use serde::Serialize;
 
-use super::tags::tool_space;
-use super::{Megram, MegramTags, MemoryAction, MemoryPotentials, RuleSense, potentials};
-use wf_base::digest::Sha256Digest;
-use wf_base::time::Moment;
+use super::{Megram, MegramTags, MemoryAction, MemoryPotentials, RuleSense, potentials, tags::tool_space};
+use wf_base::{digest::Sha256Digest, time::Moment};
 
 /// A tool, and what it would be used on; `None`: the tool by itself.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -1,6 +1,5 @@
 use super::{Megram, MegramLevel, MegramState, MemoryBundle, MemoryNote, NoteTrust};
-use wf_base::digest::Sha256Digest;
-use wf_base::time::Moment;
+use wf_base::{digest::Sha256Digest, time::Moment};
 
 /// The beginning of the source of a note that is a claim.
 const IMPORTED: &str = "import (";
@@ -116,10 +115,13 @@ impl MemoryNote {
 
 #[cfg(test)]
 mod tests {
-    use crate::agent::authoring::{CalibrationTask, MemoryCalibration};
-    use crate::memory::{
-        Megram, MegramLevel, MegramState, MemoryAction, MemoryBundle, MemoryQuery, NoteTrust, StepDecision,
-        ToolTarget, advise, dream, potentials, prefer, read_bundle, ruled_action, search, write_bundle,
+    use crate::{
+        agent::authoring::{CalibrationTask, MemoryCalibration},
+        memory::{
+            Megram, MegramLevel, MegramState, MemoryAction, MemoryBundle, MemoryQuery, NoteTrust,
+            StepDecision, ToolTarget, advise, dream, potentials, prefer, read_bundle, ruled_action, search,
+            write_bundle,
+        },
     };
     use wf_base::time::Moment;
 

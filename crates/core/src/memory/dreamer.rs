@@ -3,10 +3,10 @@ use std::collections::BTreeSet;
 use serde::Serialize;
 
 use super::{
-    Megram, MegramLevel, MegramTags, MemoryPotentials, RuleSense, clusters, distil, potentials, share,
+    Megram, MegramLevel, MegramTags, MemoryPotentials, RuleSense, clusters, potentials, rule::make_rule,
+    share,
 };
-use wf_base::digest::Sha256Digest;
-use wf_base::time::Moment;
+use wf_base::{digest::Sha256Digest, time::Moment};
 
 /// The attention below which the fading megrams of a cluster are forgotten (artoo v0.8, `Λ_gc`).
 pub const FORGOTTEN: f64 = 0.1;
@@ -133,7 +133,7 @@ fn new_rules(megrams: &[Megram], now: Moment) -> Vec<Megram> {
         };
         if !cluster.iter().any(|one| one.sense() == Some(sense)) {
             let evidence: Vec<&Megram> = cluster.into_iter().filter(|one| one.level.is_evidence()).collect();
-            made.push(distil::rule(tags, &evidence, sense, now));
+            made.push(make_rule(tags, &evidence, sense, now));
         }
     }
     made

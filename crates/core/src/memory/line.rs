@@ -1,9 +1,10 @@
 use serde::{Deserialize, Serialize};
 
-use super::megram::{Megram, MegramOrigin, id};
-use super::{BadTag, MegramLevel, MegramState, MegramTags, MegramWeights};
-use wf_base::digest::Sha256Digest;
-use wf_base::time::Moment;
+use super::{
+    BadTag, MegramLevel, MegramState, MegramTags, MegramWeights,
+    megram::{Megram, MegramOrigin, id},
+};
+use wf_base::{digest::Sha256Digest, time::Moment};
 
 /// A megram as it is written. Optional fields follow from the rest.
 #[derive(Debug, Serialize, Deserialize)]

@@ -1,4 +1,4 @@
-//! Memory: the findings of runs, and the advice following for the next one (artoo v0.8, R5).
+//! Memory: the findings of runs, and the advice for the next one (artoo v0.8, R5).
 //!
 //! A [`Megram`] is one event: a [`MegramState`] of the solver, its subject ([`MegramTags`]) and three numbers: its weight
 //! (f), for or against (σ), and its decay (k). The evidence about a cluster, all megrams of the same tags,
@@ -18,16 +18,13 @@
 mod advice;
 mod bundle;
 mod claim;
-mod distil;
 mod dreamer;
-mod level;
 mod line;
 mod megram;
 mod note;
 mod potential;
 mod rule;
 mod search;
-mod state;
 mod tags;
 #[cfg(test)]
 mod tests;
@@ -36,8 +33,7 @@ pub use advice::{MemoryAdvice, ToolTarget, advise, ruled_action};
 pub use bundle::{BadBundleLine, MemoryBundle, read_bundle, write_bundle};
 pub use claim::ClaimExpectedError;
 pub use dreamer::{ATTENTION_OF_A_RULE, DECISION_OF_A_RULE, DEMOTED_K, DreamChanges, FORGOTTEN, dream};
-pub use level::MegramLevel;
-pub use megram::{Megram, MegramOrigin};
+pub use megram::{Megram, MegramLevel, MegramOrigin, MegramState, MegramWeights};
 pub use note::{
     BadNote, FRESHNESS_DAYS, MAX_NOTE_TEXT, MAX_TAGS, MemoryNote, NoteConfirmation, NoteDraft, NoteMatch,
     NoteQuery, NoteRank, NoteScope, NoteTrust, PreferenceStrength, QUALITY_FLOOR, RankedNote, SHARED_KINDS,
@@ -48,5 +44,4 @@ pub use potential::{
 };
 pub use rule::{RuleExpectedError, RuleSense, contradict};
 pub use search::{MAX_FOUND, MemoryFindings, MemoryQuery, describe_notes, search};
-pub use state::{MegramState, MegramWeights};
 pub use tags::{BadTag, MegramTags};

@@ -3,8 +3,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::{Megram, MegramLevel, MegramTags};
-use wf_base::keywords;
-use wf_base::time::Moment;
+use wf_base::{keywords, time::Moment};
 
 /// The attention below which there is too little evidence (artoo v0.8, R5).
 pub const ATTENTION: f64 = 0.5;
@@ -22,7 +21,7 @@ pub struct MemoryPotentials {
     pub attention: f64,
     /// The direction: `Σσ·f·e^(−k·Δt)`; its absolute value never exceeds the attention.
     pub decision: f64,
-    /// The action following from both.
+    /// The action that follows from both.
     pub action: MemoryAction,
 }
 

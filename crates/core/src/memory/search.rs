@@ -1,5 +1,4 @@
-use std::collections::BTreeSet;
-use std::fmt::Write as _;
+use std::{collections::BTreeSet, fmt::Write as _};
 
 use super::{Megram, MegramLevel, RankedNote};
 use wf_base::time::Moment;

@@ -5,8 +5,7 @@ use super::{
     MemoryAction, MemoryAdvice, MemoryBundle, RuleSense, ToolTarget, advise, contradict, dream, potentials,
     read_bundle, share, write_bundle,
 };
-use wf_base::keyword::Keyword;
-use wf_base::time::Moment;
+use wf_base::{keyword::Keyword, time::Moment};
 
 pub(super) const NOW: Moment = Moment::from_millis(1_800_000_000_000);
 const DAY: i64 = 86_400_000;

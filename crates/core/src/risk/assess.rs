@@ -1,8 +1,10 @@
 use std::collections::BTreeMap;
 
 use super::{ActionRisk, RiskRule};
-use wf_model::expr::{ExprReference, Template};
-use wf_model::{Check, EnvVar, FetchHost, Plan, PlanEnvelope, SandboxPermissions, Step, StepIx, StepWork};
+use wf_model::{
+    Check, EnvVar, FetchHost, Plan, PlanEnvelope, SandboxPermissions, Step, StepIx, StepWork,
+    expr::{ExprReference, Template},
+};
 
 /// The methods of HTTP that change nothing (RFC 9110, 9.2.1).
 const SAFE_METHODS: [&str; 4] = ["GET", "HEAD", "OPTIONS", "TRACE"];

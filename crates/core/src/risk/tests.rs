@@ -1,13 +1,14 @@
-use std::sync::Arc;
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use super::{ActionRisk, RiskLevel, RiskRule, risk_from_step, risk_of_plan};
-use wf_base::keyword::Keyword as _;
-use wf_base::name::{EnvName, Name, PlanId};
-use wf_model::expr::Template;
+use wf_base::{
+    keyword::Keyword as _,
+    name::{EnvName, Name, PlanId},
+};
 use wf_model::{
     Alternative, Check, EnvVar, GeneratedPlan, HttpCall, NestedPlan, OnStepFailure, Plan, PlanEnvelope,
     PlanParts, PlanPolicy, SandboxPermissions, ShellScript, Step, StepIx, StepWork, WaitCondition,
+    expr::Template,
 };
 
 fn script() -> StepWork {

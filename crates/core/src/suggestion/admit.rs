@@ -55,11 +55,15 @@ pub fn admit(
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Suggestion, SuggestionRecord, SuggestionRefusal, SuggestionState};
-    use super::{SuggestionDrop, admit};
+    use super::{
+        super::{Suggestion, SuggestionRecord, SuggestionRefusal, SuggestionState},
+        SuggestionDrop, admit,
+    };
     use serde_json::json;
-    use wf_base::name::{PlanId, RunId};
-    use wf_base::time::Moment;
+    use wf_base::{
+        name::{PlanId, RunId},
+        time::Moment,
+    };
     use wf_model::{JsonObject, SuggestionLimits};
 
     fn suggestion(path: &str, folder: &str) -> Suggestion {

@@ -1,5 +1,7 @@
-use quick_xml::Reader;
-use quick_xml::events::{BytesStart, Event};
+use quick_xml::{
+    Reader,
+    events::{BytesStart, Event},
+};
 
 use super::{TestCounts, TestEnd};
 

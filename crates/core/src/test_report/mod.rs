@@ -9,12 +9,10 @@
 mod counts;
 mod json;
 mod junit;
-mod read;
 mod tap;
 #[cfg(test)]
 mod tests;
 mod unittest;
 
-pub use counts::TestCounts;
 use counts::TestEnd;
-pub use read::{MAX_REPORT_BYTES, read_test_report};
+pub use counts::{MAX_REPORT_BYTES, TestCounts, read_test_report};

@@ -18,7 +18,7 @@ const OUT_LINES: usize = 10;
 /// Returns the class of a failure; `None` for success and cancellation. `out` and `err` are the
 /// printed output, of which the last lines count.
 ///
-/// The first rule matching decides. If none does, a failure to start has the class it states; else the first
+/// The first matching rule decides. If none does, a failure to start has the class it states; else the first
 /// sign of [`FAILURE_SIGNS`] decides.
 pub fn classify(exit: &WorkExit, out: &[u8], err: &[u8], rules: &[FailureClassRule]) -> Option<FailureClass> {
     if exit.is_success() || matches!(exit, WorkExit::Cancelled) {
@@ -34,7 +34,7 @@ pub fn classify(exit: &WorkExit, out: &[u8], err: &[u8], rules: &[FailureClassRu
     failure_class.or_else(|| Some(sign(exit, out, err).failure_class))
 }
 
-/// Returns the class of the first rule matching.
+/// Returns the class of the first matching rule.
 pub(super) fn class_by_rules(
     exit: &WorkExit,
     out: &[u8],

@@ -1,10 +1,7 @@
 //! The rule for the numbers of a test report.
 
-use super::CriterionJudgement;
-use super::output::ExpectationMiss;
-use super::text::line;
-use crate::machine::CheckRuling;
-use crate::test_report::TestCounts;
+use super::{CriterionJudgement, output::ExpectationMiss};
+use crate::{machine::CheckRuling, test_report::TestCounts, verify::output::line};
 use wf_model::{FailureClass, LeastTests, TestExpectation};
 
 /// The maximum number of tests a finding names.
@@ -93,9 +90,11 @@ fn names<'a>(names: impl IntoIterator<Item = &'a String>) -> String {
 #[cfg(test)]
 mod tests {
     use super::judge_tests;
-    use crate::machine::{CheckRuling, WorkExit};
-    use crate::test_report::{TestCounts, read_test_report};
-    use crate::verify::{ProbeFindings, judge};
+    use crate::{
+        machine::{CheckRuling, WorkExit},
+        test_report::{TestCounts, read_test_report},
+        verify::{ProbeFindings, judge},
+    };
     use wf_model::{Expectation, FailureClass, LeastTests, TestExpectation};
 
     fn counts(passed: u32, failed: u32, skipped: &[&str]) -> TestCounts {

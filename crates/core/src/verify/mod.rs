@@ -9,19 +9,16 @@
 mod classify;
 mod counted;
 mod denial;
-mod found;
 mod judge;
 mod output;
 mod reverified;
 mod signs;
 #[cfg(test)]
 mod tests;
-mod text;
 
 pub use classify::{END, classify};
 pub use counted::judge_tests;
 pub use denial::SandboxDenial;
-pub use found::{FilePresence, ProbeFindings};
-pub use judge::{CriterionJudgement, judge};
+pub use judge::{CriterionJudgement, FilePresence, ProbeFindings, judge};
 pub use reverified::{CriterionComparison, EvidenceFreshness, ReverifiedResult};
 pub use signs::{FAILURE_SIGNS, FailureSign, SignPattern};

@@ -3,8 +3,10 @@ mod properties;
 use regex::Regex;
 use serde_json::json;
 
-use crate::machine::{CheckRuling, WorkExit};
-use crate::verify::{CriterionJudgement, FilePresence, ProbeFindings, judge};
+use crate::{
+    machine::{CheckRuling, WorkExit},
+    verify::{CriterionJudgement, FilePresence, ProbeFindings, judge},
+};
 use wf_model::{Expectation, FailureClass, JsonExpectation, ValueSchema};
 
 const OK: WorkExit = WorkExit::Code { code: 0 };

@@ -2,12 +2,12 @@ use std::collections::BTreeMap;
 
 use serde_json::json;
 
-use super::check::{check_subject, check_validity_period, same_place, signers};
-use super::{ApprovalContext, ApprovalDecision, ApprovalRefusal, ApprovalToken, Approver, Approvers};
+use super::{
+    ApprovalContext, ApprovalDecision, ApprovalRefusal, ApprovalToken, Approver, Approvers,
+    check::{check_subject, check_validity_period, same_place, signers},
+};
 use crate::canonical;
-use wf_base::digest::Sha256Digest;
-use wf_base::name::RunId;
-use wf_base::time::Moment;
+use wf_base::{digest::Sha256Digest, name::RunId, time::Moment};
 use wf_core::machine::{AnswerOptions, ApprovalRequest, ApprovalSigner, Artifact, TypedAnswer, check_answer};
 
 /// Returns the digest of a proposal, so an answer applies to it alone: SHA-256 of its [text](proposal_text).

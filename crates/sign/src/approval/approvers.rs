@@ -5,8 +5,7 @@ use serde::{Deserialize, Serialize};
 use wf_core::machine::ApprovalPolicy;
 
 use crate::ApproverKey;
-use wf_base::digest::Sha256Digest;
-use wf_base::time::Moment;
+use wf_base::{digest::Sha256Digest, time::Moment};
 
 /// The longest validity of an approval, if the policy does not set one.
 pub const VALIDITY: Duration = Duration::from_hours(7 * 24);

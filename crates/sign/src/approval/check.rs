@@ -1,5 +1,4 @@
-use std::collections::BTreeMap;
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -9,9 +8,11 @@ use super::{
     ApprovalToken, Approver, Approvers, differences,
 };
 use crate::{DsseEnvelope, canonical};
-use wf_base::digest::Sha256Digest;
-use wf_base::name::{PlanId, RunId};
-use wf_base::time::Moment;
+use wf_base::{
+    digest::Sha256Digest,
+    name::{PlanId, RunId},
+    time::Moment,
+};
 use wf_core::machine::{ApprovalSigner, PinnedFile};
 use wf_model::JsonObject;
 

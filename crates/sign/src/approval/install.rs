@@ -2,13 +2,11 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::check::check_params;
 use super::{
     ApprovalContext, ApprovalRefusal, ApprovalToken, Approvers, Quorum, QuorumState, ReviewPolicy,
-    ValidApproval, decide,
+    ValidApproval, check::check_params, decide,
 };
-use wf_base::digest::Sha256Digest;
-use wf_base::time::Moment;
+use wf_base::{digest::Sha256Digest, time::Moment};
 use wf_model::JsonObject;
 
 /// The longest validity of a skill's approval: the approved bytes do not change.
@@ -64,14 +62,13 @@ pub fn check_installation(
 #[cfg(test)]
 mod tests {
     use super::{SKILL_VALIDITY, check_installation, install_params};
-    use crate::approval::tests::fixture::{NOW, approvers, key, statement};
     use crate::approval::{
         ApprovalContext, ApprovalDecision, ApprovalNonce, ApprovalRefusal, ApprovalScope, ApprovalStatement,
         ApprovalToken, Approvers, ParamBound, PlanRef, ReviewPolicy, plan_digest,
+        tests::fixture::{NOW, approvers, key, statement},
     };
     use std::time::Duration;
-    use wf_base::digest::Sha256Digest;
-    use wf_base::name::PlanId;
+    use wf_base::{digest::Sha256Digest, name::PlanId};
     use wf_core::machine::PinnedFile;
     use wf_model::JsonObject;
 

@@ -9,7 +9,6 @@
 //! Pure: no clock, no files, no random bytes. **Invariant:** a token changed in any byte allows nothing.
 //! **Invariant:** unsigned content decides nothing.
 
-mod accept;
 mod answer;
 mod approvers;
 mod check;
@@ -22,7 +21,6 @@ mod token;
 #[cfg(test)]
 mod tests;
 
-pub use accept::{GoalContent, accepts};
 pub use answer::{Quorum, QuorumState, decide, proposal, proposal_text};
 pub use approvers::{Approver, Approvers, ReviewPolicy, VALIDITY};
 pub use check::{
@@ -36,4 +34,4 @@ pub use statement::{
     ANSWER_VERSION, ApprovalDecision, ApprovalNonce, ApprovalRequestRef, ApprovalScope, ApprovalStatement,
     ParamBound, PlanRef, VERSION,
 };
-pub use token::{ApprovalToken, PAYLOAD};
+pub use token::{ApprovalToken, GoalContent, PAYLOAD, accepts};

@@ -1,13 +1,14 @@
-use std::collections::BTreeMap;
-use std::fmt;
+use std::{collections::BTreeMap, fmt};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::canonical;
-use wf_base::digest::Sha256Digest;
-use wf_base::name::{PlanId, RunId};
-use wf_base::time::Moment;
+use wf_base::{
+    digest::Sha256Digest,
+    name::{PlanId, RunId},
+    time::Moment,
+};
 use wf_core::machine::{PinnedFile, TypedAnswer};
 use wf_model::ValueSchema;
 

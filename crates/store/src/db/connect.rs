@@ -1,16 +1,13 @@
-use std::path::Path;
-use std::time::Duration;
+use std::{path::Path, time::Duration};
 
-use rusqlite::config::DbConfig;
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::{Connection, OpenFlags, config::DbConfig};
 
-use crate::db::copy;
-use crate::db::migrate::{self, SchemaState};
-use crate::error::StoreError;
-use crate::files::folder::{StateFolder, lock_schema};
-use crate::files::own_file::own_file;
-use crate::files::settings::StoreDurability;
-use crate::log::mark::{self, LogMarkFile};
+use crate::{
+    db::{migrate, migrate::SchemaState},
+    error::StoreError,
+    files::folder::{StateFolder, StoreDurability, lock_schema, own_file},
+    log::{mark, mark::LogMarkFile},
+};
 use wf_base::failpoint;
 
 /// The time to wait for another writing process; shorter than a lease.
@@ -40,7 +37,7 @@ pub(crate) fn for_writing(
                 prepare_empty(&connection).map_err(failed)?;
                 failpoint::point("prepare.after");
             }
-            SchemaState::Old(from) => copy::keep_copy(&connection, folder, from)?,
+            SchemaState::Old(from) => migrate::keep_copy(&connection, folder, from)?,
             SchemaState::Current => {}
         }
         if let Some(tail) = migrate::migrate(&mut connection, &path)? {
@@ -124,7 +121,7 @@ fn open(path: &Path, flags: OpenFlags) -> Result<Connection, StoreError> {
 
 /// Turns an empty file into a database with a write-ahead log, with one sync in all.
 ///
-/// The first page is synced here. The schema following is not: nothing relies on it before the first
+/// The first page is synced here. The schema behind it is not: nothing relies on it before the first
 /// acknowledged commit, which syncs the same file.
 fn prepare_empty(connection: &Connection) -> rusqlite::Result<()> {
     for (name, value) in [

@@ -1,10 +1,10 @@
-use tokio::sync::oneshot;
-use tokio::sync::oneshot::error::TryRecvError;
+use tokio::sync::{oneshot, oneshot::error::TryRecvError};
 
-use crate::db::queue::WriterQueue;
-use crate::db::writer::WriteContext;
-use crate::error::StoreError;
-use crate::lease::run_lease::{self, FencingToken};
+use crate::{
+    db::{queue::WriterQueue, writer::WriteContext},
+    error::StoreError,
+    lease::run_lease::{self, FencingToken},
+};
 use wf_base::name::RunId;
 
 /// The right to work on a run, released when dropped, unless the end of the run did that.

@@ -1,14 +1,19 @@
-use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
-use std::time::Duration;
+use std::{
+    cell::{Cell, RefCell},
+    collections::BTreeMap,
+    time::Duration,
+};
 
 use tokio::sync::oneshot;
 
-use crate::db::queue::WriteJob;
-use crate::db::writer::WriteContext;
-use crate::error::StoreError;
-use crate::lease::process::since_boot;
-use crate::lease::run_lease::{self, FencingToken};
+use crate::{
+    db::{queue::WriteJob, writer::WriteContext},
+    error::StoreError,
+    lease::{
+        process::since_boot,
+        run_lease::{self, FencingToken},
+    },
+};
 use wf_base::name::RunId;
 
 /// The leases a store's writer renews. The writer itself does so, so they run out when its process is

@@ -2,16 +2,26 @@
 //!
 //! **Invariant:** a migration only adds: a process of an earlier version with the state open goes on.
 
-use std::path::Path;
+use std::{fs, fs::File, io, path::Path};
 
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
 
-use crate::error::StoreError;
-use crate::log::state_event::{StateEvent, StateFact};
-use crate::log::tail::{LogTail, RunPosition};
-use wf_base::digest::Sha256Digest;
-use wf_base::time::{Clock, Moment, SystemClock};
-use wf_base::{failpoint, program};
+use crate::{
+    error::StoreError,
+    files::{
+        folder::{StateFolder, create_private},
+        reserve::free_space,
+    },
+    log::{
+        state_event::{StateEvent, StateFact},
+        tail::{LogTail, RunPosition},
+    },
+};
+use wf_base::{
+    digest::Sha256Digest,
+    failpoint, program,
+    time::{Clock, Moment, SystemClock},
+};
 
 /// The changes of the schema, in order. None is ever edited: see the test.
 pub(crate) const MIGRATIONS: &[&str] = &[
@@ -186,6 +196,42 @@ fn checksum(text: &str) -> String {
 
 fn number(count: usize) -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX)
+}
+
+/// Copies a database as of one instant into a new file.
+pub(crate) fn copy_database(connection: &Connection, to: &Path) -> Result<(), StoreError> {
+    let copied = connection.execute("VACUUM INTO ?1", [to.to_str().unwrap_or_default()]);
+    copied.map(drop).map_err(|error| StoreError::sqlite(to, &error))
+}
+
+/// Returns the name of the copy of a database with a schema.
+pub(crate) fn copy_name(schema: u32) -> String {
+    format!("schema-{schema}.db")
+}
+
+/// Returns the size of a copy of a database, without its free pages.
+pub(crate) fn copy_size(connection: &Connection) -> rusqlite::Result<u64> {
+    let sql = "SELECT (page_count - freelist_count) * page_size
+               FROM pragma_page_count(), pragma_freelist_count(), pragma_page_size()";
+    connection.query_row(sql, [], |row| row.get::<_, i64>(0)).map(i64::unsigned_abs)
+}
+
+/// Copies the database before its schema is changed. A disk without room for the copy is an error, and nothing is changed.
+pub(super) fn keep_copy(connection: &Connection, folder: &StateFolder, from: u32) -> Result<(), StoreError> {
+    let kept = folder.upgrades().join(copy_name(from));
+    create_private(&folder.upgrades())?;
+    let needed = copy_size(connection).map_err(|error| StoreError::sqlite(&folder.database(), &error))?;
+    if let Some(free) = free_space(folder.path()).filter(|free| *free <= needed) {
+        return Err(StoreError::NoRoom { path: kept, needed, free });
+    }
+    let failed = |error: io::Error| StoreError::io("write", &kept, &error);
+    // One that a kill left; whoever copies has the lock of the schema.
+    let copy = kept.with_extension("new");
+    let _ = fs::remove_file(&copy);
+    copy_database(connection, &copy)?;
+    File::open(&copy).and_then(|file| file.sync_all()).map_err(failed)?;
+    fs::rename(&copy, &kept).map_err(failed)?;
+    File::open(folder.upgrades()).and_then(|folder| folder.sync_all()).map_err(failed)
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@
 //! Store ──▶ queue ──▶ writer: one transaction for all jobs that wait ──▶ mark ──▶ ticket: the answer
 //! ```
 //!
-//! `connect` opens connections; `migrate` and `statements` have the schema, `copy` the copy from before it is changed.
+//! `connect` opens connections; `migrate` and `statements` have the schema, and `migrate` copies the database before a change.
 //! `store` and `reader` are what other rooms extend: writes by `impl Store`, queries by `impl StoreReader`. `fence` and
 //! `held_leases` keep the leases of runs this store writes.
 //!
@@ -14,7 +14,6 @@
 //! Start at `store`, then `writer`.
 
 pub(crate) mod connect;
-pub(crate) mod copy;
 pub(crate) mod fence;
 pub(crate) mod held_leases;
 pub(crate) mod migrate;

@@ -2,9 +2,10 @@ use std::sync::mpsc;
 
 use tokio::sync::oneshot;
 
-use crate::db::ticket::WriteTicket;
-use crate::db::writer::WriteContext;
-use crate::error::StoreError;
+use crate::{
+    db::{ticket::WriteTicket, writer::WriteContext},
+    error::StoreError,
+};
 
 /// The queue to the writer. Unbounded, because a sender waits for the answer before it continues: a
 /// run has one batch in flight.

@@ -2,14 +2,18 @@ use std::path::Path;
 
 use rusqlite::{Connection, OptionalExtension, Params, Row};
 
-use crate::db::connect;
-use crate::error::StoreError;
-use crate::files::folder::StateFolder;
-use crate::lease::locks::{self, LockWait};
-use crate::lease::permits::{self, PermitTask};
-use crate::lease::run_lease::{self, RunLease};
-use crate::log::tail::{LogPosition, LogTail};
-use crate::projections::fold::ShadowProjections;
+use crate::{
+    db::connect,
+    error::StoreError,
+    files::folder::StateFolder,
+    lease::{
+        locks::{self, LockWait},
+        permits::{self, PermitTask},
+        run_lease::{self, RunLease},
+    },
+    log::tail::{LogPosition, LogTail},
+    projections::fold::ShadowProjections,
+};
 use wf_base::name::RunId;
 use wf_core::machine::LockHolder;
 

@@ -1,29 +1,43 @@
-use std::path::Path;
-use std::sync::Arc;
-use std::thread::{Builder, JoinHandle};
-use std::time::Duration;
+use std::{
+    path::Path,
+    sync::Arc,
+    thread::{Builder, JoinHandle},
+    time::Duration,
+};
 
-use crate::db::fence::RunFence;
-use crate::db::held_leases::HeldLeases;
-use crate::db::queue::WriterQueue;
-use crate::db::reader::StoreReader;
-use crate::db::ticket::WriteTicket;
-use crate::db::writer::{StoreWriter, WriteContext, WriterFlushes, identity};
-use crate::db::{connect, migrate};
-use crate::error::StoreError;
-use crate::files::blobs::BlobStore;
-use crate::files::folder::StateFolder;
-use crate::files::reserve::SpaceReserve;
-use crate::files::settings::StoreDurability;
-use crate::lease::holder::LeaseHolder;
-use crate::lease::locks::{self, LockAcquisition, LockRequest};
-use crate::lease::permits::{self, PermitAnswer, PermitRequest};
-use crate::lease::run_lease::{self, FencingToken, LEASE};
-use crate::log::mark::LogMarkFile;
-use wf_base::name::RunId;
-use wf_base::time::Clock;
-use wf_core::machine::{TaskId, TaskLocks};
-use wf_core::permit::ParallelLimits;
+use crate::{
+    db::{
+        connect,
+        fence::RunFence,
+        held_leases::HeldLeases,
+        migrate,
+        queue::WriterQueue,
+        reader::StoreReader,
+        ticket::WriteTicket,
+        writer::{StoreWriter, WriteContext, WriterFlushes, identity},
+    },
+    error::StoreError,
+    files::{
+        blobs::BlobStore,
+        folder::{StateFolder, StoreDurability},
+        reserve::SpaceReserve,
+    },
+    lease::{
+        holder::LeaseHolder,
+        locks,
+        locks::{LockAcquisition, LockRequest},
+        permits,
+        permits::{PermitAnswer, PermitRequest},
+        run_lease,
+        run_lease::{FencingToken, LEASE},
+    },
+    log::mark::LogMarkFile,
+};
+use wf_base::{name::RunId, time::Clock};
+use wf_core::{
+    machine::{TaskId, TaskLocks},
+    permit::ParallelLimits,
+};
 
 /// The open state. Dropping it writes what is queued, releases all it holds, and stops its thread.
 #[derive(Debug)]

@@ -1,22 +1,27 @@
-use std::cell::{Cell, RefCell};
-use std::os::unix::fs::MetadataExt as _;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::mpsc::{Receiver, RecvTimeoutError};
-use std::time::Duration;
+use std::{
+    cell::{Cell, RefCell},
+    os::unix::fs::MetadataExt as _,
+    path::{Path, PathBuf},
+    sync::{
+        Arc,
+        mpsc::{Receiver, RecvTimeoutError},
+    },
+    time::Duration,
+};
 
 use rusqlite::Connection;
 
-use crate::db::held_leases::{HeldLeases, LeaseRenewal};
-use crate::db::queue::{WriteJob, WriterMessage, WriterQueue};
-use crate::error::StoreError;
-use crate::files::reserve::SpaceReserve;
-use crate::files::settings::StoreDurability;
-use crate::lease::holder::LeaseHolder;
-use crate::log::mark::LogMarkFile;
-use crate::log::tail::LogTail;
-use wf_base::failpoint;
-use wf_base::time::Clock;
+use crate::{
+    db::{
+        held_leases::{HeldLeases, LeaseRenewal},
+        queue::{WriteJob, WriterMessage, WriterQueue},
+    },
+    error::StoreError,
+    files::{folder::StoreDurability, reserve::SpaceReserve},
+    lease::holder::LeaseHolder,
+    log::{mark::LogMarkFile, tail::LogTail},
+};
+use wf_base::{failpoint, time::Clock};
 
 /// The maximum number of jobs in one transaction: it bounds the wait of the first.
 const MOST_JOBS: usize = 1000;

@@ -1,11 +1,17 @@
 use rusqlite::Row;
 
-use crate::db::reader::StoreReader;
-use crate::error::StoreError;
-use crate::log::state_event::{GoneBodiesOnDemand, KEYS, StateEvent, StateFact};
-use crate::log::tail::LogPosition;
-use wf_base::digest::Sha256Digest;
-use wf_base::name::{PlanId, RunId};
+use crate::{
+    db::reader::StoreReader,
+    error::StoreError,
+    log::{
+        state_event::{GoneBodiesOnDemand, KEYS, StateEvent, StateFact},
+        tail::LogPosition,
+    },
+};
+use wf_base::{
+    digest::Sha256Digest,
+    name::{PlanId, RunId},
+};
 use wf_core::machine::Event;
 
 /// A row of the log, as far as its content is known.

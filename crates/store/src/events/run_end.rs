@@ -1,18 +1,23 @@
 //! The ends of runs by the log, for those without projections made from it.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::Path,
+};
 
 use rusqlite::{Connection, OptionalExtension, Params, Row};
 
-use crate::column::JsonColumn;
-use crate::db::writer::WriteContext;
-use crate::error::StoreError;
-use crate::log::chain::{LINKED, broken_at, fault};
-use crate::log::run_record::NewRunRecord;
-use crate::log::state_event::{self, KEYS, PrunedRun, StateEvent};
-use wf_base::name::RunId;
-use wf_base::time::Moment;
+use crate::{
+    column::JsonColumn,
+    db::writer::WriteContext,
+    error::StoreError,
+    log::{
+        chain::{LINKED, NewRunRecord, broken_at, fault},
+        state_event,
+        state_event::{KEYS, PrunedRun, StateEvent},
+    },
+};
+use wf_base::{name::RunId, time::Moment};
 use wf_core::machine::{Event, EventKind};
 
 /// The end of a run.

@@ -1,13 +1,16 @@
 //! The verification of the whole log, and the hash at the end of a run.
 
-use crate::db::reader::StoreReader;
-use crate::error::StoreError;
-use crate::events::run_events::EventRange;
-use crate::log::chain::{BrokenChain, COLUMNS, ChainFault, ChainWalk, digest, run_of};
-use crate::log::mark;
-use crate::log::tail::LogPosition;
-use wf_base::digest::Sha256Digest;
-use wf_base::name::RunId;
+use crate::{
+    db::reader::StoreReader,
+    error::StoreError,
+    events::run_events::EventRange,
+    log::{
+        chain::{BrokenChain, COLUMNS, ChainFault, ChainWalk, digest, run_of},
+        mark,
+        tail::LogPosition,
+    },
+};
+use wf_base::{digest::Sha256Digest, name::RunId};
 
 /// Verifies every event of the log; returns the number of events, or the first that is wrong.
 ///

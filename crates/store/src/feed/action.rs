@@ -1,9 +1,11 @@
 use serde::{Deserialize, Serialize};
 
 use super::LogAnchor;
-use wf_base::digest::Sha256Digest;
-use wf_base::name::{PlanId, RefId, RunId, SessionName};
-use wf_base::time::Moment;
+use wf_base::{
+    digest::Sha256Digest,
+    name::{PlanId, RefId, RunId, SessionName},
+    time::Moment,
+};
 
 /// An act outside of any run, or on the state as a whole. More will be added; an unknown word is
 /// read as [`WorkspaceAction::Unknown`].

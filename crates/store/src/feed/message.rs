@@ -1,9 +1,11 @@
 use serde::{Deserialize, Serialize};
 
 use super::WorkspaceAction;
-use wf_base::digest::Sha256Digest;
-use wf_base::name::{PlanId, RunId};
-use wf_base::time::Moment;
+use wf_base::{
+    digest::Sha256Digest,
+    name::{PlanId, RunId},
+    time::Moment,
+};
 use wf_core::machine::EventKind;
 
 /// An event or act, in its public form.

@@ -1,7 +1,6 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::tap::SubscriberQueue;
-use super::{BusMessage, BusSubscription};
+use super::{BusMessage, BusSubscription, tap::SubscriberQueue};
 
 /// The number of messages waiting for a tap before it loses some.
 const ROOM: usize = 1 << 14;

@@ -1,6 +1,8 @@
-use std::collections::VecDeque;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::{
+    collections::VecDeque,
+    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
 
 use super::BusMessage;
 
@@ -155,8 +157,10 @@ impl BusUnsubscriber {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{BusMessage, MessageBus, WorkspaceAction};
-    use super::BusDelivery;
+    use super::{
+        super::{BusMessage, MessageBus, WorkspaceAction},
+        BusDelivery,
+    };
     use std::time::Duration;
     use wf_base::time::Moment;
 

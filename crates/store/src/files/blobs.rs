@@ -1,15 +1,15 @@
-use std::collections::BTreeMap;
-use std::fs::{self, File, Permissions};
-use std::io::{self, Read, Write};
-use std::path::{Path, PathBuf};
+use std::{
+    collections::BTreeMap,
+    fs::{self, File, Permissions},
+    io::{self, Read, Write},
+    path::{Path, PathBuf},
+};
 
 use sha2::{Digest as _, Sha256};
 use tempfile::NamedTempFile;
 
-use crate::error::StoreError;
-use crate::files::settings::StoreDurability;
-use wf_base::digest::Sha256Digest;
-use wf_base::failpoint;
+use crate::{error::StoreError, files::folder::StoreDurability};
+use wf_base::{digest::Sha256Digest, failpoint};
 
 /// The number of bytes copied at once.
 const CHUNK: usize = 128 * 1024;
@@ -213,9 +213,7 @@ fn sync_folder(folder: &Path) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
-    use std::io::Read;
-    use std::path::Path;
+    use std::{fs, io::Read, path::Path};
 
     use super::BlobStore;
     use crate::{StoreDurability, StoreError};

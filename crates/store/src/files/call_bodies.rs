@@ -1,12 +1,15 @@
-use std::io::Read as _;
-use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::{
+    io::Read as _,
+    path::PathBuf,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::StoreError;
-use crate::files::blobs::BlobStore;
-use crate::files::settings::StoreDurability;
+use crate::{
+    error::StoreError,
+    files::{blobs::BlobStore, folder::StoreDurability},
+};
 use wf_base::digest::Sha256Digest;
 use wf_core::agent::{KnownConversations, ModelRequest};
 
@@ -120,8 +123,7 @@ impl CallBodyStore {
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
-    use std::path::Path;
+    use std::{fs, path::Path};
 
     use super::CallBodyStore;
     use crate::{StoreDurability, StoreError};

@@ -1,10 +1,20 @@
-use std::fs::{self, File};
-use std::os::unix::fs::DirBuilderExt as _;
-use std::path::{Path, PathBuf};
+use std::{
+    fmt, fs,
+    fs::{File, OpenOptions},
+    io,
+    os::unix::fs::{DirBuilderExt as _, FileTypeExt, OpenOptionsExt as _},
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use serde::{Deserialize, Serialize};
 
 use crate::error::StoreError;
-use wf_base::failpoint;
-use wf_base::name::{RunId, SessionName};
+use wf_base::{
+    failpoint,
+    name::{RunId, SessionName},
+    time::Moment,
+};
 
 /// The state folder and the paths in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -152,10 +162,102 @@ pub(crate) fn try_lock_schema(folder: &StateFolder) -> Option<File> {
     Some(file)
 }
 
+/// A path of the state holding something other than a regular file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileTypeError {
+    pub path: PathBuf,
+    pub kind: &'static str,
+}
+
+impl fmt::Display for FileTypeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { path, kind } = self;
+        write!(f, "{} is {kind}, expected a regular file", path.display())
+    }
+}
+
+impl std::error::Error for FileTypeError {}
+
+/// Opens a file a person names, for reading. Anything but a regular file is refused, and nothing is waited for:
+/// opening a pipe blocks until its other end is opened.
+pub fn open_regular(path: &Path) -> io::Result<File> {
+    let nonblock = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
+    let file = OpenOptions::new().read(true).custom_flags(nonblock).open(path)?;
+    if file.metadata()?.is_file() { Ok(file) } else { Err(io::Error::other("it is not a regular file")) }
+}
+
+/// Refuses a pipe, a link, a folder or a device in the place of a state file, before it is opened:
+/// opening a pipe blocks until its other end is opened, and a link leads elsewhere.
+pub fn own_file(path: &Path) -> io::Result<()> {
+    let kind = match path.symlink_metadata() {
+        Ok(found) => found.file_type(),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(error),
+    };
+    let kind = if kind.is_file() {
+        return Ok(());
+    } else if kind.is_symlink() {
+        "a link"
+    } else if kind.is_dir() {
+        "a folder"
+    } else if kind.is_fifo() {
+        "a pipe"
+    } else if kind.is_socket() {
+        "a socket"
+    } else {
+        "a device"
+    };
+    let path = path.to_path_buf();
+    Err(io::Error::other(FileTypeError { path, kind }))
+}
+
+/// The failures an acknowledged write survives.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StoreDurability {
+    /// A loss of power.
+    #[default]
+    Full,
+    /// A kill of the program; not a loss of power.
+    Normal,
+}
+
+impl StoreDurability {
+    /// Returns the word in `wf.yaml` and in the record of a run.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Full => "full",
+            Self::Normal => "normal",
+        }
+    }
+}
+
+/// The limits beyond which runs are pruned.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RunRetention {
+    /// The age, since its end, beyond which a run is pruned.
+    pub max_age: Option<Duration>,
+    /// The number of ended runs kept; nested runs are kept and pruned with the outer run.
+    pub max_runs: Option<usize>,
+    /// The size of the stored files beyond which those of the oldest runs are removed, in bytes.
+    pub max_artifact_bytes: Option<u64>,
+}
+
+impl RunRetention {
+    /// Returns the limits with the age counted to the end of another run, if that was earlier than now: one run of a machine
+    /// whose clock is wrong, or the first one after a long pause, prunes nothing for its age.
+    #[must_use]
+    pub fn counted_to(self, end: Option<Moment>, now: Moment) -> Self {
+        let more = end.map_or(Duration::ZERO, |end| now.since(end));
+        Self { max_age: self.max_age.map(|age| age.saturating_add(more)), ..self }
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::StateFolder;
     use std::os::unix::fs::PermissionsExt as _;
+
+    use super::StateFolder;
 
     #[test]
     fn nobody_else_may_enter_the_folder() {

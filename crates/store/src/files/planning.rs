@@ -1,13 +1,18 @@
-use std::fs::{self, File, OpenOptions};
-use std::io::{ErrorKind, Write as _};
-use std::os::unix::fs::OpenOptionsExt as _;
-use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::{
+    fs::{self, File, OpenOptions},
+    io::{ErrorKind, Write as _},
+    os::unix::fs::OpenOptionsExt as _,
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
-use crate::error::StoreError;
-use crate::files::call_bodies::CallBodyStore;
-use crate::files::folder::StateFolder;
-use crate::files::settings::{RunRetention, StoreDurability};
+use crate::{
+    error::StoreError,
+    files::{
+        call_bodies::CallBodyStore,
+        folder::{RunRetention, StateFolder, StoreDurability},
+    },
+};
 use wf_base::time::Moment;
 use wf_core::agent::authoring::{PlanningEntry, PlanningRecord};
 

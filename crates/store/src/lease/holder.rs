@@ -3,8 +3,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use rusqlite::Connection;
 
 use crate::lease::process::ProcessIdentity;
-use wf_base::name::RunId;
-use wf_base::time::Moment;
+use wf_base::{name::RunId, time::Moment};
 
 /// The number of the next store of this process.
 static STORES: AtomicI64 = AtomicI64::new(1);
@@ -41,7 +40,7 @@ impl LeaseHolder {
             .map(drop)
     }
 
-    /// Releases all this store holds. Tasks waiting keep their turns until their runs are resumed or end.
+    /// Releases all this store holds. Waiting tasks keep their turns until their runs are resumed or end.
     pub(crate) fn release_all(&self, connection: &Connection, now: Moment) -> rusqlite::Result<()> {
         let me = &self.process;
         let mine = "pid = ?1 AND start_ticks = ?2 AND boot_id = ?3 AND pid_ns = ?4 AND store = ?5";

@@ -9,14 +9,19 @@ use std::collections::BTreeSet;
 
 use rusqlite::{Connection, Row};
 
-use crate::column::WordColumn;
-use crate::lease::holder::LeaseHolder;
-use crate::lease::process::{ProcessIdentity, ProcessLiveness};
-use crate::lease::run_lease;
-use wf_base::name::RunId;
-use wf_base::time::Moment;
-use wf_core::machine::{LockHolder, LockKey, TaskLocks};
-use wf_core::ticket_queue::{LockEntry, LockObstacle, TicketQueue};
+use crate::{
+    column::WordColumn,
+    lease::{
+        holder::LeaseHolder,
+        process::{ProcessIdentity, ProcessLiveness},
+        run_lease,
+    },
+};
+use wf_base::{name::RunId, time::Moment};
+use wf_core::{
+    machine::{LockHolder, LockKey, TaskLocks},
+    ticket_queue::{LockEntry, LockObstacle, TicketQueue},
+};
 use wf_model::LockBusyPolicy;
 
 /// The result of asking for the locks of a task.
@@ -281,7 +286,7 @@ pub(crate) fn give_back(
 }
 
 /// Releases every lock a run and the runs nested in it have, regardless of the holder, after the run was taken over.
-/// Their tasks waiting keep their turns.
+/// Their waiting tasks keep their turns.
 pub(crate) fn release(connection: &Connection, run: &RunId) -> rusqlite::Result<()> {
     connection
         .prepare_cached(&format!("DELETE FROM locks WHERE acquired_at IS NOT NULL AND {IN_FAMILY}"))?

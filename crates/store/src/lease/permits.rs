@@ -8,12 +8,14 @@
 
 use rusqlite::{Connection, Row};
 
-use crate::column::WordColumn;
-use crate::lease::holder::LeaseHolder;
-use crate::lease::process::ProcessIdentity;
-use crate::lease::{locks, run_lease};
-use wf_base::name::{RunId, SessionName};
-use wf_base::time::Moment;
+use crate::{
+    column::WordColumn,
+    lease::{holder::LeaseHolder, locks, process::ProcessIdentity, run_lease},
+};
+use wf_base::{
+    name::{RunId, SessionName},
+    time::Moment,
+};
 use wf_core::permit::{ParallelLimit, ParallelLimits, PermitLane, PermitOwner, PermitQueue, PermitWait};
 
 /// A step with a permit, or waits for one.

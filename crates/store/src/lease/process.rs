@@ -1,5 +1,4 @@
-use std::fs;
-use std::sync::OnceLock;
+use std::{fs, sync::OnceLock};
 
 use rustix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};

@@ -1,16 +1,18 @@
 //! The leases of runs: the rows of the table `run_leases`, each the right of one process to work on a run.
 
-use std::fmt;
-use std::time::Duration;
+use std::{fmt, time::Duration};
 
 use rusqlite::{Connection, OptionalExtension, Row};
 
-use crate::column::MomentColumn;
-use crate::error::StoreError;
-use crate::lease::holder::LeaseHolder;
-use crate::lease::process::{ProcessIdentity, ProcessLiveness, since_boot};
-use wf_base::name::RunId;
-use wf_base::time::Moment;
+use crate::{
+    column::MomentColumn,
+    error::StoreError,
+    lease::{
+        holder::LeaseHolder,
+        process::{ProcessIdentity, ProcessLiveness, since_boot},
+    },
+};
+use wf_base::{name::RunId, time::Moment};
 
 /// The time for which a run stays with a process showing no sign of life and cannot be seen to be dead.
 pub const LEASE: Duration = Duration::from_secs(30);

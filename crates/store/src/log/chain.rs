@@ -1,9 +1,17 @@
 use rusqlite::{Connection, Row};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
-use crate::log::state_event::GoneBodiesOnDemand;
-use crate::log::tail::{BEGINNING, RunPosition, hash};
-use wf_base::digest::Sha256Digest;
-use wf_base::name::RunId;
+use crate::log::{
+    state_event::GoneBodiesOnDemand,
+    tail::{BEGINNING, RunPosition, hash},
+};
+use wf_base::{
+    digest::Sha256Digest,
+    name::{PlanId, RunId, SessionName},
+    time::Moment,
+};
+use wf_model::JsonObject;
 
 /// The first event of the log differing from what was written.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -135,4 +143,24 @@ pub(crate) fn run_of(connection: &Connection, key: i64) -> rusqlite::Result<Opti
             row.get::<_, String>(0).map(RunId::from_stored)
         })
         .optional()
+}
+
+/// A run's first row of the log, number 0: `NewRun`, with texts by their digests.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct NewRunRecord {
+    /// The time, named as in an event.
+    pub at: Moment,
+    pub run: RunId,
+    pub plan: PlanId,
+    /// The path of its spec.
+    pub path: String,
+    pub params: JsonObject,
+    /// The run and the attempt it is nested in.
+    pub parent: Option<(RunId, String)>,
+    pub retry_of: Option<RunId>,
+    /// The session it belongs to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<SessionName>,
+    pub sources: Vec<(String, Sha256Digest)>,
+    pub config: Value,
 }

@@ -1,14 +1,17 @@
-use std::fs::{File, OpenOptions};
-use std::io;
-use std::os::unix::fs::FileExt;
+use std::{
+    fs::{File, OpenOptions},
+    io,
+    os::unix::fs::FileExt,
+};
 
 use rusqlite::{Connection, OptionalExtension};
 
-use crate::error::StoreError;
-use crate::files::folder::StateFolder;
-use crate::files::settings::StoreDurability;
-use crate::lease::process::boot;
-use crate::log::tail::LogTail;
+use crate::{
+    error::StoreError,
+    files::folder::{StateFolder, StoreDurability},
+    lease::process::boot,
+    log::tail::LogTail,
+};
 use wf_base::digest::Sha256Digest;
 
 /// The length of a mark's text, with its line end.

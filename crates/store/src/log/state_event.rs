@@ -5,9 +5,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::column::{JsonColumn, MomentColumn};
-use wf_base::digest::Sha256Digest;
-use wf_base::name::{PlanId, RunId};
-use wf_base::time::Moment;
+use wf_base::{
+    digest::Sha256Digest,
+    name::{PlanId, RunId},
+    time::Moment,
+};
 use wf_core::machine::{RunApproval, RunOutcome, Standing, StepCounts};
 
 /// An event of the log belonging to no run, about the state as a whole. It has number 0 of a run of its own,

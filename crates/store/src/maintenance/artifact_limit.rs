@@ -7,19 +7,19 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rusqlite::Connection;
 
-use crate::db::reader::StoreReader;
-use crate::db::writer::WriteContext;
-use crate::error::StoreError;
-use crate::events::{append, run_end};
-use crate::files::blobs::BlobStore;
-use crate::files::folder::StateFolder;
-use crate::files::settings::{RunRetention, StoreDurability};
-use crate::lease::run_lease;
-use crate::log::state_event::{PrunedArtifacts, StateEvent, StateFact, gone};
-use crate::maintenance::needed::{needed, outermost};
-use wf_base::digest::Sha256Digest;
-use wf_base::name::RunId;
-use wf_base::time::Moment;
+use crate::{
+    db::{reader::StoreReader, writer::WriteContext},
+    error::StoreError,
+    events::{run_end, run_events},
+    files::{
+        blobs::BlobStore,
+        folder::{RunRetention, StateFolder, StoreDurability},
+    },
+    lease::run_lease,
+    log::state_event::{PrunedArtifacts, StateEvent, StateFact, gone},
+    maintenance::prune::{needed, outermost},
+};
+use wf_base::{digest::Sha256Digest, name::RunId, time::Moment};
 
 /// The limit, with the stored files that exceed it.
 pub(crate) struct ArtifactLimit {
@@ -74,7 +74,10 @@ impl ArtifactLimit {
             .map(|(key, id)| PrunedArtifacts { key, id: RunId::from_stored(id) })
             .collect();
         let count = runs.len();
-        append::add_state_event(writing, &StateEvent { at: now, fact: StateFact::ArtifactsPruned { runs } })?;
+        run_events::add_state_event(
+            writing,
+            &StateEvent { at: now, fact: StateFact::ArtifactsPruned { runs } },
+        )?;
         Ok(count)
     }
 

@@ -1,22 +1,22 @@
-use std::fs::File;
-use std::io::{self, BufWriter, Read, Write};
-use std::path::{Path, PathBuf};
+use std::{
+    fs::File,
+    io::{self, BufWriter, Read, Write},
+    path::{Path, PathBuf},
+};
 
 use serde::{Deserialize, Serialize};
 use tempfile::NamedTempFile;
 use walkdir::WalkDir;
 
-use crate::db::connect;
-use crate::db::copy::copy_database;
-use crate::db::reader::StoreReader;
-use crate::error::StoreError;
-use crate::events::verification::verify_chain;
-use crate::files::folder::{self, StateFolder};
-use crate::log::tail::LogTail;
-use crate::maintenance::examine::examine;
-use wf_base::digest::Sha256Digest;
-use wf_base::time::Moment;
-use wf_base::{failpoint, program};
+use crate::{
+    db::{connect, migrate::copy_database, reader::StoreReader},
+    error::StoreError,
+    events::verification::verify_chain,
+    files::{folder, folder::StateFolder},
+    log::tail::LogTail,
+    maintenance::examine::examine,
+};
+use wf_base::{digest::Sha256Digest, failpoint, program, time::Moment};
 
 /// The name of the database in a backup.
 pub(super) const DATABASE: &str = "state.db";

@@ -1,15 +1,18 @@
 //! The comparison of everything stored under a digest with that digest.
 
-use std::collections::BTreeSet;
-use std::fs::File;
-use std::path::{Path, PathBuf};
+use std::{
+    collections::BTreeSet,
+    fs::File,
+    path::{Path, PathBuf},
+};
 
 use walkdir::WalkDir;
 
-use crate::db::reader::StoreReader;
-use crate::files::blobs::BlobStore;
-use crate::files::settings::StoreDurability;
-use crate::log::state_event::{self, GoneBodiesOnDemand};
+use crate::{
+    db::reader::StoreReader,
+    files::{blobs::BlobStore, folder::StoreDurability},
+    log::{state_event, state_event::GoneBodiesOnDemand},
+};
 use wf_base::digest::Sha256Digest;
 
 /// A body that does not match its digest, or is gone.

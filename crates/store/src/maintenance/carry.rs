@@ -1,19 +1,21 @@
 //! The uses and withdrawals of approvals, which restoring a backup does not undo.
 
-use std::collections::BTreeSet;
-use std::path::Path;
+use std::{collections::BTreeSet, path::Path};
 
 use rusqlite::Connection;
 
-use crate::db::connect;
-use crate::db::reader::StoreReader;
-use crate::error::StoreError;
-use crate::files::folder::StateFolder;
-use crate::files::settings::StoreDurability;
-use crate::log::mark::LogMarkFile;
-use crate::log::state_event::{self, ApprovalUse, KEYS, StateEvent, StateFact, WithdrawnApproval, all};
-use crate::log::tail::{LogPosition, LogTail, RunPosition};
-use crate::projections::uses;
+use crate::{
+    db::{connect, reader::StoreReader},
+    error::StoreError,
+    files::folder::{StateFolder, StoreDurability},
+    log::{
+        mark::LogMarkFile,
+        state_event,
+        state_event::{ApprovalUse, KEYS, StateEvent, StateFact, WithdrawnApproval, all},
+        tail::{LogPosition, LogTail, RunPosition},
+    },
+    projections::uses,
+};
 use wf_base::time::Moment;
 
 /// The uses of approvals carried over.

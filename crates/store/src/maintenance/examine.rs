@@ -1,11 +1,14 @@
-use std::path::PathBuf;
+use std::{collections::BTreeMap, path::PathBuf};
 
-use crate::db::reader::StoreReader;
-use crate::error::StoreError;
-use crate::log::mark;
-use crate::maintenance::bodies::{self, BodyFault};
-use crate::maintenance::schema::{self, SchemaFault};
-use crate::projections::difference::{self, ProjectionDifference};
+use rusqlite::Connection;
+
+use crate::{
+    db::{migrate, reader::StoreReader},
+    error::StoreError,
+    log::mark,
+    maintenance::{bodies, bodies::BodyFault},
+    projections::{difference, difference::ProjectionDifference},
+};
 
 /// A part of the state beside the log that does not match it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -44,7 +47,7 @@ pub fn examine(reader: &StoreReader) -> Result<Vec<StateFault>, StoreError> {
 pub fn examine_after(reader: &StoreReader, seq: u64) -> Result<Vec<StateFault>, StoreError> {
     let failed = |error| reader.failed(&error);
     let snapshot = reader.connection().unchecked_transaction().map_err(failed)?;
-    let schema = schema::faults(reader.connection()).map_err(failed)?;
+    let schema = faults(reader.connection()).map_err(failed)?;
     if !schema.is_empty() {
         // Data read through another schema proves nothing.
         return Ok(schema.into_iter().map(StateFault::Schema).collect());
@@ -62,4 +65,70 @@ pub fn examine_after(reader: &StoreReader, seq: u64) -> Result<Vec<StateFault>, 
     let stored = stored.into_iter().map(StateFault::Body);
     // Missing bodies explain rows, and a row explains the files it names.
     Ok(bodies.chain(rows).chain(stored).collect())
+}
+
+/// A part of the database's schema differing from the migrations.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SchemaFault {
+    /// The part exists, and no migration makes it.
+    #[error("the schema has an unexpected {kind} `{name}`")]
+    Foreign {
+        /// `table`, `index`, `trigger` or `view`.
+        kind: String,
+        name: String,
+    },
+    /// A migration makes the part, and it does not exist.
+    #[error("the schema is missing the {kind} `{name}`")]
+    Missing {
+        /// `table` or `index`.
+        kind: String,
+        name: String,
+    },
+    /// The part has another definition.
+    #[error("the {kind} `{name}` of the schema differs from the migrations")]
+    Different {
+        /// `table` or `index`.
+        kind: String,
+        name: String,
+    },
+}
+
+/// The parts of a schema: table and text by kind and name.
+type SchemaParts = BTreeMap<(String, String), (String, Option<String>)>;
+
+/// Compares the schema, by its text, with the one the migrations make.
+pub(crate) fn faults(connection: &Connection) -> rusqlite::Result<Vec<SchemaFault>> {
+    let expected = parts(&migrate::pristine()?)?;
+    let found = parts(connection)?;
+    let mut faults = Vec::new();
+    for ((kind, name), part) in &found {
+        let (kind, name) = (kind.clone(), name.clone());
+        match expected.get(&(kind.clone(), name.clone())) {
+            None => faults.push(SchemaFault::Foreign { kind, name }),
+            Some(known) if known != part => faults.push(SchemaFault::Different { kind, name }),
+            Some(_) => {}
+        }
+    }
+    let missing = expected.keys().filter(|key| !found.contains_key(*key));
+    faults
+        .extend(missing.map(|(kind, name)| SchemaFault::Missing { kind: kind.clone(), name: name.clone() }));
+    // A missing table takes its indices with it: it is reported first.
+    faults.sort_by_key(|fault| fault.is_of("index"));
+    Ok(faults)
+}
+
+impl SchemaFault {
+    fn is_of(&self, wanted: &str) -> bool {
+        let (Self::Foreign { kind, .. } | Self::Missing { kind, .. } | Self::Different { kind, .. }) = self;
+        kind == wanted
+    }
+}
+
+fn parts(connection: &Connection) -> rusqlite::Result<SchemaParts> {
+    connection
+        .prepare("SELECT type, name, tbl_name, sql FROM main.sqlite_schema")?
+        .query_map([], |row| {
+            Ok(((row.get(0)?, row.get(1)?), (row.get(2)?, row.get::<_, Option<String>>(3)?)))
+        })?
+        .collect()
 }

@@ -1,31 +1,33 @@
-use std::collections::BTreeSet;
-use std::fs;
-use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    path::{Path, PathBuf},
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
 
 use rusqlite::Connection;
 
-use crate::db::reader::StoreReader;
-use crate::db::store::Store;
-use crate::db::writer::WriteContext;
-use crate::error::StoreError;
-use crate::events::{append, run_end};
-use crate::files::folder::{self, StateFolder};
-use crate::files::settings::RunRetention;
-use crate::lease::run_lease;
-use crate::log::state_event::{ApprovalUse, PrunedRun, StateEvent, StateFact, gone};
-use crate::log::tail::LogPosition;
-use crate::maintenance::artifact_limit::ArtifactLimit;
-use crate::maintenance::needed::needed;
-use crate::maintenance::upgrade::COPY_AGE;
-use crate::projections::rebuild::PROJECTIONS;
-use crate::projections::row_snapshot::HEAD;
-use crate::projections::{row_log, uses};
-use crate::views::summary::summarize;
-use wf_base::digest::Sha256Digest;
-use wf_base::failpoint;
-use wf_base::name::RunId;
-use wf_base::time::Moment;
+use crate::{
+    column::JsonColumn,
+    db::{reader::StoreReader, store::Store, writer::WriteContext},
+    error::StoreError,
+    events::{run_end, run_events},
+    files::{
+        folder,
+        folder::{RunRetention, StateFolder},
+    },
+    lease::run_lease,
+    log::{
+        state_event::{ApprovalUse, PrunedRun, StateEvent, StateFact, gone},
+        tail::LogPosition,
+    },
+    maintenance::{artifact_limit::ArtifactLimit, upgrade::COPY_AGE},
+    projections::{rebuild::PROJECTIONS, row_log, row_snapshot::HEAD, uses},
+    tables::undo,
+    views::summary::summarize,
+};
+use wf_base::{digest::Sha256Digest, failpoint, name::RunId, time::Moment};
+use wf_core::undo::{UndoOffer, UndoRefusal};
 
 /// The age below which files and folders stay, since no recorded event may name them yet.
 const GRACE: Duration = Duration::from_hours(1);
@@ -92,7 +94,7 @@ pub(crate) fn rows(
         return Ok((forgotten, None));
     }
     let fact = StateFact::RunsPruned { runs, uses };
-    let place = append::add_state_event(writing, &StateEvent { at: now, fact })?;
+    let place = run_events::add_state_event(writing, &StateEvent { at: now, fact })?;
     Ok((forgotten, Some(place)))
 }
 
@@ -367,4 +369,53 @@ fn is_older(path: &Path, before: SystemTime) -> bool {
 
 fn file_name(path: &Path) -> Option<&str> {
     path.file_name().and_then(std::ffi::OsStr::to_str)
+}
+
+/// Returns the outermost runs, by id, that a reconciliation under way needs, that a run which has not ended repeats or
+/// reuses, or that can be undone, each for itself or for a run nested in it.
+pub(crate) fn needed(connection: &Connection, now: Moment) -> rusqlite::Result<BTreeSet<String>> {
+    let sql = "SELECT run FROM reconciliations WHERE ended IS NULL
+         UNION SELECT retry_of FROM runs WHERE outcome IS NULL AND retry_of IS NOT NULL
+         UNION SELECT reused_from FROM runs JOIN steps ON steps.run = key
+             WHERE outcome IS NULL AND reused_from IS NOT NULL";
+    let mut found: BTreeSet<String> =
+        connection.prepare_cached(sql)?.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
+    let offers = "SELECT id, undo FROM runs WHERE undo IS NOT NULL";
+    let mut offers = connection.prepare_cached(offers)?;
+    let mut rows = offers.query([])?;
+    while let Some(row) = rows.next()? {
+        let (id, JsonColumn(offer)): (String, JsonColumn<UndoOffer>) = (row.get(0)?, row.get(1)?);
+        if can_be_undone(connection, &id, &offer, now)? {
+            found.insert(id);
+        }
+    }
+    let parents: BTreeMap<String, String> = connection
+        .prepare_cached("SELECT id, parent FROM runs WHERE parent IS NOT NULL")?
+        .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?
+        .collect::<Result<_, _>>()?;
+    Ok(found.into_iter().map(|run| outermost(run, &parents)).collect())
+}
+
+/// True if a run can be undone now, or is being undone.
+fn can_be_undone(
+    connection: &Connection,
+    run: &str,
+    offer: &UndoOffer,
+    now: Moment,
+) -> rusqlite::Result<bool> {
+    let undone_by = undo::of_run(connection, run)?;
+    Ok(matches!(offer.decide(&undone_by, now), Ok(()) | Err(UndoRefusal::UnderWay(_))))
+}
+
+/// Returns the outermost of the runs a run is nested in; itself, if it is in none.
+pub(crate) fn outermost(run: String, parents: &BTreeMap<String, String>) -> String {
+    let mut run = run;
+    // A parent is recorded before the run nested in it, so this ends.
+    for _ in 0..parents.len() {
+        match parents.get(&run) {
+            Some(parent) => run.clone_from(parent),
+            None => break,
+        }
+    }
+    run
 }

@@ -1,29 +1,28 @@
-use std::fs::{self, File};
-use std::io::{self, BufReader, Read};
-use std::path::{Component, Path, PathBuf};
+use std::{
+    fs::{self, File},
+    io::{self, BufReader, Read},
+    path::{Component, Path, PathBuf},
+};
 
 use rusqlite::Connection;
 
-use crate::db::connect;
-use crate::db::reader::StoreReader;
-use crate::error::StoreError;
-use crate::events::verification::verify_chain;
-use crate::files::folder::{StateFolder, create_private};
-use crate::files::own_file::open_regular;
-use crate::files::settings::StoreDurability;
-use crate::log::mark::LogMarkFile;
-use crate::log::tail::LogTail;
-use crate::maintenance::backup::{
-    BackupManifest, DATABASE, FOLDERS, FORM, MANIFEST, acceptances, is_acceptance,
+use crate::{
+    db::{connect, reader::StoreReader},
+    error::StoreError,
+    events::verification::verify_chain,
+    files::folder::{StateFolder, StoreDurability, create_private, open_regular},
+    log::{mark::LogMarkFile, tail::LogTail},
+    maintenance::{
+        backup::{BackupManifest, DATABASE, FOLDERS, FORM, MANIFEST, acceptances, is_acceptance},
+        carry,
+        carry::CarriedUses,
+        examine::examine,
+        upgrade::{adopt_copy, is_database},
+    },
+    tables::memory::MegramSelection,
+    views::view::RunFilter,
 };
-use crate::maintenance::carry::{self, CarriedUses};
-use crate::maintenance::examine::examine;
-use crate::maintenance::upgrade::{adopt_copy, is_database};
-use crate::tables::memory::MegramSelection;
-use crate::views::view::RunFilter;
-use wf_base::digest::Sha256Digest;
-use wf_base::failpoint;
-use wf_base::time::Moment;
+use wf_base::{digest::Sha256Digest, failpoint, time::Moment};
 
 /// The beginning of the name of the folder beside a state in which a backup is unpacked. One that is killed leaves it.
 pub const RESTORE_PREFIX: &str = ".wf-restore-";

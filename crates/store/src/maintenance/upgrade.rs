@@ -1,26 +1,32 @@
 //! The upgrade of a state an earlier version wrote: its outlook, the copy from before, and the way back.
 
-use std::fs;
-use std::io::{self, Read};
-use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::{
+    fs,
+    io::{self, Read},
+    path::{Path, PathBuf},
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
 
 use rusqlite::Connection;
 use walkdir::WalkDir;
 
-use crate::db::connect;
-use crate::db::copy::{copy_name, copy_size};
-use crate::db::migrate::{self, MIGRATIONS, SchemaState};
-use crate::error::StoreError;
-use crate::files::folder::StateFolder;
-use crate::files::reserve::free_space;
-use crate::files::settings::RunRetention;
-use crate::log::tail::LogTail;
-use crate::maintenance::backup::{BackupManifest, FOLDERS, FORM};
-use crate::maintenance::prune::beyond;
-use wf_base::name::RunId;
-use wf_base::program;
-use wf_base::time::Moment;
+use crate::{
+    db::{
+        connect, migrate,
+        migrate::{MIGRATIONS, SchemaState, copy_name, copy_size},
+    },
+    error::StoreError,
+    files::{
+        folder::{RunRetention, StateFolder},
+        reserve::free_space,
+    },
+    log::tail::LogTail,
+    maintenance::{
+        backup::{BackupManifest, FOLDERS, FORM},
+        prune::beyond,
+    },
+};
+use wf_base::{name::RunId, program, time::Moment};
 
 /// The time for which the copy from before an upgrade is kept; then pruning removes it.
 pub(super) const COPY_AGE: Duration = Duration::from_hours(30 * 24);
@@ -122,7 +128,7 @@ impl StateFolder {
 /// True if a file is a database, not an archive.
 pub(super) fn is_database(path: &Path) -> bool {
     let mut head = [0; DATABASE_HEAD.len()];
-    crate::files::own_file::open_regular(path).is_ok_and(|mut file| file.read_exact(&mut head).is_ok())
+    crate::files::folder::open_regular(path).is_ok_and(|mut file| file.read_exact(&mut head).is_ok())
         && head == *DATABASE_HEAD
 }
 

@@ -4,18 +4,21 @@ use rusqlite::{Connection, OptionalExtension, Row};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::column::{ItemColumn, JsonColumn, MomentColumn, WordColumn};
-use crate::db::reader::StoreReader;
-use crate::db::store::Store;
-use crate::db::ticket::WriteTicket;
-use crate::db::writer::WriteContext;
-use crate::error::StoreError;
-use crate::events::append;
-use crate::log::chain::{LINKED, fault};
-use crate::log::state_event::{StateEvent, StateFact};
-use wf_base::digest::Sha256Digest;
-use wf_base::name::{Name, PlanId, RunId};
-use wf_base::time::Moment;
+use crate::{
+    column::{ItemColumn, JsonColumn, MomentColumn, WordColumn},
+    db::{reader::StoreReader, store::Store, ticket::WriteTicket, writer::WriteContext},
+    error::StoreError,
+    events::run_events,
+    log::{
+        chain::{LINKED, fault},
+        state_event::{StateEvent, StateFact},
+    },
+};
+use wf_base::{
+    digest::Sha256Digest,
+    name::{Name, PlanId, RunId},
+    time::Moment,
+};
 use wf_core::machine::{Artifact, CachedFile, TaskId};
 use wf_model::JsonObject;
 
@@ -171,7 +174,7 @@ pub(crate) fn put(writing: &WriteContext<'_>, entry: &CacheEntry) -> Result<(), 
     let stored: String = stored.map_err(failed)?;
     let result = Sha256Digest::of_bytes(stored.as_bytes());
     let fact = StateFact::ResultCached { cache_key: entry.key, result };
-    let place = append::add_state_event(writing, &StateEvent { at: entry.created, fact })?;
+    let place = run_events::add_state_event(writing, &StateEvent { at: entry.created, fact })?;
     let seq = i64::try_from(place.seq).unwrap_or(i64::MAX);
     let sql = "UPDATE cache SET event = ?2 WHERE key = ?1";
     let noted = connection.prepare_cached(sql).and_then(|mut row| row.execute((&key, seq)));

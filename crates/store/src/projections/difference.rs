@@ -1,16 +1,20 @@
-use std::collections::BTreeMap;
-use std::fmt;
+use std::{collections::BTreeMap, fmt};
 
-use rusqlite::types::Value;
-use rusqlite::{Connection, Params};
+use rusqlite::{Connection, Params, types::Value};
 
-use crate::db::reader::StoreReader;
-use crate::log::chain::{BrokenChain, ChainFault, run_of};
-use crate::log::state_event;
-use crate::projections::cache;
-use crate::projections::fold::{FoldResult, ShadowProjections};
-use crate::projections::rebuild::{FOLDED, OF_STATE};
-use crate::projections::row_log::{self, RECORDED_TABLES, RecordedTable};
+use crate::{
+    db::reader::StoreReader,
+    log::{
+        chain::{BrokenChain, ChainFault, run_of},
+        state_event,
+    },
+    projections::{
+        cache,
+        fold::{FoldResult, ShadowProjections},
+        rebuild::{FOLDED, OF_STATE},
+        row_log::{self, RECORDED_TABLES, RecordedTable},
+    },
+};
 
 /// The maximum number of characters shown of a value.
 const SHOWN: usize = 60;

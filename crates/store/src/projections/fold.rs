@@ -1,15 +1,17 @@
 //! The projections a reader builds for itself from the log.
 
-use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::{cell::RefCell, collections::BTreeMap};
 
 use rusqlite::{Connection, OptionalExtension};
 
-use crate::db::migrate::MIGRATIONS;
-use crate::db::statements::make_shadow;
-use crate::log::chain::{BrokenChain, LINKED, broken_at, fault_behind};
-use crate::log::state_event::{GoneBodiesOnDemand, KEYS};
-use crate::projections::rebuild::{FOLDED, OF_STATE, apply_event};
+use crate::{
+    db::{migrate::MIGRATIONS, statements::make_shadow},
+    log::{
+        chain::{BrokenChain, LINKED, broken_at, fault_behind},
+        state_event::{GoneBodiesOnDemand, KEYS},
+    },
+    projections::rebuild::{FOLDED, OF_STATE, apply_event},
+};
 use wf_base::name::RunId;
 
 /// Projections that shadow those of the database and are filled from the log, run by run, on

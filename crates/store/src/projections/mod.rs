@@ -6,7 +6,7 @@
 //! ```
 //!
 //! A writer applies each event in the transaction that adds it; `rebuild` applies all of them anew, `fold` into temporary
-//! tables of a reader, and `difference` compares. `from_log` has the readers that believe only what they folded.
+//! tables of a reader, and `difference` compares. `from_log` has the readers that believe only what they folded, and the trees of approved runs.
 //! `cache` has the results for reuse, each compared with its event.
 //!
 //! **Invariant:** the tables hold nothing that does not follow from events, and can be removed and rebuilt.
@@ -21,5 +21,4 @@ pub(crate) mod project;
 pub(crate) mod rebuild;
 pub(crate) mod row_log;
 pub(crate) mod row_snapshot;
-pub(crate) mod tree;
 pub(crate) mod uses;

@@ -2,11 +2,11 @@
 
 use rusqlite::{Connection, Params};
 
-use crate::column::{ItemColumn, JsonColumn, MomentColumn, NO_ITEM, WordColumn};
-use crate::log::run_record::NewRunRecord;
-use crate::log::tail::RunPosition;
-use wf_base::name::Name;
-use wf_base::time::Moment;
+use crate::{
+    column::{ItemColumn, JsonColumn, MomentColumn, NO_ITEM, WordColumn},
+    log::{chain::NewRunRecord, tail::RunPosition},
+};
+use wf_base::{name::Name, time::Moment};
 use wf_core::machine::{
     ApprovalRequest, Artifact, Attempt, CachedResult, CheckVerdict, Event, EventKind, StaleFile, StepItem,
     StepState, TaskId, WorkExit,

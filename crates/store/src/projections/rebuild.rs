@@ -1,17 +1,18 @@
 use rusqlite::{Connection, Row};
 use serde::Deserialize;
 
-use crate::column::JsonColumn;
-use crate::db::store::Store;
-use crate::db::ticket::WriteTicket;
-use crate::error::StoreError;
-use crate::log::chain::{BrokenChain, COLUMNS, ChainFault, ChainWalk};
-use crate::log::run_record::NewRunRecord;
-use crate::log::state_event::{self, GoneBodiesOnDemand, StateEvent, is_row_change};
-use crate::log::tail::RunPosition;
-use crate::projections::fold::FoldResult;
-use crate::projections::row_log::{self, RECORDED_TABLES};
-use crate::projections::{cache, project};
+use crate::{
+    column::JsonColumn,
+    db::{store::Store, ticket::WriteTicket},
+    error::StoreError,
+    log::{
+        chain::{BrokenChain, COLUMNS, ChainFault, ChainWalk, NewRunRecord},
+        state_event,
+        state_event::{GoneBodiesOnDemand, StateEvent, is_row_change},
+        tail::RunPosition,
+    },
+    projections::{cache, fold::FoldResult, project, row_log, row_log::RECORDED_TABLES},
+};
 use wf_core::machine::Event;
 
 /// The tables that can be rebuilt from the log alone.

@@ -11,18 +11,23 @@ use std::collections::BTreeMap;
 use rusqlite::Connection;
 use serde_json::Value;
 
-use crate::column::JsonColumn;
-use crate::db::migrate::MIGRATIONS;
-use crate::db::statements::{make_shadow, make_shadow_indices};
-use crate::db::store::Store;
-use crate::db::ticket::WriteTicket;
-use crate::db::writer::WriteContext;
-use crate::error::StoreError;
-use crate::events::append;
-use crate::log::chain::{BrokenChain, ChainFault, LINKED, fault};
-use crate::log::state_event::{GoneBodiesOnDemand, StateEvent, StateFact, TableChange, is_row_change};
-use crate::projections::fold::FoldResult;
-use crate::projections::row_snapshot;
+use crate::{
+    column::JsonColumn,
+    db::{
+        migrate::MIGRATIONS,
+        statements::{make_shadow, make_shadow_indices},
+        store::Store,
+        ticket::WriteTicket,
+        writer::WriteContext,
+    },
+    error::StoreError,
+    events::run_events,
+    log::{
+        chain::{BrokenChain, ChainFault, LINKED, fault},
+        state_event::{GoneBodiesOnDemand, StateEvent, StateFact, TableChange, is_row_change},
+    },
+    projections::{fold::FoldResult, row_snapshot},
+};
 use wf_base::time::Moment;
 
 /// A table whose rows are events of the log. The first columns are its key.
@@ -179,7 +184,7 @@ pub(crate) fn renew_snapshot(writing: &WriteContext<'_>, at: Moment) -> Result<(
 fn record(writing: &WriteContext<'_>, at: Moment, fact: StateFact) -> Result<(), StoreError> {
     let failed = |error| writing.failed(&error);
     let event = StateEvent { at, fact };
-    let place = append::add_state_event(writing, &event)?;
+    let place = run_events::add_state_event(writing, &event)?;
     apply(writing.connection, "main", event.fact.tables()).map_err(failed)?;
     let seq = i64::try_from(place.seq).unwrap_or(i64::MAX);
     finish(writing.connection, seq, 1).map_err(failed)

@@ -5,8 +5,10 @@
 
 use rusqlite::{Connection, OptionalExtension};
 
-use crate::events::append;
-use crate::projections::row_log::{RECORDED_TABLES, elements};
+use crate::{
+    events::run_events,
+    projections::row_log::{RECORDED_TABLES, elements},
+};
 use wf_base::digest::Sha256Digest;
 
 /// The number of events folded before it is worth a snapshot; at least one for this many rows.
@@ -60,7 +62,7 @@ pub(crate) fn keep(connection: &Connection) -> rusqlite::Result<Sha256Digest> {
     let old = "DELETE FROM source_texts
                WHERE substr(text, 1, length(?1)) = ?1 AND digest NOT IN (SELECT text FROM main.run_sources)";
     connection.execute(old, [HEAD])?;
-    append::keep_text(connection, &digest, &text)?;
+    run_events::keep_text(connection, &digest, &text)?;
     // The event with its digest is counted, too.
     connection.execute("UPDATE temp.row_fold SET events = -1", [])?;
     Ok(digest)

@@ -4,10 +4,14 @@ use std::collections::BTreeSet;
 
 use rusqlite::{Connection, Row};
 
-use crate::column::JsonColumn;
-use crate::log::chain::{BrokenChain, ChainFault, LINKED, broken_at, fault};
-use crate::log::state_event::{ApprovalUse, KEYS, StateEvent, apply_uses, gone};
-use crate::projections::project::ProjectionChange;
+use crate::{
+    column::JsonColumn,
+    log::{
+        chain::{BrokenChain, ChainFault, LINKED, broken_at, fault},
+        state_event::{ApprovalUse, KEYS, StateEvent, apply_uses, gone},
+    },
+    projections::project::ProjectionChange,
+};
 use wf_core::machine::{Event, EventKind, RunApproval};
 
 /// The number of first events of a run among which the approval it began by is recorded.

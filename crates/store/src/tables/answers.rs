@@ -1,14 +1,11 @@
 use rusqlite::Connection;
 
-use crate::db::reader::StoreReader;
-use crate::db::store::Store;
-use crate::db::ticket::WriteTicket;
-use crate::db::writer::WriteContext;
-use crate::error::StoreError;
-use crate::projections::uses;
-use wf_base::digest::Sha256Digest;
-use wf_base::name::RunId;
-use wf_base::time::Moment;
+use crate::{
+    db::{reader::StoreReader, store::Store, ticket::WriteTicket, writer::WriteContext},
+    error::StoreError,
+    projections::uses,
+};
+use wf_base::{digest::Sha256Digest, name::RunId, time::Moment};
 use wf_core::machine::RunApproval;
 
 /// The answer of one approver to a question of a run.

@@ -2,12 +2,12 @@
 
 use rusqlite::{Connection, OptionalExtension};
 
-use crate::column::{JsonColumn, MomentColumn};
-use crate::db::store::Store;
-use crate::db::ticket::WriteTicket;
-use crate::tables::goals::{SlotRow, slot_row};
-use wf_base::name::PlanId;
-use wf_base::time::Moment;
+use crate::{
+    column::{JsonColumn, MomentColumn},
+    db::{store::Store, ticket::WriteTicket},
+    tables::goals::{SlotRow, slot_row},
+};
+use wf_base::{name::PlanId, time::Moment};
 use wf_core::goal::ReconciliationCause;
 use wf_model::schedule::GoalSchedule;
 
@@ -135,8 +135,10 @@ mod tests {
     use std::sync::Arc;
 
     use crate::{LedgerGoal, Store, StoreDurability};
-    use wf_base::name::PlanId;
-    use wf_base::time::{FixedClock, Moment};
+    use wf_base::{
+        name::PlanId,
+        time::{FixedClock, Moment},
+    };
     use wf_core::goal::{ReconciliationCause, SlotDecision, SlotEntry, SlotState};
     use wf_model::schedule::{CronExpression, DstPolicy, GoalSchedule, ScheduleZone, TimingRule};
 

@@ -1,23 +1,24 @@
 use rusqlite::{Connection, OptionalExtension};
 use serde_json::{Map, Value};
 
-use crate::db::fence;
-use crate::db::store::Store;
-use crate::db::ticket::WriteTicket;
-use crate::db::writer::WriteContext;
-use crate::error::StoreError;
-use crate::events::append::{keep_text, push};
-use crate::files::settings::StoreDurability;
-use crate::lease::locks;
-use crate::lease::run_lease::{self, FencingToken};
-use crate::log::run_record::NewRunRecord;
-use crate::log::tail::{FORM, LogPosition, LogTail, RunPosition};
-use crate::projections::{project, row_log, tree};
-use crate::tables::claim::{self, ReconciliationClaim};
-use crate::tables::{answers, sessions, suggestions, undo};
-use wf_base::digest::Sha256Digest;
-use wf_base::name::{PlanId, RunId, SessionName};
-use wf_base::time::Moment;
+use crate::{
+    db::{fence, store::Store, ticket::WriteTicket, writer::WriteContext},
+    error::StoreError,
+    events::run_events::{keep_text, push},
+    files::folder::StoreDurability,
+    lease::{locks, run_lease, run_lease::FencingToken},
+    log::{
+        chain::NewRunRecord,
+        tail::{FORM, LogPosition, LogTail, RunPosition},
+    },
+    projections::{from_log, project, row_log},
+    tables::{answers, claim, claim::ReconciliationClaim, sessions, suggestions, undo},
+};
+use wf_base::{
+    digest::Sha256Digest,
+    name::{PlanId, RunId, SessionName},
+    time::Moment,
+};
 use wf_core::machine::{Event, EventKind, RunOffers};
 use wf_model::JsonObject;
 
@@ -114,7 +115,7 @@ fn append(writing: &WriteContext<'_>, batch: EventBatch) -> Result<AppendResult,
         {
             answers::check_approval_unused(writing, approved, is_by_backend)?;
         }
-        let parted = tree::split_tree(event);
+        let parted = from_log::split_tree(event);
         if let Some((_, digest, list)) = &parted {
             keep_text(connection, digest, list).map_err(failed)?;
         }

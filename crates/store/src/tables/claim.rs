@@ -4,13 +4,17 @@ use std::collections::BTreeSet;
 
 use rusqlite::{Connection, OptionalExtension};
 
-use crate::column::{MomentColumn, WordColumn};
-use crate::db::writer::WriteContext;
-use crate::error::StoreError;
-use crate::events::run_end;
-use crate::tables::{deployment, goals};
-use wf_base::name::{PlanId, RunId};
-use wf_base::time::Moment;
+use crate::{
+    column::{MomentColumn, WordColumn},
+    db::writer::WriteContext,
+    error::StoreError,
+    events::run_end,
+    tables::{deployment, goals},
+};
+use wf_base::{
+    name::{PlanId, RunId},
+    time::Moment,
+};
 use wf_core::goal::ReconciliationCause;
 
 /// The part of a goal a run is started for. It is recorded together with the run, or the run is not recorded.

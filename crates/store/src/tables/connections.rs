@@ -2,18 +2,19 @@
 
 use rusqlite::{Connection, Row};
 
-use crate::column::{JsonColumn, MomentColumn, WordColumn};
-use crate::db::reader::StoreReader;
-use crate::db::store::Store;
-use crate::db::ticket::WriteTicket;
-use crate::db::writer::WriteContext;
-use crate::error::StoreError;
-use crate::events::append;
-use crate::log::state_event::{ApprovalUse, StateEvent, StateFact};
-use crate::projections::{row_log, uses};
-use wf_base::digest::Sha256Digest;
-use wf_base::name::{PlanId, RefId};
-use wf_base::time::Moment;
+use crate::{
+    column::{JsonColumn, MomentColumn, WordColumn},
+    db::{reader::StoreReader, store::Store, ticket::WriteTicket, writer::WriteContext},
+    error::StoreError,
+    events::run_events,
+    log::state_event::{ApprovalUse, StateEvent, StateFact},
+    projections::{row_log, uses},
+};
+use wf_base::{
+    digest::Sha256Digest,
+    name::{PlanId, RefId},
+    time::Moment,
+};
 use wf_core::connection::ConnectionState;
 use wf_model::AuthMethod;
 
@@ -120,7 +121,8 @@ fn record_use(
         return Err(StoreError::UsedUp { execution, executions: execution });
     }
     let one = ApprovalUse { nonce, execution, token, run: format!("connection:{name}") };
-    append::add_state_event(writing, &StateEvent { at, fact: StateFact::ConnectionApproved(one) }).map(drop)
+    run_events::add_state_event(writing, &StateEvent { at, fact: StateFact::ConnectionApproved(one) })
+        .map(drop)
 }
 
 /// Writes a connection, or replaces it.

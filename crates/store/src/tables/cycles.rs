@@ -3,17 +3,17 @@
 use rusqlite::{Connection, OptionalExtension, Row};
 use serde_json::Value;
 
-use crate::column::{MomentColumn, WordColumn};
-use crate::db::reader::StoreReader;
-use crate::db::store::Store;
-use crate::db::ticket::WriteTicket;
-use crate::db::writer::WriteContext;
-use crate::error::StoreError;
-use crate::events::run_end::{self, RunEnd, RunEndLog};
-use crate::tables::goals;
-use crate::tables::outbox::insert_notification;
-use wf_base::name::{PlanId, RunId};
-use wf_base::time::Moment;
+use crate::{
+    column::{MomentColumn, WordColumn},
+    db::{reader::StoreReader, store::Store, ticket::WriteTicket, writer::WriteContext},
+    error::StoreError,
+    events::run_end::{self, RunEnd, RunEndLog},
+    tables::{goals, outbox::insert_notification},
+};
+use wf_base::{
+    name::{PlanId, RunId},
+    time::Moment,
+};
 use wf_core::goal::{GoalOutcome, ReconciliationCause, ReconciliationHealth, SlotState};
 
 /// A reconciliation of a goal.

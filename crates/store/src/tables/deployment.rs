@@ -3,15 +3,13 @@
 use rusqlite::{Connection, OptionalExtension};
 use serde_json::Value;
 
-use crate::column::JsonColumn;
-use crate::db::reader::StoreReader;
-use crate::db::store::Store;
-use crate::db::ticket::WriteTicket;
-use crate::db::writer::WriteContext;
-use crate::error::StoreError;
-use crate::tables::goals::known;
-use wf_base::name::PlanId;
-use wf_base::time::Moment;
+use crate::{
+    column::JsonColumn,
+    db::{reader::StoreReader, store::Store, ticket::WriteTicket, writer::WriteContext},
+    error::StoreError,
+    tables::goals::known,
+};
+use wf_base::{name::PlanId, time::Moment};
 use wf_core::goal::GoalLedgerState;
 
 impl Store {

@@ -3,23 +3,24 @@
 //! An event that carried one loses its body and keeps its hash, as the events of a pruned run do. A later
 //! event, `rows_erased`, has what else it recorded, so the fold yields the same tables without it.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::time::Duration;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
 
 use rusqlite::Connection;
 use serde_json::Value;
 
-use crate::column::JsonColumn;
-use crate::db::connect;
-use crate::db::store::Store;
-use crate::db::writer::WriteContext;
-use crate::error::StoreError;
-use crate::events::append;
-use crate::files::settings::StoreDurability;
-use crate::log::state_event::{ErasedRows, KEYS, StateEvent, StateFact, TableChange};
-use crate::projections::row_log;
-use wf_base::digest::Sha256Digest;
-use wf_base::time::Moment;
+use crate::{
+    column::JsonColumn,
+    db::{connect, store::Store, writer::WriteContext},
+    error::StoreError,
+    events::run_events,
+    files::folder::StoreDurability,
+    log::state_event::{ErasedRows, KEYS, StateEvent, StateFact, TableChange},
+    projections::row_log,
+};
+use wf_base::{digest::Sha256Digest, time::Moment};
 
 /// The tables whose texts can be erased.
 pub(super) const MEMORY: [&str; 2] = ["megrams", "notes"];
@@ -50,7 +51,7 @@ pub(crate) fn erase(writing: &WriteContext<'_>, at: Moment) -> Result<(), StoreE
         empty.and_then(|mut empty| empty.execute((seq, body.bytes()))).map_err(failed)?;
         events.extend(rows_left);
     }
-    append::add_state_event(writing, &StateEvent { at, fact: StateFact::RowsErased { events } }).map(drop)
+    run_events::add_state_event(writing, &StateEvent { at, fact: StateFact::RowsErased { events } }).map(drop)
 }
 
 /// Returns the events with rows of memory it does not have any more.

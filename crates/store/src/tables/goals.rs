@@ -3,15 +3,16 @@
 use rusqlite::{Connection, OptionalExtension, Params, Row};
 use serde_json::Value;
 
-use crate::column::{JsonColumn, MomentColumn, WordColumn};
-use crate::db::reader::StoreReader;
-use crate::db::store::Store;
-use crate::db::ticket::WriteTicket;
-use crate::db::writer::WriteContext;
-use crate::error::StoreError;
-use crate::tables::deployment::is_deployed;
-use wf_base::name::{PlanId, RunId};
-use wf_base::time::Moment;
+use crate::{
+    column::{JsonColumn, MomentColumn, WordColumn},
+    db::{reader::StoreReader, store::Store, ticket::WriteTicket, writer::WriteContext},
+    error::StoreError,
+    tables::deployment::is_deployed,
+};
+use wf_base::{
+    name::{PlanId, RunId},
+    time::Moment,
+};
 use wf_core::goal::{
     ActiveReconciliation, GoalLedgerState, OpenSlot, ReconciliationCause, SlotDecision, SlotState,
     truncate_at,

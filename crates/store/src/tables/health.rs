@@ -4,13 +4,11 @@ use std::collections::BTreeMap;
 
 use rusqlite::{Connection, OptionalExtension as _, Row};
 
-use crate::db::queue::WriterQueue;
-use crate::db::reader::StoreReader;
-use crate::db::store::Store;
-use crate::db::ticket::WriteTicket;
-use crate::error::StoreError;
-use wf_base::keyword::Keyword;
-use wf_base::time::Moment;
+use crate::{
+    db::{queue::WriterQueue, reader::StoreReader, store::Store, ticket::WriteTicket},
+    error::StoreError,
+};
+use wf_base::{keyword::Keyword, time::Moment};
 use wf_core::health::{BreakerChange, CallEnd, CallTarget, OpenBreaker, TargetHealth, TargetKind};
 
 /// The columns of a row, in the order in which [`read`] takes them.
@@ -112,8 +110,10 @@ fn read(row: &Row<'_>) -> rusqlite::Result<TargetHealth> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::{Arc, Mutex};
-    use std::time::Duration;
+    use std::{
+        sync::{Arc, Mutex},
+        time::Duration,
+    };
 
     use rusqlite::Connection;
 

@@ -2,16 +2,17 @@
 
 use rusqlite::{Connection, Params, Row};
 
-use crate::column::{MomentColumn, WordColumn};
-use crate::db::reader::StoreReader;
-use crate::db::store::Store;
-use crate::db::ticket::WriteTicket;
-use crate::error::StoreError;
-use crate::projections::row_log;
-use crate::tables::erase::{self, MEMORY};
-use crate::tables::notes;
-use wf_base::digest::Sha256Digest;
-use wf_base::time::Moment;
+use crate::{
+    column::{MomentColumn, WordColumn},
+    db::{reader::StoreReader, store::Store, ticket::WriteTicket},
+    error::StoreError,
+    projections::row_log,
+    tables::{
+        erase::{self, MEMORY},
+        notes,
+    },
+};
+use wf_base::{digest::Sha256Digest, time::Moment};
 use wf_core::memory::{DEMOTED_K, DreamChanges, Megram, MegramLevel, MegramTags, MemoryBundle, dream};
 
 /// A selection of megrams.

@@ -5,11 +5,11 @@
 
 use rusqlite::{Connection, OptionalExtension as _};
 
-use crate::column::{JsonColumn, MomentColumn};
-use crate::db::reader::StoreReader;
-use crate::db::store::Store;
-use crate::db::ticket::WriteTicket;
-use crate::error::StoreError;
+use crate::{
+    column::{JsonColumn, MomentColumn},
+    db::{reader::StoreReader, store::Store, ticket::WriteTicket},
+    error::StoreError,
+};
 use wf_base::time::Moment;
 use wf_core::memory::{MemoryNote, NoteMatch, NoteQuery, StepDecision, prefer};
 

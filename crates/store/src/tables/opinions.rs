@@ -2,20 +2,27 @@
 
 use rusqlite::Row;
 
-use crate::column::{MomentColumn, WordColumn};
-use crate::db::reader::StoreReader;
-use crate::db::store::Store;
-use crate::db::ticket::WriteTicket;
-use crate::error::StoreError;
-use crate::events::append;
-use crate::log::state_event::{self, StateEvent, StateFact, WithdrawnApproval};
-use crate::log::tail::LogPosition;
-use crate::tables::answers::DENIED;
-use crate::views::view::RunState;
-use wf_base::name::{PlanId, RunId};
-use wf_base::time::Moment;
-use wf_core::goal::{ApprovalWithdrawal, RepairOpinion};
-use wf_core::machine::RunOutcome;
+use crate::{
+    column::{MomentColumn, WordColumn},
+    db::{reader::StoreReader, store::Store, ticket::WriteTicket},
+    error::StoreError,
+    events::run_events,
+    log::{
+        state_event,
+        state_event::{StateEvent, StateFact, WithdrawnApproval},
+        tail::LogPosition,
+    },
+    tables::answers::DENIED,
+    views::view::RunState,
+};
+use wf_base::{
+    name::{PlanId, RunId},
+    time::Moment,
+};
+use wf_core::{
+    goal::{ApprovalWithdrawal, RepairOpinion},
+    machine::RunOutcome,
+};
 
 /// The feedback of a user on a repair.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -85,7 +92,7 @@ impl Store {
             }
             let at = withdrawn.since;
             let fact = StateFact::ApprovalWithdrawn(withdrawn);
-            append::add_state_event(writing, &StateEvent { at, fact }).map(Some)
+            run_events::add_state_event(writing, &StateEvent { at, fact }).map(Some)
         })
     }
 }

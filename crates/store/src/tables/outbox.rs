@@ -3,13 +3,12 @@
 use rusqlite::{Connection, Row};
 use serde_json::Value;
 
-use crate::column::{JsonColumn, MomentColumn, WordColumn};
-use crate::db::reader::StoreReader;
-use crate::db::store::Store;
-use crate::db::ticket::WriteTicket;
-use crate::error::StoreError;
-use wf_base::name::PlanId;
-use wf_base::time::Moment;
+use crate::{
+    column::{JsonColumn, MomentColumn, WordColumn},
+    db::{reader::StoreReader, store::Store, ticket::WriteTicket},
+    error::StoreError,
+};
+use wf_base::{name::PlanId, time::Moment};
 
 /// A notification not yet sent.
 #[derive(Clone, Debug, PartialEq)]

@@ -2,15 +2,13 @@
 
 use rusqlite::{Connection, OptionalExtension, Row};
 
-use crate::column::{MomentColumn, WordColumn};
-use crate::db::reader::StoreReader;
-use crate::db::store::Store;
-use crate::db::ticket::WriteTicket;
-use crate::db::writer::WriteContext;
-use crate::error::StoreError;
-use crate::projections::row_log;
-use wf_base::name::SessionName;
-use wf_base::time::Moment;
+use crate::{
+    column::{MomentColumn, WordColumn},
+    db::{reader::StoreReader, store::Store, ticket::WriteTicket, writer::WriteContext},
+    error::StoreError,
+    projections::row_log,
+};
+use wf_base::{name::SessionName, time::Moment};
 use wf_core::session::{SessionChange, SessionRecord, SessionRefusal};
 
 const SELECT: &str = "SELECT name, state, interrupts, reason, created, changed, is_current FROM sessions";

@@ -4,16 +4,17 @@
 use rusqlite::{Connection, Row};
 use serde_json::Value;
 
-use crate::column::{JsonColumn, MomentColumn, WordColumn};
-use crate::db::reader::StoreReader;
-use crate::db::store::Store;
-use crate::db::ticket::WriteTicket;
-use crate::db::writer::WriteContext;
-use crate::error::StoreError;
-use crate::projections::row_log;
-use crate::tables::batch::NewRun;
-use wf_base::name::{PlanId, RunId};
-use wf_base::time::Moment;
+use crate::{
+    column::{JsonColumn, MomentColumn, WordColumn},
+    db::{reader::StoreReader, store::Store, ticket::WriteTicket, writer::WriteContext},
+    error::StoreError,
+    projections::row_log,
+    tables::batch::NewRun,
+};
+use wf_base::{
+    name::{PlanId, RunId},
+    time::Moment,
+};
 use wf_core::suggestion::{
     Suggestion, SuggestionOffer, SuggestionRecord, SuggestionRefusal, SuggestionState, admit,
 };

@@ -3,10 +3,7 @@
 use rusqlite::{Connection, Row};
 use serde_json::Value;
 
-use crate::column::WordColumn;
-use crate::db::writer::WriteContext;
-use crate::error::StoreError;
-use crate::tables::batch::NewRun;
+use crate::{column::WordColumn, db::writer::WriteContext, error::StoreError, tables::batch::NewRun};
 use wf_base::name::RunId;
 use wf_core::undo::{UndoRun, refuse_second};
 

@@ -1,15 +1,16 @@
 //! Runs for the tests of the store.
 
-use std::path::Path;
-use std::sync::Arc;
+use std::{path::Path, sync::Arc};
 
 use rusqlite::{Connection, OpenFlags};
 use serde_json::json;
 
 use crate::{EventBatch, FencingToken, NewRun, Store, StoreDurability};
-use wf_base::digest::Sha256Digest;
-use wf_base::name::{Name, PlanId, RunId};
-use wf_base::time::{FixedClock, Moment};
+use wf_base::{
+    digest::Sha256Digest,
+    name::{Name, PlanId, RunId},
+    time::{FixedClock, Moment},
+};
 use wf_core::machine::{
     Artifact, Attempt, CheckRuling, CheckVerdict, Event, EventKind, RunOffers, RunOutcome, RunPhase,
     Standing, StepCounts, StepItem, StepState, TaskId, TaskLocks, WorkExit,

@@ -1,8 +1,6 @@
 //! The search for a run by the text naming it.
 
-use crate::db::reader::StoreReader;
-use crate::error::StoreError;
-use crate::log::state_event::RunSummary;
+use crate::{db::reader::StoreReader, error::StoreError, log::state_event::RunSummary};
 use wf_base::name::{AmbiguousRunError, RunId};
 
 /// An error in finding a run by the text naming it.

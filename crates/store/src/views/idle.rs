@@ -2,13 +2,15 @@
 
 use std::time::Duration;
 
-use crate::db::reader::StoreReader;
-use crate::error::StoreError;
-use crate::events::run_events::EventRange;
-use crate::views::view::{AttemptRow, RunRow};
-use wf_base::name::RunId;
-use wf_base::time::Moment;
-use wf_core::machine::WorkExit;
+use crate::{
+    column::{ItemColumn, JsonColumn, WordColumn},
+    db::reader::StoreReader,
+    error::StoreError,
+    events::run_events::EventRange,
+    views::view::{AttemptRow, RunRow},
+};
+use wf_base::{name::RunId, time::Moment};
+use wf_core::machine::{LeftProcesses, TaskId, WorkExit};
 
 /// The interval between two instants.
 struct IdleInterval {
@@ -99,5 +101,33 @@ impl StoreReader {
             Some(number) => self.event_time(run, number.unsigned_abs()),
             None => Ok(None),
         }
+    }
+}
+
+/// A task with the processes an attempt of it left running.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LeftRow {
+    pub run: RunId,
+    pub task: TaskId,
+    /// The processes, as they were when the attempt ended.
+    pub processes: LeftProcesses,
+}
+
+impl StoreReader {
+    /// Returns the processes that attempts left running, over all runs.
+    pub fn left_processes(&self) -> Result<Vec<LeftRow>, StoreError> {
+        let sql = "SELECT runs.id, step, item, left_running
+                   FROM attempts INDEXED BY attempts_left JOIN runs ON runs.key = attempts.run
+                   WHERE left_running IS NOT NULL ORDER BY runs.key, attempts.first_event";
+        self.all(sql, [], |row| {
+            Ok(LeftRow {
+                run: RunId::from_stored(row.get::<_, String>(0)?),
+                task: TaskId {
+                    step: row.get::<_, WordColumn<_>>(1)?.0,
+                    item: row.get::<_, ItemColumn>(2)?.0,
+                },
+                processes: row.get::<_, JsonColumn<_>>(3)?.0,
+            })
+        })
     }
 }

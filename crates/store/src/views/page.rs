@@ -2,13 +2,19 @@
 
 use std::collections::BTreeMap;
 
-use crate::column::{ItemColumn, JsonColumn, MomentColumn, NO_ITEM, WordColumn};
-use crate::db::reader::StoreReader;
-use crate::error::StoreError;
-use crate::views::rows;
-use crate::views::view::{ArtifactRow, AttemptRow, CheckRow, RunState, StepRow};
-use wf_base::name::{Name, RunId};
-use wf_base::time::Moment;
+use crate::{
+    column::{ItemColumn, JsonColumn, MomentColumn, NO_ITEM, WordColumn},
+    db::reader::StoreReader,
+    error::StoreError,
+    views::{
+        rows,
+        view::{ArtifactRow, AttemptRow, CheckRow, RunState, StepRow},
+    },
+};
+use wf_base::{
+    name::{Name, RunId},
+    time::Moment,
+};
 use wf_core::machine::{Event, EventKind, RunOutcome, Standing, StepState, TaskId};
 
 /// The condition of the index `events_apart`, as the schema has it: SQLite uses a partial index only for its own condition.

@@ -1,14 +1,14 @@
 //! Readers that stay open between views.
 
-use std::fs;
-use std::ops::Deref;
-use std::os::unix::fs::MetadataExt as _;
-use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::{
+    fs,
+    ops::Deref,
+    os::unix::fs::MetadataExt as _,
+    path::Path,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
 
-use crate::db::reader::StoreReader;
-use crate::error::StoreError;
-use crate::files::folder::StateFolder;
+use crate::{db::reader::StoreReader, error::StoreError, files::folder::StateFolder};
 use wf_base::name::RunId;
 
 /// The most readers that stay open while nothing is read. Each has a page cache of its own, of 2 MB at most.

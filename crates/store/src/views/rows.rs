@@ -1,10 +1,11 @@
 use rusqlite::{Row, RowIndex};
 use serde::de::DeserializeOwned;
 
-use crate::column::{ItemColumn, JsonColumn, MomentColumn, WordColumn};
-use crate::views::view::{ArtifactRow, AttemptRow, CheckRow, RunRow, RunState, StepRow};
-use wf_base::digest::Sha256Digest;
-use wf_base::name::RunId;
+use crate::{
+    column::{ItemColumn, JsonColumn, MomentColumn, WordColumn},
+    views::view::{ArtifactRow, AttemptRow, CheckRow, RunRow, RunState, StepRow},
+};
+use wf_base::{digest::Sha256Digest, name::RunId};
 use wf_core::machine::{Artifact, RunOutcome};
 use wf_model::JsonObject;
 

@@ -2,16 +2,24 @@
 
 use serde_json::Value;
 
-use crate::column::{ItemColumn, JsonColumn};
-use crate::db::reader::StoreReader;
-use crate::error::StoreError;
-use crate::lease::run_lease;
-use crate::views::rows;
-use crate::views::view::{ArtifactRow, AttemptRow, CheckRow, RunFilter, RunOwner, RunRow, RunState, StepRow};
-use wf_base::digest::Sha256Digest;
-use wf_base::name::{PlanId, RunId, SessionName};
-use wf_core::machine::{Attempt, Standing};
-use wf_core::undo::UndoRun;
+use crate::{
+    column::{ItemColumn, JsonColumn},
+    db::reader::StoreReader,
+    error::StoreError,
+    lease::run_lease,
+    views::{
+        rows,
+        view::{ArtifactRow, AttemptRow, CheckRow, RunFilter, RunOwner, RunRow, RunState, StepRow},
+    },
+};
+use wf_base::{
+    digest::Sha256Digest,
+    name::{PlanId, RunId, SessionName},
+};
+use wf_core::{
+    machine::{Attempt, Standing},
+    undo::UndoRun,
+};
 
 /// A text of a run: its path, its digest, and the content stored under that.
 type SourceTextRow = (String, [u8; 32], Option<String>);

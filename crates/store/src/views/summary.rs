@@ -2,15 +2,17 @@
 
 use std::cmp::Reverse;
 
-use crate::column::JsonColumn;
-use crate::db::reader::StoreReader;
-use crate::db::writer::WriteContext;
-use crate::error::StoreError;
-use crate::events::run_end::RunEndLog;
-use crate::log::chain::LINKED;
-use crate::log::run_record::NewRunRecord;
-use crate::log::state_event::{PrunedRun, RunSummary};
-use crate::views::view::{RunFilter, RunRow, RunState};
+use crate::{
+    column::JsonColumn,
+    db::{reader::StoreReader, writer::WriteContext},
+    error::StoreError,
+    events::run_end::RunEndLog,
+    log::{
+        chain::{LINKED, NewRunRecord},
+        state_event::{PrunedRun, RunSummary},
+    },
+    views::view::{RunFilter, RunRow, RunState},
+};
 use wf_base::name::RunId;
 use wf_core::machine::{Event, EventKind};
 use wf_model::JsonObject;

@@ -2,15 +2,19 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use crate::files::settings::StoreDurability;
-use wf_base::name::{Name, PlanId, RunId, SessionName};
-use wf_base::time::Moment;
-use wf_core::goal::ReconciliationPart;
-use wf_core::machine::{
-    Artifact, CheckVerdict, ChildId, CriteriaCount, LeftProcesses, RunOutcome, Standing, StepCounts,
-    StepState, WorkExit,
+use crate::files::folder::StoreDurability;
+use wf_base::{
+    name::{Name, PlanId, RunId, SessionName},
+    time::Moment,
 };
-use wf_core::undo::UndoOffer;
+use wf_core::{
+    goal::ReconciliationPart,
+    machine::{
+        Artifact, CheckVerdict, ChildId, CriteriaCount, LeftProcesses, RunOutcome, Standing, StepCounts,
+        StepState, WorkExit,
+    },
+    undo::UndoOffer,
+};
 use wf_model::{FailureClass, JsonObject};
 
 /// A run as the store shows it.

@@ -1,11 +1,12 @@
-use std::cmp::Reverse;
-use std::collections::BTreeSet;
+use std::{cmp::Reverse, collections::BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use crate::agent::word::has_word;
-use crate::calls::approach_of;
-use crate::memory::{Megram, MegramTags, MemoryAction, ToolTarget, advise, clusters};
+use crate::{
+    agent::word::has_word,
+    calls::approach_of,
+    memory::{Megram, MegramTags, MemoryAction, ToolTarget, advise, clusters},
+};
 use wf_base::time::Moment;
 use wf_model::{Plan, Step, StepWork};
 

@@ -12,7 +12,6 @@
 //! **Invariant:** no call is made that could exceed the budget.
 
 mod calibration;
-mod clarify;
 mod meter;
 mod question;
 mod record;
@@ -22,9 +21,11 @@ mod task;
 mod tests;
 
 pub use calibration::{CalibrationEntry, CalibrationTask, MemoryCalibration};
-pub use clarify::{Clarification, MAX_CLARIFICATIONS, PAST_WISHES, PastWish, append_answers};
 pub use meter::{AuthoringUsage, CallReserve, PlanningBudget, PlanningMeter};
-pub use question::{LANGUAGE, PlanRevision, PlanningContext, SkillSummary, plan_question, revision_question};
+pub use question::{
+    Clarification, LANGUAGE, MAX_CLARIFICATIONS, PAST_WISHES, PastWish, PlanRevision, PlanningContext,
+    SkillSummary, append_answers, plan_question, revision_question,
+};
 pub use record::{
     PlanningCall, PlanningCallEnd, PlanningEntry, PlanningFact, PlanningRecord, PlanningReply, PlanningResult,
 };

@@ -1,9 +1,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{AuthoringUsage, CallReserve, Clarification, PastWish, PlanningBudget};
-use wf_base::digest::Sha256Digest;
-use wf_base::name::Name;
-use wf_base::time::Moment;
+use wf_base::{digest::Sha256Digest, name::Name, time::Moment};
 use wf_model::{Money, TokenUsage};
 
 /// A stored fact about a request for a plan, and its time.

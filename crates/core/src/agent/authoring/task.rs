@@ -2,9 +2,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::super::{Message, ModelRequest, unfence};
-use super::clarify::{Clarification, MAX_QUESTION, MAX_QUESTIONS, PastWish, wish_message};
-use wf_base::exact_json;
-use wf_base::name::{Name, PlanId};
+use crate::agent::authoring::question::{Clarification, MAX_QUESTION, MAX_QUESTIONS, PastWish, wish_message};
+use wf_base::{
+    exact_json,
+    name::{Name, PlanId},
+};
 use wf_model::UniqueKeyJson;
 
 /// The maximum tokens of an answer.

@@ -1,7 +1,9 @@
 use std::sync::Arc;
 
-use super::super::{Message, ModelReply, StopReason};
-use super::*;
+use super::{
+    super::{Message, ModelReply, StopReason},
+    *,
+};
 use crate::memory::{Megram, MegramOrigin, MegramState, MegramTags};
 use wf_base::time::Moment;
 use wf_model::TokenUsage;

@@ -2,8 +2,10 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::{BriefingParts, estimate_tokens, read_answer};
-use crate::agent::{Message, ModelReply, ModelRequest, StopReason, ToolCall, ToolResult};
-use crate::machine::{AttemptFeedback, FailedCheck, FailureCount, TaskId};
+use crate::{
+    agent::{Message, ModelReply, ModelRequest, StopReason, ToolCall, ToolResult},
+    machine::{AttemptFeedback, FailedCheck, FailureCount, TaskId},
+};
 use wf_base::name::Name;
 use wf_model::{CheckPhase, InteractionMode, JsonObject, RequiredOutput, TokenUsage, ValueSchema};
 

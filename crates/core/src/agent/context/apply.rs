@@ -1,7 +1,6 @@
 use std::borrow::Cow;
 
-use super::ContextCut;
-use super::size::is_maskable;
+use super::{ContextCut, size::is_maskable};
 use crate::agent::{Message, ModelRequest, ToolCall, ToolResult, estimate_tokens};
 
 /// The maximum number of characters of a tool's name in a mask: a model may write any.

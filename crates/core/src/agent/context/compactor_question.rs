@@ -94,8 +94,10 @@ fn start(text: &str, chars: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::compactor_question;
-    use crate::agent::context::compaction::{ANSWER_TOKENS, QUESTION_TOKENS};
-    use crate::agent::{Message, ModelReply, ModelRequest, StopReason, ToolCall, ToolResult};
+    use crate::agent::{
+        Message, ModelReply, ModelRequest, StopReason, ToolCall, ToolResult,
+        context::compaction::{ANSWER_TOKENS, QUESTION_TOKENS},
+    };
     use wf_model::TokenUsage;
 
     fn conversation(turns: usize, text: &str) -> ModelRequest {

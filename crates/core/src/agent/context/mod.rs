@@ -21,13 +21,11 @@ mod compaction;
 mod compactor_question;
 mod cut;
 mod size;
-mod turn_range;
 
 pub use compaction::{ANSWER_TOKENS, GroupChoice, QUESTION_TOKENS};
 pub use compactor_question::compactor_question;
-pub use cut::{ContextCut, ContextLimits};
+pub use cut::{ContextCut, ContextLimits, TurnRange};
 pub(crate) use size::{ConversationSize, TokenScale, TurnSize};
-pub use turn_range::TurnRange;
 
 #[cfg(test)]
 mod tests;

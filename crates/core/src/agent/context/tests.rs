@@ -1,8 +1,10 @@
 use proptest::prelude::*;
 
-use super::cut::COMPLETE_TURNS;
-use super::size::{MASK_TOKENS, OMISSION_TOKENS};
-use super::{ContextCut, ContextLimits, ConversationSize, TokenScale, TurnSize};
+use super::{
+    ContextCut, ContextLimits, ConversationSize, TokenScale, TurnSize,
+    cut::COMPLETE_TURNS,
+    size::{MASK_TOKENS, OMISSION_TOKENS},
+};
 use crate::agent::{Message, ModelReply, ModelRequest, StopReason, ToolCall, ToolResult, estimate_tokens};
 use wf_model::TokenUsage;
 

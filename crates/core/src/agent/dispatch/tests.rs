@@ -1,5 +1,4 @@
-use std::sync::Arc;
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use serde_json::json;
 
@@ -8,10 +7,9 @@ use super::{
 };
 use crate::agent::{AgentRequest, ToolCall, parse_call};
 use wf_base::name::{Name, PlanId};
-use wf_model::expr::Template;
 use wf_model::{
     AgentDispatch, AgentTool, ChildPlan, JsonObject, OnStepFailure, Plan, PlanOutput, PlanParam, PlanParts,
-    PlanPolicy, Step, StepWork, TaintLevel, ValueSchema,
+    PlanPolicy, Step, StepWork, TaintLevel, ValueSchema, expr::Template,
 };
 
 fn name(text: &str) -> Name {

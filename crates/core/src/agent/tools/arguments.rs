@@ -1,13 +1,17 @@
 use std::fmt;
 
-use serde::Deserialize;
-use serde::de::{Deserializer, MapAccess, Visitor};
+use serde::{
+    Deserialize,
+    de::{Deserializer, MapAccess, Visitor},
+};
 use serde_json::Value;
 use wf_base::exact_json;
 use wf_model::{AgentTool, JsonObject};
 
-use super::mistake::{ToolMistake, quoted, words};
-use super::parameter::{ParameterKind, ToolParameter, parameters};
+use super::{
+    mistake::{ToolMistake, quoted, words},
+    parameter::{ParameterKind, ToolParameter, parameters},
+};
 
 /// The largest number up to which every whole number of JSON is one in memory, too.
 const MAX_EXACT_FLOAT: f64 = 9_007_199_254_740_992.0;

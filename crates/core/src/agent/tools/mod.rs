@@ -7,15 +7,13 @@
 
 mod arguments;
 mod call;
-mod cut;
 mod mistake;
 mod parameter;
 mod request;
 #[cfg(test)]
 mod tests;
 
-pub use call::parse_call;
-pub use cut::{RESULT_CHARS, cut_ends, cut_result};
+pub use call::{RESULT_CHARS, cut_ends, cut_result, parse_call};
 pub use mistake::ToolMistake;
 pub use parameter::tool_definition;
 pub use request::{AgentRequest, DispatchRequest, ToolRequest};

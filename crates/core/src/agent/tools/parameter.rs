@@ -1,8 +1,7 @@
 use serde_json::{Map, Value, json};
 use wf_model::AgentTool;
 
-use crate::agent::ToolDefinition;
-use crate::memory::MAX_FOUND;
+use crate::{agent::ToolDefinition, memory::MAX_FOUND};
 
 /// The longest time a model may ask for, in seconds: a day. The time left of the attempt bounds it, too.
 const MAX_TIMEOUT_SECONDS: u64 = 86_400;

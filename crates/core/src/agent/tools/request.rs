@@ -1,8 +1,10 @@
 use serde::{Deserialize, Serialize};
 use wf_model::{AgentTool, JsonObject};
 
-use crate::agent::{Question, SkillRequest};
-use crate::memory::{MemoryQuery, NoteDraft};
+use crate::{
+    agent::{Question, SkillRequest},
+    memory::{MemoryQuery, NoteDraft},
+};
 
 /// A valid call of a tool of an agent.
 #[derive(Clone, Debug, PartialEq)]

@@ -4,8 +4,10 @@ use wf_base::keyword::Keyword as _;
 use wf_model::AgentTool;
 
 use super::{AgentRequest, RESULT_CHARS, ToolRequest, cut_ends, cut_result, parse_call, tool_definition};
-use crate::agent::{Question, SkillRequest, ToolCall};
-use crate::memory::MemoryQuery;
+use crate::{
+    agent::{Question, SkillRequest, ToolCall},
+    memory::MemoryQuery,
+};
 
 fn called(tools: &[AgentTool], tool: &str, arguments: &str) -> Result<AgentRequest, String> {
     let call = ToolCall { id: "1".into(), tool: tool.into(), arguments: arguments.into() };

@@ -13,17 +13,14 @@ mod email;
 mod hidden;
 mod iban;
 mod injection;
-mod redact;
-mod script;
 mod secrets;
 #[cfg(test)]
 mod tests;
 mod value;
 
-pub use answer::{GuardrailResult, apply_guardrail};
+pub use answer::{GuardrailResult, apply_guardrail, redact};
 pub use card::{BRANDS, CardBrand};
 pub use detector::{DETECTORS, Detector, DetectorFinding, find, is_detector};
 pub use iban::COUNTRIES;
 pub use injection::{InjectionMarker, MARKERS};
-pub use redact::redact;
 pub use secrets::{KEYWORDS, SecretTokenKind, TOKENS};

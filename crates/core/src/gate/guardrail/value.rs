@@ -2,8 +2,10 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::secrets::{is_random, names_secret};
-use super::{DetectorFinding, find, redact};
+use super::{
+    DetectorFinding, find, redact,
+    secrets::{is_random, names_secret},
+};
 
 /// The findings in a value: the count by detector, kind and place.
 #[derive(Debug, Default, PartialEq, Eq)]

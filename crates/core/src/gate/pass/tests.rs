@@ -4,14 +4,17 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::GatePass;
-use crate::gate::GateAction::{Block, Continue, RequireApproval};
-use crate::gate::tests::sample;
 use crate::gate::{
-    ALLOWED_MUTATIONS, CALL_CONTEXT_CHARS, GateAction, GateAnswer, GateContext, GateOutcome, GateRuling,
-    no_provider, ruling,
+    ALLOWED_MUTATIONS, CALL_CONTEXT_CHARS, GateAction,
+    GateAction::{Block, Continue, RequireApproval},
+    GateAnswer, GateContext, GateOutcome, GateRuling, no_provider, ruling,
+    tests::sample,
 };
-use wf_model::GateLane::{Policy, Quality};
-use wf_model::{Gate, GateLane, GateProvider, GateTrigger, JsonObject, LlmJudge};
+use wf_model::{
+    Gate, GateLane,
+    GateLane::{Policy, Quality},
+    GateProvider, GateTrigger, JsonObject, LlmJudge,
+};
 
 fn gate(id: &str, lane: GateLane) -> Arc<Gate> {
     let gate = sample::gate(id);

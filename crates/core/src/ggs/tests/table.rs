@@ -1,9 +1,9 @@
 //! The source's table, cell by cell, and each comparison at its boundary.
 
-use crate::ggs::Directive::{Abandon, Accept, BreakSymmetry, ChangeApproach, ChangePath};
-use crate::ggs::Directive::{Refine, Success};
 use crate::ggs::{
-    Directive, DirectiveUrgency, GgsRule, PreviousRound, RoundMeasures, SolverOutcome, decide, solve,
+    Directive,
+    Directive::{Abandon, Accept, BreakSymmetry, ChangeApproach, ChangePath, Refine, Success},
+    DirectiveUrgency, GgsRule, PreviousRound, RoundMeasures, SolverOutcome, decide, solve,
 };
 use std::time::Duration;
 use wf_model::ReplanSettings;

@@ -1,21 +1,23 @@
 //! The driver of a goal that is kept elsewhere: it decides as a daemon does, and what it records leads to the same ledger.
 
-use std::convert::Infallible;
-use std::sync::Arc;
-use std::time::Duration;
+use std::{convert::Infallible, sync::Arc, time::Duration};
 
 use proptest::prelude::*;
 
-use super::every::{any_scenario, rows};
-use super::world::{at, goal, seconds};
-use crate::goal::{
-    GoalAccountAtDeployment, GoalCommand, GoalDriver, GoalFact, GoalLedger, GoalLedgerState, GoalOccurrence,
-    GoalOutcome, GoalRecord, InMemoryLedger, ReconciliationCause, ReconciliationHealth, ReconciliationPart,
-    ReconciliationRun, ReconciliationRunEnd, RunPermits, SimulationScenario, SlotState, simulate,
+use super::{
+    every::{any_scenario, rows},
+    world::{at, goal, seconds},
 };
-use crate::machine::{CheckRuling, CheckVerdict, RunOutcome};
-use wf_base::name::RunId;
-use wf_base::time::Moment;
+use crate::{
+    goal::{
+        GoalAccountAtDeployment, GoalCommand, GoalDriver, GoalFact, GoalLedger, GoalLedgerState,
+        GoalOccurrence, GoalOutcome, GoalRecord, InMemoryLedger, ReconciliationCause, ReconciliationHealth,
+        ReconciliationPart, ReconciliationRun, ReconciliationRunEnd, RunPermits, SimulationScenario,
+        SlotState, simulate,
+    },
+    machine::{CheckRuling, CheckVerdict, RunOutcome},
+};
+use wf_base::{name::RunId, time::Moment};
 use wf_model::{Goal, GoalEvent, GoalOverlapPolicy, NotificationDelivery, NotificationRule, OnUnmet};
 
 /// The number of steps after which a goal is stored and read again.

@@ -1,8 +1,10 @@
 //! Line 11 of the torture list: clock changes, in zones that other programs got wrong.
 
 use super::world::{World, at, goal};
-use wf_model::MissedTimesChoice;
-use wf_model::schedule::{DstGapPolicy, DstOverlapPolicy, DstPolicy, TimingRule};
+use wf_model::{
+    MissedTimesChoice,
+    schedule::{DstGapPolicy, DstOverlapPolicy, DstPolicy, TimingRule},
+};
 
 /// Returns the starts of a daily schedule, under a policy, between two instants. The result is the
 /// same if the daemon runs all the time, or is restarted every 20 minutes.

@@ -1,19 +1,18 @@
 //! A wake-up costs what is due, and leads to the same decisions as a full scan: the simulation is
 //! compared with a daemon that considers every goal at every wake-up.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
-use std::time::Duration;
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use proptest::prelude::*;
 
 use super::world::{at, goal, minutes, missing, seconds};
 use crate::goal::{InMemoryLedger, SimulationResult, SimulationScenario, simulate, turn};
-use wf_base::keyword::Keyword;
-use wf_base::name::{PlanId, RunId};
-use wf_base::time::Moment;
-use wf_model::schedule::ScheduleExclusion;
-use wf_model::{Goal, GoalOverlapPolicy, MissedTimesChoice};
+use wf_base::{
+    keyword::Keyword,
+    name::{PlanId, RunId},
+    time::Moment,
+};
+use wf_model::{Goal, GoalOverlapPolicy, MissedTimesChoice, schedule::ScheduleExclusion};
 
 struct Running {
     goal: PlanId,

@@ -1,18 +1,17 @@
 //! The laws, whatever the clock, the daemon and the user do: every slot is accounted for exactly
 //! once, starts at most once, not before its time, and not in a pause.
 
-use std::collections::BTreeSet;
-use std::time::Duration;
+use std::{collections::BTreeSet, time::Duration};
 
 use proptest::prelude::*;
 
 use super::world::{World, goal, seconds, timing};
-use crate::goal::known::instant_before;
-use crate::goal::{GoalLedger, SlotState};
-use wf_base::keyword::Keyword;
-use wf_base::time::Moment;
-use wf_model::schedule::{GoalSchedule, ScheduleExclusion, Slot};
-use wf_model::{Goal, GoalOverlapPolicy, MissedTimesChoice};
+use crate::goal::{GoalLedger, SlotState, known::instant_before};
+use wf_base::{keyword::Keyword, time::Moment};
+use wf_model::{
+    Goal, GoalOverlapPolicy, MissedTimesChoice,
+    schedule::{GoalSchedule, ScheduleExclusion, Slot},
+};
 
 /// An action in a history.
 #[derive(Clone, Copy, Debug)]

@@ -3,8 +3,7 @@
 use super::world::{World, at, goal, minutes, missing, seconds};
 use crate::goal::{GoalLedgerState, SlotDecision, SlotState, decide};
 use wf_base::keyword::Keyword;
-use wf_model::schedule::ScheduleExclusion;
-use wf_model::{Goal, GoalOverlapPolicy, MissedTimesChoice};
+use wf_model::{Goal, GoalOverlapPolicy, MissedTimesChoice, schedule::ScheduleExclusion};
 
 /// A goal that was missed from 09:00 to 12:00, every hour; rows at 12:30.
 fn missed(run: MissedTimesChoice, change: impl FnOnce(&mut Goal)) -> World {

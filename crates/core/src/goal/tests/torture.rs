@@ -2,8 +2,7 @@
 
 use super::world::{World, at, goal, minutes, missing, timing};
 use crate::goal::ReconciliationCause;
-use wf_base::keyword::Keyword;
-use wf_base::time::Moment;
+use wf_base::{keyword::Keyword, time::Moment};
 use wf_model::{GoalOverlapPolicy, MissedTimesChoice};
 
 const NINE: &str = "2026-03-02T09:00:00Z";

@@ -3,10 +3,14 @@
 use std::time::Duration;
 
 use crate::goal::{DueActions, GoalLedger, InMemoryLedger, ReconciliationCause, paused_until, turn};
-use wf_base::name::{PlanId, RunId};
-use wf_base::time::Moment;
-use wf_model::schedule::{CronExpression, DstPolicy, GoalSchedule, ScheduleZone, TimingRule};
-use wf_model::{Goal, GoalApproval, GoalOverlapPolicy, MissedTimesChoice, MissedTimesPolicy, OnUnmet};
+use wf_base::{
+    name::{PlanId, RunId},
+    time::Moment,
+};
+use wf_model::{
+    Goal, GoalApproval, GoalOverlapPolicy, MissedTimesChoice, MissedTimesPolicy, OnUnmet,
+    schedule::{CronExpression, DstPolicy, GoalSchedule, ScheduleZone, TimingRule},
+};
 
 pub fn at(text: &str) -> Moment {
     Moment::parse(text).unwrap()

@@ -13,9 +13,9 @@
 mod entry;
 mod preference;
 mod rank;
-mod trust;
 
-pub use entry::{BadNote, MAX_NOTE_TEXT, MAX_TAGS, MemoryNote, NoteDraft, SHARED_KINDS};
+pub use entry::{
+    BadNote, MAX_NOTE_TEXT, MAX_TAGS, MemoryNote, NoteConfirmation, NoteDraft, NoteTrust, SHARED_KINDS,
+};
 pub use preference::{PreferenceStrength, StepDecision, prefer};
 pub use rank::{FRESHNESS_DAYS, NoteMatch, NoteQuery, NoteRank, NoteScope, QUALITY_FLOOR, RankedNote, rank};
-pub use trust::{NoteConfirmation, NoteTrust};

@@ -2,8 +2,10 @@ use serde::{Deserialize, Serialize};
 
 use super::{MemoryNote, NoteDraft};
 use crate::machine::{AnswerOptions, ApprovalOutcome, ApprovalRequest, RequestDecision, TypedAnswer};
-use wf_base::name::{PlanId, RunId};
-use wf_base::time::Moment;
+use wf_base::{
+    name::{PlanId, RunId},
+    time::Moment,
+};
 
 /// The kind of the notes.
 const KIND: &str = "preference";

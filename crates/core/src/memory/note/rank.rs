@@ -3,8 +3,7 @@ use std::cmp::Ordering;
 use serde::Serialize;
 
 use super::{MemoryNote, NoteTrust};
-use wf_base::name::SessionName;
-use wf_base::time::Moment;
+use wf_base::{name::SessionName, time::Moment};
 
 /// The age at which a note has lost all freshness it can lose, in days (Sylk, K10).
 pub const FRESHNESS_DAYS: f64 = 180.0;
@@ -155,8 +154,7 @@ fn freshness(note: &MemoryNote, now: Moment) -> f64 {
 mod tests {
     use super::{NoteMatch, NoteQuery, NoteScope, rank};
     use crate::memory::note::{MemoryNote, NoteDraft, NoteTrust};
-    use wf_base::name::SessionName;
-    use wf_base::time::Moment;
+    use wf_base::{name::SessionName, time::Moment};
 
     const DAY: i64 = 86_400_000;
 

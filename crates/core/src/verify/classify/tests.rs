@@ -2,8 +2,10 @@ use proptest::prelude::*;
 use regex::Regex;
 
 use super::{END, classify, sign};
-use crate::machine::WorkExit;
-use crate::verify::{FAILURE_SIGNS, SignPattern};
+use crate::{
+    machine::WorkExit,
+    verify::{FAILURE_SIGNS, SignPattern},
+};
 use wf_model::{FailureClass, FailureClassRule};
 
 const ONE: WorkExit = WorkExit::Code { code: 1 };

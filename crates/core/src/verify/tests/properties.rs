@@ -4,8 +4,10 @@ use proptest::prelude::*;
 use regex::Regex;
 use serde_json::{Value, json};
 
-use crate::machine::{CheckRuling, REASON_LIMIT, WorkExit};
-use crate::verify::{CriterionJudgement, FilePresence, ProbeFindings, judge};
+use crate::{
+    machine::{CheckRuling, REASON_LIMIT, WorkExit},
+    verify::{CriterionJudgement, FilePresence, ProbeFindings, judge},
+};
 use wf_model::{Expectation, FailureClass, FailureClassRule, JsonExpectation, ValueSchema};
 
 /// One possible expectation.

@@ -3,15 +3,16 @@
 use serde_json::json;
 
 use super::fixture::{NOW, approvers, key, statement};
-use crate::approval::PAYLOAD;
-use crate::approval::{
-    ApprovalContext, ApprovalDecision, ApprovalNonce, ApprovalRefusal, ApprovalRequestRef as Asked,
-    ApprovalScope, ApprovalStatement, ApprovalToken, Approvers, Quorum, QuorumState, decide, plan_digest,
-    proposal,
+use crate::{
+    DsseEnvelope,
+    approval::{
+        ApprovalContext, ApprovalDecision, ApprovalNonce, ApprovalRefusal, ApprovalRequestRef as Asked,
+        ApprovalScope, ApprovalStatement, ApprovalToken, Approvers, PAYLOAD, Quorum, QuorumState, decide,
+        plan_digest, proposal,
+    },
+    canonical,
 };
-use crate::{DsseEnvelope, canonical};
-use wf_base::digest::Sha256Digest;
-use wf_base::name::RunId;
+use wf_base::{digest::Sha256Digest, name::RunId};
 use wf_core::machine::{AnswerOptions, ApprovalRequest, Artifact, TypedAnswer};
 use wf_model::JsonObject;
 

@@ -1,16 +1,20 @@
 //! Tests of every way to misuse an approval, and of the refusal that each gets.
 
 use super::fixture::{NOW, OwnedApprovalContext, approvers, key, refusal, refused, statement, token};
-use crate::approval::{
-    ApprovalConsumption, ApprovalDecision, ApprovalRefusal, ApprovalRequestRef, ApprovalScope,
-    ApprovalStatement, ApprovalToken, ParamBound, ReviewPolicy, SpawnedPlan, check, verify,
+use crate::{
+    approval::{
+        ApprovalConsumption, ApprovalDecision, ApprovalRefusal, ApprovalRequestRef, ApprovalScope,
+        ApprovalStatement, ApprovalToken, ParamBound, ReviewPolicy, SpawnedPlan, check, verify,
+    },
+    canonical,
 };
-use crate::canonical;
 use serde_json::{Value, json};
 use std::time::Duration;
-use wf_base::digest::Sha256Digest;
-use wf_base::name::{PlanId, RunId};
-use wf_base::time::Moment;
+use wf_base::{
+    digest::Sha256Digest,
+    name::{PlanId, RunId},
+    time::Moment,
+};
 
 /// Returns the refusal if the statement is a different one, validly signed.
 fn signed(change: impl FnOnce(&mut ApprovalStatement)) -> String {

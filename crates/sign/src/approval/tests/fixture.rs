@@ -1,15 +1,19 @@
 //! A valid approval, for tests to spoil.
 
-use crate::Signer;
-use crate::approval::{
-    ApprovalContext, ApprovalDecision, ApprovalNonce, ApprovalRefusal, ApprovalScope, ApprovalStatement,
-    ApprovalToken, Approver, Approvers, ParamBound, PlanRef, ReviewPolicy, plan_digest, verify,
+use crate::{
+    Signer,
+    approval::{
+        ApprovalContext, ApprovalDecision, ApprovalNonce, ApprovalRefusal, ApprovalScope, ApprovalStatement,
+        ApprovalToken, Approver, Approvers, ParamBound, PlanRef, ReviewPolicy, plan_digest, verify,
+    },
 };
 use serde_json::json;
 use std::time::Duration;
-use wf_base::digest::Sha256Digest;
-use wf_base::name::{PlanId, RunId};
-use wf_base::time::Moment;
+use wf_base::{
+    digest::Sha256Digest,
+    name::{PlanId, RunId},
+    time::Moment,
+};
 use wf_core::machine::PinnedFile;
 use wf_model::JsonObject;
 

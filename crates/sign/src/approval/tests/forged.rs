@@ -1,8 +1,11 @@
 //! Tokens that were written or changed by hand.
 
 use super::fixture::{OwnedApprovalContext, approvers, files, key, refusal, refused, statement, token};
-use crate::approval::{ApprovalRefusal, ApprovalToken, PAYLOAD, ParamBound, plan_digest, verify};
-use crate::{DsseEnvelope, canonical};
+use crate::{
+    DsseEnvelope,
+    approval::{ApprovalRefusal, ApprovalToken, PAYLOAD, ParamBound, plan_digest, verify},
+    canonical,
+};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use wf_base::digest::Sha256Digest;

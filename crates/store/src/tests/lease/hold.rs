@@ -1,14 +1,16 @@
-use std::sync::Arc;
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
-use crate::tests::fixture::{
-    NOW, commits, first, lock, name, new_run, next, open, run_ended, run_id, started, stranger,
+use crate::{
+    FencingToken, LockAcquisition, RunFence, Store, StoreDurability, StoreError,
+    tests::fixture::{
+        NOW, commits, first, lock, name, new_run, next, open, run_ended, run_id, started, stranger,
+    },
 };
-use crate::{FencingToken, LockAcquisition, RunFence, Store, StoreDurability, StoreError};
-use wf_base::name::RunId;
-use wf_base::time::FixedClock;
-use wf_core::machine::{LockHolder, LockKey, TaskId, TaskLocks};
-use wf_core::ticket_queue::LockObstacle;
+use wf_base::{name::RunId, time::FixedClock};
+use wf_core::{
+    machine::{LockHolder, LockKey, TaskId, TaskLocks},
+    ticket_queue::LockObstacle,
+};
 
 /// A store that owns a run, which is recorded.
 fn owner(dir: &std::path::Path, run: &RunId) -> (Store, RunFence) {

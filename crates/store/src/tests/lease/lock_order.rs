@@ -4,9 +4,10 @@ use std::path::Path;
 
 use rusqlite::Connection;
 
-use crate::tests::fixture::{first, new_run};
-use crate::tests::fixture::{lock, name, open, run_ended, run_id, stranger};
-use crate::{LockAcquisition, Store};
+use crate::{
+    LockAcquisition, Store,
+    tests::fixture::{first, lock, name, new_run, open, run_ended, run_id, stranger},
+};
 use wf_base::name::RunId;
 use wf_core::machine::{TaskId, TaskLocks};
 use wf_model::LockBusyPolicy::{Newest, Queue, Refuse};

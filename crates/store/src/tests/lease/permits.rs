@@ -1,9 +1,13 @@
-use crate::tests::fixture::{NOW, first, name, new_run, open, run_id, started, stranger};
-use crate::{NewRun, PermitAnswer, PermitTask, ReconciliationClaim, Store};
+use crate::{
+    NewRun, PermitAnswer, PermitTask, ReconciliationClaim, Store,
+    tests::fixture::{NOW, first, name, new_run, open, run_id, started, stranger},
+};
 use wf_base::name::PlanId;
-use wf_core::goal::ReconciliationCause;
-use wf_core::machine::TaskId;
-use wf_core::permit::{ParallelLimit, ParallelLimits};
+use wf_core::{
+    goal::ReconciliationCause,
+    machine::TaskId,
+    permit::{ParallelLimit, ParallelLimits},
+};
 
 const GIVEN: PermitAnswer = PermitAnswer::Given { previous_task: None };
 

@@ -1,7 +1,8 @@
-use crate::log::tail::{RunPosition, hash};
-use crate::tests::fixture::{first, new_run, next, open, run_id, started, story, stranger};
 use crate::{
-    BrokenChain, ChainFault, StoreError, StoreReader, examine_after, verify_chain, verify_chain_after,
+    BrokenChain, ChainFault, StoreError, StoreReader, examine_after,
+    log::tail::{RunPosition, hash},
+    tests::fixture::{first, new_run, next, open, run_id, started, story, stranger},
+    verify_chain, verify_chain_after,
 };
 use rusqlite::Connection;
 use wf_base::digest::Sha256Digest;

@@ -1,8 +1,12 @@
 //! Somebody who may write to the database exchanges events while they are read.
 
-use crate::tests::fixture::{LATER, first, new_run, open, run_id, started, story, stranger};
-use crate::tests::log::chain::rehash;
-use crate::{BrokenChain, ChainFault, RunRetention, StoreError, StoreReader, head};
+use crate::{
+    BrokenChain, ChainFault, RunRetention, StoreError, StoreReader, head,
+    tests::{
+        fixture::{LATER, first, new_run, open, run_id, started, story, stranger},
+        log::chain::rehash,
+    },
+};
 
 /// The event and the fault that a read is refused for.
 fn refusal<T>(read: Result<T, StoreError>) -> Option<(u64, ChainFault)> {

@@ -1,10 +1,15 @@
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::{
+    path::{Path, PathBuf},
+    process::Command,
+};
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-use crate::tests::fixture::{NOW, first, new_run, next, open, run_ended, run_id, started, story};
-use crate::{EventBatch, RunFilter, RunRetention, Store, StoreError, verify_chain};
+use crate::{
+    EventBatch, RunFilter, RunRetention, Store, StoreError,
+    tests::fixture::{NOW, first, new_run, next, open, run_ended, run_id, started, story},
+    verify_chain,
+};
 
 const FOLDER: &str = "WF_TEST_FULL";
 

@@ -1,10 +1,15 @@
-use std::io::{BufRead, BufReader, Read, Write};
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::sync::Arc;
+use std::{
+    io::{BufRead, BufReader, Read, Write},
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+    sync::Arc,
+};
 
-use crate::tests::fixture::{NOW, first, lock, name, new_run, next, open, run_id, started};
-use crate::{LockAcquisition, Store, StoreDurability, StoreReader, verify_chain};
+use crate::{
+    LockAcquisition, Store, StoreDurability, StoreReader,
+    tests::fixture::{NOW, first, lock, name, new_run, next, open, run_id, started},
+    verify_chain,
+};
 use wf_base::time::FixedClock;
 use wf_core::machine::TaskId;
 

@@ -1,9 +1,9 @@
-use std::fs;
-use std::path::Path;
-use std::sync::Arc;
+use std::{fs, path::Path, sync::Arc};
 
-use crate::tests::fixture::{NOW, first, new_run, open, run_id, story, stranger};
-use crate::{RunFilter, Store, StoreDurability, StoreError, StoreReader};
+use crate::{
+    RunFilter, Store, StoreDurability, StoreError, StoreReader,
+    tests::fixture::{NOW, first, new_run, open, run_id, story, stranger},
+};
 use wf_base::time::FixedClock;
 
 /// Opens a damaged state folder for writing and for reading, which must report the same.

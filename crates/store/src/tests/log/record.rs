@@ -1,18 +1,16 @@
-use std::collections::BTreeMap;
-use std::path::Path;
+use std::{collections::BTreeMap, path::Path};
 
 use rusqlite::Connection;
 use serde_json::json;
 
-use crate::projections::rebuild::PROJECTIONS;
-use crate::tests::fixture::{
-    NOW, attempt, first, name, new_run, next, object, open, run_id, started, story, stranger, verdict,
-};
 use crate::{
     CacheEntry, CacheLookup, FindError, RunFilter, RunState, StoreDurability, StoreError, StoreReader,
+    projections::rebuild::PROJECTIONS,
+    tests::fixture::{
+        NOW, attempt, first, name, new_run, next, object, open, run_id, started, story, stranger, verdict,
+    },
 };
-use wf_base::digest::Sha256Digest;
-use wf_base::name::PlanId;
+use wf_base::{digest::Sha256Digest, name::PlanId};
 use wf_core::machine::{
     Artifact, CachedFile, CachedFileKind, CachedResult, CheckRuling, CheckVerdict, EventKind, RunOutcome,
     Standing, StepState, TaskId, WorkExit,

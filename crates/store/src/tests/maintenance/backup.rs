@@ -1,9 +1,10 @@
-use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
-use std::path::Path;
+use std::{fs, os::unix::fs::PermissionsExt as _, path::Path};
 
-use crate::tests::fixture::{NOW, first, new_run, next, open, put, run_id, started, story, stranger};
-use crate::{BackupManifest, RunFilter, StoreError, StoreReader, backup, restore, verify_chain};
+use crate::{
+    BackupManifest, RunFilter, StoreError, StoreReader, backup, restore,
+    tests::fixture::{NOW, first, new_run, next, open, put, run_id, started, story, stranger},
+    verify_chain,
+};
 use wf_base::digest::Sha256Digest;
 
 /// A state with an ended run, a live one, a stored file and a log.

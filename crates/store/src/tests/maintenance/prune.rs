@@ -1,22 +1,25 @@
-use std::fs;
-use std::sync::Arc;
-use std::time::Duration;
+use std::{fs, sync::Arc, time::Duration};
 
 use serde_json::json;
 
-use crate::tests::fixture::{
-    LATER, NOW, answered, attempt, first, lock, name, new_run, next, object, open, put, run_ended, run_id,
-    started, story, stranger,
-};
 use crate::{
     BodyFault, CacheEntry, CacheLookup, FindError, LockAcquisition, PruneResult, RunFilter, RunRetention,
-    RunState, StateFault, Store, StoreDurability, examine, verify_chain,
+    RunState, StateFault, Store, StoreDurability, examine,
+    tests::fixture::{
+        LATER, NOW, answered, attempt, first, lock, name, new_run, next, object, open, put, run_ended,
+        run_id, started, story, stranger,
+    },
+    verify_chain,
 };
-use wf_base::digest::Sha256Digest;
-use wf_base::name::RunId;
-use wf_base::time::{Moment, SystemClock};
-use wf_core::machine::{Artifact, EventKind, RunOutcome, TaskId};
-use wf_core::undo::UndoOffer;
+use wf_base::{
+    digest::Sha256Digest,
+    name::RunId,
+    time::{Moment, SystemClock},
+};
+use wf_core::{
+    machine::{Artifact, EventKind, RunOutcome, TaskId},
+    undo::UndoOffer,
+};
 
 /// Two ended runs, the second with a nested one, and a live one.
 fn four_runs(store: &Store) {

@@ -1,5 +1,7 @@
-use crate::tests::fixture::{NOW, first, new_run, open, run_id};
-use crate::{AnswerEffect, AnswerQuorum, ApprovalAnswer, StoreError};
+use crate::{
+    AnswerEffect, AnswerQuorum, ApprovalAnswer, StoreError,
+    tests::fixture::{NOW, first, new_run, open, run_id},
+};
 use wf_base::digest::Sha256Digest;
 
 /// The answer of somebody who has seen so many answers before.

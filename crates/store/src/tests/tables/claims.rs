@@ -2,11 +2,16 @@
 
 use std::path::Path;
 
-use crate::tests::fixture::{LATER, NOW, first, new_run, next, open, run_ended, run_id, started, stranger};
-use crate::{NewRun, ReconciliationClaim, ReconciliationEnd, RunRetention, Store, StoreError, verify_chain};
+use crate::{
+    NewRun, ReconciliationClaim, ReconciliationEnd, RunRetention, Store, StoreError,
+    tests::fixture::{LATER, NOW, first, new_run, next, open, run_ended, run_id, started, stranger},
+    verify_chain,
+};
 use wf_base::name::{PlanId, RunId};
-use wf_core::goal::{GoalOutcome, ReconciliationCause, ReconciliationHealth};
-use wf_core::machine::EventKind;
+use wf_core::{
+    goal::{GoalOutcome, ReconciliationCause, ReconciliationHealth},
+    machine::EventKind,
+};
 
 /// The first run of a reconciliation, which a user asked for.
 fn look(store: &Store, number: u8) {

@@ -2,10 +2,12 @@
 
 use std::path::Path;
 
-use crate::tests::fixture::{NOW, open, stranger};
-use crate::{MegramSelection, StoreReader, examine, verify_chain};
-use wf_base::digest::Sha256Digest;
-use wf_base::name::PlanId;
+use crate::{
+    MegramSelection, StoreReader, examine,
+    tests::fixture::{NOW, open, stranger},
+    verify_chain,
+};
+use wf_base::{digest::Sha256Digest, name::PlanId};
 use wf_core::memory::{Megram, MegramOrigin, MegramState, MegramTags};
 
 fn megram(word: &str) -> Megram {

@@ -1,13 +1,12 @@
-use crate::projections::difference;
-use crate::tests::fixture::{NOW, first, new_run, open, run_ended, run_id, stranger};
 use crate::{
     EventBatch, LedgerGoal, NewRun, ReconciliationClaim, ReconciliationEnd, RepairFeedback, RunRetention,
-    Store, StoreError, StoreReader, verify_chain,
+    Store, StoreError, StoreReader,
+    projections::difference,
+    tests::fixture::{NOW, first, new_run, open, run_ended, run_id, stranger},
+    verify_chain,
 };
-use std::path::Path;
-use std::time::Duration;
-use wf_base::name::PlanId;
-use wf_base::time::Moment;
+use std::{path::Path, time::Duration};
+use wf_base::{name::PlanId, time::Moment};
 use wf_core::goal::{
     GoalOutcome, ReconciliationCause, ReconciliationHealth, RepairOpinion, SlotDecision, SlotEntry, SlotState,
 };

@@ -1,7 +1,9 @@
 use std::time::Duration;
 
-use crate::tests::fixture::{NOW, first, new_run, open, run_ended, run_id, stranger};
-use crate::{MegramSelection, RunRetention, StoreError, StoreReader, backup, restore};
+use crate::{
+    MegramSelection, RunRetention, StoreError, StoreReader, backup, restore,
+    tests::fixture::{NOW, first, new_run, open, run_ended, run_id, stranger},
+};
 use wf_base::time::Moment;
 use wf_core::memory::{DreamChanges, Megram, MegramLevel, MegramOrigin, MegramState, MegramTags, dream};
 

@@ -1,5 +1,7 @@
-use crate::StoreReader;
-use crate::tests::fixture::{NOW, open, stranger};
+use crate::{
+    StoreReader,
+    tests::fixture::{NOW, open, stranger},
+};
 use wf_base::time::Moment;
 use wf_core::memory::{MemoryNote, NoteConfirmation, NoteDraft, NoteQuery, NoteTrust};
 

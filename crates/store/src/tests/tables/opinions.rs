@@ -1,14 +1,18 @@
-use crate::projections::rebuild::rebuild;
-use crate::tests::fixture::{NOW, first, new_run, next, open, run_ended, run_id, stranger};
 use crate::{
     AnswerQuorum, ApprovalAnswer, NewRun, ReconciliationClaim, RepairFeedback, RunState, Store, StoreError,
     WithdrawnApproval,
+    projections::rebuild::rebuild,
+    tests::fixture::{NOW, first, new_run, next, open, run_ended, run_id, stranger},
 };
-use wf_base::digest::Sha256Digest;
-use wf_base::name::{PlanId, RunId};
-use wf_base::time::Moment;
-use wf_core::goal::{ApprovalWithdrawal, ReconciliationCause, RepairOpinion};
-use wf_core::machine::{ApprovalPolicy, EventKind, PinnedFile, RunApproval, RunOutcome};
+use wf_base::{
+    digest::Sha256Digest,
+    name::{PlanId, RunId},
+    time::Moment,
+};
+use wf_core::{
+    goal::{ApprovalWithdrawal, ReconciliationCause, RepairOpinion},
+    machine::{ApprovalPolicy, EventKind, PinnedFile, RunApproval, RunOutcome},
+};
 
 fn goal(id: &str) -> PlanId {
     PlanId::parse(id).unwrap()

@@ -1,16 +1,17 @@
 //! Somebody who may write to the database changes memory and connections.
 
-use crate::tests::fixture::{NOW, name, object, open, run_id, stranger};
 use crate::{
-    CacheEntry, ConnectionApprovalUse, ConnectionRow, MegramSelection, StateFault, StoreReader,
-    UnrecordedResult, examine,
+    CacheEntry, ConnectionApprovalUse, ConnectionRow, MegramSelection, StateFault,
+    StoreReader, UnrecordedResult, examine,
+    tests::fixture::{NOW, name, object, open, run_id, stranger},
 };
 use serde_json::json;
-use wf_base::digest::Sha256Digest;
-use wf_base::name::PlanId;
-use wf_core::connection::ConnectionState;
-use wf_core::machine::TaskId;
-use wf_core::memory::{Megram, MegramOrigin, MegramState, MegramTags};
+use wf_base::{digest::Sha256Digest, name::PlanId};
+use wf_core::{
+    connection::ConnectionState,
+    machine::TaskId,
+    memory::{Megram, MegramOrigin, MegramState, MegramTags},
+};
 use wf_model::AuthMethod;
 
 fn megram(number: u8) -> Megram {

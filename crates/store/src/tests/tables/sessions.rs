@@ -1,8 +1,12 @@
-use crate::tests::fixture::{LATER, NOW, attempt, first, new_run, next, open, run_ended, run_id, stranger};
-use crate::{NewRun, RunFilter, StateFault, Store, StoreError, examine};
+use crate::{
+    NewRun, RunFilter, StateFault, Store, StoreError, examine,
+    tests::fixture::{LATER, NOW, attempt, first, new_run, next, open, run_ended, run_id, stranger},
+};
 use wf_base::name::SessionName;
-use wf_core::machine::EventKind;
-use wf_core::session::{SessionChange, SessionRefusal, SessionState};
+use wf_core::{
+    machine::EventKind,
+    session::{SessionChange, SessionRefusal, SessionState},
+};
 
 fn name(text: &str) -> SessionName {
     SessionName::parse(text).unwrap()

@@ -1,8 +1,12 @@
-use crate::tests::fixture::{LATER, first, new_run, next, open, run_ended, run_id};
-use crate::{NewRun, SUGGESTION, Store, StoreError, examine};
+use crate::{
+    NewRun, SUGGESTION, Store, StoreError, examine,
+    tests::fixture::{LATER, first, new_run, next, open, run_ended, run_id},
+};
 use serde_json::json;
-use wf_core::machine::EventKind;
-use wf_core::suggestion::{Suggestion, SuggestionOffer, SuggestionRefusal, SuggestionState};
+use wf_core::{
+    machine::EventKind,
+    suggestion::{Suggestion, SuggestionOffer, SuggestionRefusal, SuggestionState},
+};
 use wf_model::{JsonObject, SuggestionLimits};
 
 /// The end of a run that suggests plans.

@@ -1,9 +1,9 @@
-use std::path::Path;
-use std::sync::Arc;
-use std::time::Duration;
+use std::{path::Path, sync::Arc, time::Duration};
 
-use crate::tests::fixture::{NOW, first, new_run, run_id, started};
-use crate::{Store, StoreDurability};
+use crate::{
+    Store, StoreDurability,
+    tests::fixture::{NOW, first, new_run, run_id, started},
+};
 use wf_base::time::FixedClock;
 
 const WORKED: Duration = Duration::from_secs(4);

@@ -1,7 +1,9 @@
 //! The parts of a run that a page reads are those of the whole.
 
-use crate::tests::fixture::{answered, attempt, ended, first, name, new_run, open, run_id, started, story};
-use crate::{StepSelection, StoreReader};
+use crate::{
+    StepSelection, StoreReader,
+    tests::fixture::{answered, attempt, ended, first, name, new_run, open, run_id, started, story},
+};
 use wf_core::machine::{AttemptUsage, EventKind, StepState, TaskId};
 
 /// Returns the end of an attempt that used tokens.

@@ -1,10 +1,11 @@
 //! Readers that stay open, while the state beside them changes, goes away and comes back.
 
-use std::fs;
-use std::path::Path;
+use std::{fs, path::Path};
 
-use crate::tests::fixture::{NOW, first, new_run, open, run_id, story, stranger};
-use crate::{ReaderPool, RunFilter, Store, StoreError};
+use crate::{
+    ReaderPool, RunFilter, Store, StoreError,
+    tests::fixture::{NOW, first, new_run, open, run_id, story, stranger},
+};
 use wf_core::memory::{MemoryNote, NoteDraft};
 
 fn add_run(store: &Store, number: u8) {

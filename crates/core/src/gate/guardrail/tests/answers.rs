@@ -1,8 +1,10 @@
 use serde_json::{Value, json};
 
-use crate::gate::guardrail::{GuardrailResult, apply_guardrail};
-use crate::gate::predicate::NoFileAccess;
-use crate::gate::{GateAction, GateAnswer, GateContext, computed_answer};
+use crate::gate::{
+    GateAction, GateAnswer, GateContext, computed_answer,
+    guardrail::{GuardrailResult, apply_guardrail},
+    predicate::NoFileAccess,
+};
 use wf_base::name::GateId;
 use wf_model::{
     ApprovalRequirement, BoundedJsonPath, Gate, GateLane, GatePredicate, GateProvider, GateTrigger,

@@ -1,7 +1,6 @@
 use proptest::prelude::*;
 
-use crate::gate::guardrail::redact::replace_findings;
-use crate::gate::guardrail::{DETECTORS, find, redact};
+use crate::gate::guardrail::{DETECTORS, answer::replace_findings, find, redact};
 
 fn all() -> Vec<String> {
     DETECTORS.iter().map(|one| one.name.to_owned()).collect()

@@ -72,6 +72,7 @@ mod repositories;
 mod requests;
 mod restricted;
 mod reused;
+mod rooms;
 mod rounds;
 mod schedule;
 mod schemas;

@@ -103,9 +103,7 @@ impl EnvelopeCheck<'_> {
         for declared in secrets.chain(skills).chain(data) {
             self.note(format!("it declares the {declared}; a generated plan has none"));
         }
-        for gate in
-            gates.iter().filter(|gate| outer_plan.parts().gates.iter().all(|other| other.id != gate.id))
-        {
+        for gate in gates.iter().filter(|gate| outer_plan.parts().gates.iter().all(|one| one.id != gate.id)) {
             self.note(format!("it has the gate `{}`; the gates of the approved plan hold for it", gate.id));
         }
         if !escalations.is_empty() {

@@ -193,12 +193,12 @@ fn run_ended() -> EventKind {
 
 fn attempt(number: u32) -> Attempt {
     let step = Name::parse(&format!("step_{number}")).expect("a name");
-    Attempt { place: TaskId { step, item: None }, attempt: 1 }
+    Attempt { task_id: TaskId { step, item: None }, attempt: 1 }
 }
 
 fn ended(number: u32) -> [EventKind; 2] {
     let attempt = attempt(number);
-    let place = attempt.place.clone();
+    let task_id = attempt.task_id.clone();
     let answered = EventKind::AttemptEnded {
         attempt,
         how: WorkExit::Code { code: 0 },
@@ -214,7 +214,7 @@ fn ended(number: u32) -> [EventKind; 2] {
         breakers: Vec::new(),
     };
     let ended = EventKind::StepEnded {
-        place,
+        task_id,
         state: StepState::Succeeded,
         standing: Standing::Reported,
         reason: String::new(),

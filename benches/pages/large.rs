@@ -45,7 +45,9 @@ impl Shape {
     /// Returns the only attempt of a task.
     fn attempt(self, number: u32) -> Attempt {
         match self {
-            Self::Items => Attempt { place: TaskId { step: name("probe"), item: Some(number) }, attempt: 1 },
+            Self::Items => {
+                Attempt { task_id: TaskId { step: name("probe"), item: Some(number) }, attempt: 1 }
+            }
             Self::Steps => of_step(&format!("step_{number}")),
         }
     }
@@ -145,12 +147,12 @@ fn name(text: &str) -> Name {
 }
 
 fn of_step(step: &str) -> Attempt {
-    Attempt { place: TaskId { step: name(step), item: None }, attempt: 1 }
+    Attempt { task_id: TaskId { step: name(step), item: None }, attempt: 1 }
 }
 
 fn ended(attempt: Attempt, state: StepState) -> [EventKind; 2] {
     let failure_class = (state == StepState::Failed).then_some(FailureClass::Logical);
-    let place = attempt.place.clone();
+    let task_id = attempt.task_id.clone();
     let answered = EventKind::AttemptEnded {
         attempt,
         how: WorkExit::Code { code: i32::from(failure_class.is_some()) },
@@ -166,7 +168,7 @@ fn ended(attempt: Attempt, state: StepState) -> [EventKind; 2] {
         breakers: Vec::new(),
     };
     let ended = EventKind::StepEnded {
-        place,
+        task_id,
         state,
         standing: Standing::Reported,
         reason: String::new(),

@@ -154,9 +154,9 @@ pub(super) fn gated(id: ToolCallId, block: Option<&str>) -> InputKind {
     let action = if block.is_some() { GateAction::Block } else { GateAction::Continue };
     let result = guard(action, block.unwrap_or_default());
     let gated = GateOutcome { results: vec![result], rewritten: JsonObject::new(), ..GateOutcome::default() };
-    let place = Some(id.attempt.place.clone());
+    let task_id = Some(id.attempt.task_id.clone());
     InputKind::Gated {
-        place,
+        task_id,
         point: GatePoint::Call,
         gated,
         tool_call: Some(id),

@@ -16,7 +16,7 @@ use super::world::name;
 /// The file that an attempt leaves.
 pub fn file_of(attempt: &Attempt) -> Artifact {
     Artifact {
-        path: format!("{}.txt", attempt.place),
+        path: format!("{}.txt", attempt.task_id),
         digest: Sha256Digest::of_bytes(attempt.to_string().as_bytes()),
         size: 7,
         released_by: None,

@@ -84,7 +84,7 @@ fn an_attempt_is_told_what_the_one_before_failed_and_how_far_all_were_from_done(
     run.feed(done(1));
     run.feed(judged(1, "-good +sound -true"));
     let second = told(&run.feed(again(2))).unwrap();
-    assert_eq!(second.place, attempt("a", 1).place);
+    assert_eq!(second.task_id, attempt("a", 1).task_id);
     assert_eq!((second.attempt, second.failure_class), (1, Some(FailureClass::Logical)));
     assert_eq!(
         second.what_was_wrong,
@@ -185,8 +185,8 @@ fn the_first_attempt_is_told_what_the_checks_said_of_a_cached_result() {
         outputs: JsonObject::new(),
         artifacts: Vec::new(),
     });
-    let place = TaskId::of_step(&name("a"));
-    run.feed(InputKind::Looked { place, found });
+    let task_id = TaskId::of_step(&name("a"));
+    run.feed(InputKind::Looked { task_id, found });
     let first = told(&run.feed(judged(0, "-good +sound +true"))).unwrap();
     assert_eq!(first.attempt, 0);
     assert_eq!(
@@ -210,7 +210,7 @@ fn every_item_is_told_its_own() {
     }));
     let mut of = |item: u32, verdicts: &str| {
         let mut attempt = attempt("a", 1);
-        attempt.place.item = Some(item);
+        attempt.task_id.item = Some(item);
         run.feed(ended(attempt.clone(), WorkExit::Completed));
         run.feed(InputKind::Judged {
             phase: wf_model::CheckPhase::Verify,
@@ -224,7 +224,7 @@ fn every_item_is_told_its_own() {
         let Some(Effect::Start { item_value, .. }) = effects.first() else { panic!("{effects:?}") };
         let key = item_value.as_ref().map(|StepItem { key, .. }| key.clone());
         let told = told(&effects).unwrap();
-        (key.unwrap(), told.place.item, criteria(&told).join(" "))
+        (key.unwrap(), told.task_id.item, criteria(&told).join(" "))
     };
     assert_eq!(of(0, "-good +sound +true"), ("x".into(), Some(0), "good".into()));
     assert_eq!(of(1, "+good -sound -true"), ("y".into(), Some(1), "sound true".into()));

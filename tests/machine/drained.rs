@@ -98,6 +98,6 @@ fn a_drained_run_that_is_cancelled_goes_to_its_end() {
     machine.drain();
     world.feed(&mut machine, InputKind::Cancel { reason: "no more".into() });
     world.drive(&mut machine, &mut Dice(1));
-    let last = |fact: &&EventKind| matches!(fact, EventKind::AttemptStarted(one) if one.place.step.as_str() == "last");
+    let last = |fact: &&EventKind| matches!(fact, EventKind::AttemptStarted(one) if one.task_id.step.as_str() == "last");
     assert!(facts(&world).iter().any(last));
 }

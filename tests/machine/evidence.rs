@@ -17,9 +17,9 @@ fn file() -> Artifact {
 }
 
 fn stale(step: &str, item: Option<u32>) -> StaleFile {
-    let place = TaskId { item, ..TaskId::of_step(&name(step)) };
+    let task_id = TaskId { item, ..TaskId::of_step(&name(step)) };
     let path = "out.txt".into();
-    StaleFile { place, path }
+    StaleFile { task_id, path }
 }
 
 fn checked(step: &mut Step) {

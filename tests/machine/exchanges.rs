@@ -38,7 +38,7 @@ pub(super) fn said(effects: &[Effect], action: GateAction, revised: Option<Revis
         supplement: CallSupplement::default(),
     };
     InputKind::Gated {
-        place: question.place,
+        task_id: question.task_id,
         point: question.point,
         gated,
         tool_call: None,
@@ -141,14 +141,14 @@ fn what_gates_were_asked_about_when_the_engine_died_is_asked_again() {
 /// What gates say of the first model call, with texts for it.
 fn gives(run: &mut Killed, supplement: CallSupplement) -> Vec<Effect> {
     let effects = run.feed(briefed("a"));
-    let InputKind::Gated { place, point, gated, exchange: Some(mut exchange), .. } =
+    let InputKind::Gated { task_id, point, gated, exchange: Some(mut exchange), .. } =
         said(&effects, GateAction::Continue, None)
     else {
         unreachable!("it is about a conversation")
     };
     exchange.supplement = supplement;
     let (tool_call, arguments, exchange) = (None, None, Some(exchange));
-    run.feed(InputKind::Gated { place, point, gated, tool_call, arguments, exchange })
+    run.feed(InputKind::Gated { task_id, point, gated, tool_call, arguments, exchange })
 }
 
 #[test]

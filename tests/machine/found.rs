@@ -27,7 +27,7 @@ fn place(step: &str) -> TaskId {
 }
 
 fn locked(step: &str) -> InputKind {
-    InputKind::Locked { place: place(step) }
+    InputKind::Locked { task_id: place(step) }
 }
 
 pub fn woke(timer: TimerKind) -> InputKind {
@@ -109,7 +109,7 @@ fn approved_after(wait: i64) -> (Killed, Vec<Effect>) {
     }));
     let results = vec![guard(GateAction::RequireApproval, "look at it")];
     killed.feed(InputKind::Gated {
-        place: Some(place("a")),
+        task_id: Some(place("a")),
         point: GatePoint::Enter,
         gated: GateOutcome { results, ..GateOutcome::default() },
         tool_call: None,
@@ -170,7 +170,7 @@ fn a_wait_for_files_after_gates_is_bounded_after_a_resume() {
     }));
     killed.now = 1000;
     killed.feed(InputKind::Gated {
-        place: Some(place("a")),
+        task_id: Some(place("a")),
         point: GatePoint::Enter,
         gated: GateOutcome::default(),
         tool_call: None,
@@ -219,7 +219,7 @@ fn an_attempt_that_people_have_not_let_begin_asks_for_no_lock() {
         step.loops.max = 1;
     }));
     let gated = |point, action| InputKind::Gated {
-        place: Some(place("a")),
+        task_id: Some(place("a")),
         point,
         gated: GateOutcome {
             results: vec![guard(action, "")],
@@ -270,8 +270,8 @@ fn a_failure_keeps_a_place_from_beginning_that_is_looked_for_in_the_cache() {
     killed.feed(ended(attempt("a", 1), WorkExit::Code { code: 1 }));
     let (state, reason) = end_of(&killed.events, "b").unwrap();
     assert_eq!((state, reason.as_str()), (StepState::Skipped, "not started: `a` failed"));
-    let place = place("b");
-    assert_eq!(words(&killed.feed(InputKind::Looked { place, found: None })), [""; 0]);
+    let task_id = place("b");
+    assert_eq!(words(&killed.feed(InputKind::Looked { task_id, found: None })), [""; 0]);
 }
 
 #[test]
@@ -288,7 +288,7 @@ fn a_failure_keeps_a_place_from_beginning_whose_cached_result_is_refuted() {
         outputs: JsonObject::new(),
         artifacts: Vec::new(),
     });
-    killed.feed(InputKind::Looked { place: place("b"), found });
+    killed.feed(InputKind::Looked { task_id: place("b"), found });
     killed.feed(ended(attempt("a", 1), WorkExit::Code { code: 1 }));
     let verdicts = vec![verdict(CheckRuling::Fail)];
     killed.feed(InputKind::Judged {

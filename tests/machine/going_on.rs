@@ -32,7 +32,7 @@ fn checks_of_a_plan_that_was_told_to_end_are_ended_too() {
     let verify = vec![check("good")];
     let mut killed = Killed::new(plan_with(steps, 1, policy(OnStepFailure::Stop), verify));
     let attempt = wf_core::machine::Attempt {
-        place: wf_core::machine::TaskId::of_step(&super::world::name("a")),
+        task_id: wf_core::machine::TaskId::of_step(&super::world::name("a")),
         attempt: 1,
     };
     assert_eq!(words(&killed.feed(ended(attempt, WorkExit::Completed))), ["check"]);
@@ -47,8 +47,8 @@ fn locked() -> Killed {
         step.work = StepWork::Wait(WaitCondition::File(Template::literal("flag")));
         step.concurrency = Some("lock".into());
     }));
-    let place = wf_core::machine::TaskId::of_step(&super::world::name("a"));
-    let started = killed.feed(InputKind::Locked { place });
+    let task_id = wf_core::machine::TaskId::of_step(&super::world::name("a"));
+    let started = killed.feed(InputKind::Locked { task_id });
     assert_eq!(words(&started), ["start"]);
     killed
 }
@@ -58,10 +58,10 @@ fn what_goes_on_holds_its_lock_again_first() {
     let mut killed = locked();
     let effects = killed.resume();
     assert_eq!(words(&effects), ["lock"]);
-    let Effect::Lock { place, .. } = &effects[0] else { unreachable!() };
-    let locked = InputKind::Locked { place: place.clone() };
+    let Effect::Lock { task_id, .. } = &effects[0] else { unreachable!() };
+    let locked = InputKind::Locked { task_id: task_id.clone() };
     assert_eq!(words(&killed.feed(locked)), ["watch"]);
-    let attempt = wf_core::machine::Attempt { place: place.clone(), attempt: 1 };
+    let attempt = wf_core::machine::Attempt { task_id: task_id.clone(), attempt: 1 };
     let over = killed.feed(ended(attempt, WorkExit::Completed));
     assert_eq!(words(&over), ["unlock", "finish"]);
 }
@@ -74,17 +74,17 @@ fn what_asks_for_a_file_keeps_its_room_until_it_has_to_wait() {
     let policy = PlanPolicy { max_parallel: 1, ..policy(OnStepFailure::Stop) };
     let plan = plan_with(steps, 2, policy, Vec::new());
     let [a, b] = ["a", "b"].map(|step| wf_core::machine::TaskId::of_step(&super::world::name(step)));
-    let end = |place: &wf_core::machine::TaskId| {
-        let attempt = wf_core::machine::Attempt { place: place.clone(), attempt: 1 };
+    let end = |task_id: &wf_core::machine::TaskId| {
+        let attempt = wf_core::machine::Attempt { task_id: task_id.clone(), attempt: 1 };
         ended(attempt, WorkExit::Completed)
     };
     let mut free = Killed::new(plan.clone());
-    assert_eq!(words(&free.feed(InputKind::Locked { place: a.clone() })), ["start"]);
+    assert_eq!(words(&free.feed(InputKind::Locked { task_id: a.clone() })), ["start"]);
     assert_eq!(words(&free.feed(end(&a))), ["unlock", "start"]);
     let mut held = Killed::new(plan);
-    let started = held.feed(InputKind::LockHeld { place: a.clone() });
-    assert!(matches!(&started[..], [Effect::Start { attempt, .. }] if attempt.place == b), "{started:?}");
-    assert_eq!(words(&held.feed(InputKind::Locked { place: a.clone() })), [""; 0]);
+    let started = held.feed(InputKind::LockHeld { task_id: a.clone() });
+    assert!(matches!(&started[..], [Effect::Start { attempt, .. }] if attempt.task_id == b), "{started:?}");
+    assert_eq!(words(&held.feed(InputKind::Locked { task_id: a.clone() })), [""; 0]);
     assert_eq!(words(&held.feed(end(&b))), ["start"]);
     assert_eq!(words(&held.resume()), ["lock"]);
 }
@@ -93,15 +93,15 @@ fn what_asks_for_a_file_keeps_its_room_until_it_has_to_wait() {
 fn a_task_that_is_refused_its_lock_fails_and_one_that_is_replaced_ends_its_run() {
     for (is_replaced, outcome) in [(false, RunOutcome::Failed), (true, RunOutcome::Cancelled)] {
         let mut killed = Killed::new(single(|step| step.concurrency = Some("lock".into())));
-        let place = wf_core::machine::TaskId::of_step(&super::world::name("a"));
-        let refused = InputKind::LockRefused { place, reason: "it is busy".into(), is_replaced };
+        let task_id = wf_core::machine::TaskId::of_step(&super::world::name("a"));
+        let refused = InputKind::LockRefused { task_id, reason: "it is busy".into(), is_replaced };
         assert_eq!(words(&killed.feed(refused.clone())), ["unlock", "finish"]);
         assert_eq!(killed.machine.outcome(), Some(outcome));
         assert_eq!(words(&killed.feed(refused)), [""; 0], "it is over");
     }
     let mut holds = locked();
-    let place = wf_core::machine::TaskId::of_step(&super::world::name("a"));
-    let late = InputKind::LockRefused { place, reason: "it is busy".into(), is_replaced: true };
+    let task_id = wf_core::machine::TaskId::of_step(&super::world::name("a"));
+    let late = InputKind::LockRefused { task_id, reason: "it is busy".into(), is_replaced: true };
     assert_eq!(words(&holds.feed(late)), [""; 0], "it has the lock");
 }
 
@@ -180,7 +180,7 @@ fn a_timer_that_goes_off_early_or_late_changes_nothing() {
         std::sync::Arc::make_mut(&mut step.retry).backoff = Duration::from_secs(5);
     }));
     let attempt = |attempt| wf_core::machine::Attempt {
-        place: wf_core::machine::TaskId::of_step(&super::world::name("a")),
+        task_id: wf_core::machine::TaskId::of_step(&super::world::name("a")),
         attempt,
     };
     rests.feed(ended(attempt(1), WorkExit::Code { code: 1 }));
@@ -199,8 +199,8 @@ fn a_timer_that_goes_off_early_or_late_changes_nothing() {
 fn who_insists_on_the_end_gets_no_further_finally_step() {
     let steps = steps(&["a", "last_a", "last_b"]);
     let mut killed = Killed::new(plan_with(steps, 1, policy(OnStepFailure::Stop), Vec::new()));
-    let place = wf_core::machine::TaskId::of_step(&super::world::name("a"));
-    killed.feed(ended(wf_core::machine::Attempt { place, attempt: 1 }, WorkExit::Completed));
+    let task_id = wf_core::machine::TaskId::of_step(&super::world::name("a"));
+    killed.feed(ended(wf_core::machine::Attempt { task_id, attempt: 1 }, WorkExit::Completed));
     assert_eq!(words(&killed.cancel()), [""; 0]);
     let before = killed.events.len();
     assert_eq!(words(&killed.cancel()), ["kill"]);

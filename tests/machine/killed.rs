@@ -89,15 +89,15 @@ pub fn words(effects: &[Effect]) -> Vec<String> {
 
 /// An attempt of a step that is not repeated.
 pub fn attempt(step: &str, attempt: u32) -> Attempt {
-    let place = TaskId::of_step(&name(step));
-    Attempt { place, attempt }
+    let task_id = TaskId::of_step(&name(step));
+    Attempt { task_id, attempt }
 }
 
 /// How the last place of a step ended that is in a list of events.
 pub fn end_of(events: &[Event], step: &str) -> Option<(StepState, String)> {
     events.iter().rev().find_map(|event| match &event.fact {
-        wf_core::machine::EventKind::StepEnded { place, state, reason, .. }
-            if place.step.as_str() == step =>
+        wf_core::machine::EventKind::StepEnded { task_id, state, reason, .. }
+            if task_id.step.as_str() == step =>
         {
             Some((*state, reason.clone()))
         }

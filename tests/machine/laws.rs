@@ -37,10 +37,10 @@ fn expected(plan: &Plan, seed: u64) -> BTreeMap<TaskId, StepState> {
         };
         let place = TaskId::of_step(&step.id);
         let blocked = step.depends_on.iter().any(|ix| bad(&ends[&TaskId::of_step(&plan.step(*ix).id)], ix));
-        let works = |place: &TaskId| {
+        let works = |task_id: &TaskId| {
             matches!(step.work, StepWork::Wait(_))
                 || (1..=step.retry.max + 1).any(|attempt| {
-                    match fate(seed, &Attempt { place: place.clone(), attempt }) {
+                    match fate(seed, &Attempt { task_id: task_id.clone(), attempt }) {
                         Fate::Works => true,
                         Fate::Lies => step.verify.is_empty(),
                         Fate::Breaks => false,
@@ -55,7 +55,7 @@ fn expected(plan: &Plan, seed: u64) -> BTreeMap<TaskId, StepState> {
             StepRepetition::List(items) => {
                 let mut all = true;
                 for item in 0..u32::try_from(items.len()).unwrap() {
-                    let place = TaskId { step: step.id.clone(), item: Some(item) };
+                    let task_id = TaskId { step: step.id.clone(), item: Some(item) };
                     all &= works(&place);
                     ends.insert(place.clone(), end(works(&place)));
                 }
@@ -137,7 +137,7 @@ proptest! {
             }
         }
         let waits = |attempt: &&Attempt| {
-            let ix = plan.find(attempt.place.step.as_str()).unwrap();
+            let ix = plan.find(attempt.task_id.step.as_str()).unwrap();
             matches!(plan.step(ix).work, StepWork::Wait(_))
         };
         prop_assume!(works.iter().all(waits));
@@ -173,7 +173,7 @@ proptest! {
         while machine.outcome().is_none() {
             let step = &plan.steps()[dice.below(plan.steps().len())];
             let place = TaskId { step: step.id.clone(), item: dice.one_in(2).then_some(1) };
-            let attempt = Attempt { place, attempt: stale };
+            let attempt = Attempt { task_id, attempt: stale };
             let asked = world.open.iter().any(|effect| format!("{effect:?}").contains(&format!("{attempt:?}")));
             if !asked {
                 let before = (machine.state().clone(), machine.in_flight().clone());
@@ -235,25 +235,25 @@ fn lawful(plan: &Plan, events: &[Event]) -> Result<(), TestCaseError> {
     for (at, event) in events.iter().enumerate() {
         match &event.fact {
             EventKind::AttemptStarted(attempt) => {
-                prop_assert!(!over.contains(&attempt.place), "{attempt} began after its end");
-                let ix = plan.find(attempt.place.step.as_str()).unwrap();
+                prop_assert!(!over.contains(&attempt.task_id), "{attempt} began after its end");
+                let ix = plan.find(attempt.task_id.step.as_str()).unwrap();
                 for needed in &plan.step(ix).depends_on {
                     let needed = TaskId::of_step(&plan.step(*needed).id);
                     prop_assert!(over.contains(&needed), "{attempt} began before {needed} ended");
                 }
                 live.insert(attempt.clone());
                 let roomy = |a: &&Attempt| {
-                    let ix = plan.find(a.place.step.as_str()).unwrap();
+                    let ix = plan.find(a.task_id.step.as_str()).unwrap();
                     !matches!(plan.step(ix).work, StepWork::Wait(_))
                 };
                 let busy = live.iter().filter(roomy).count();
                 prop_assert!(busy <= plan.parts().policy.max_parallel as usize, "too many at once");
             }
-            EventKind::StepEnded { place, .. } => {
-                live.retain(|attempt| attempt.place != *place);
-                prop_assert!(over.insert(place.clone()), "{place} ended twice");
+            EventKind::StepEnded { task_id, .. } => {
+                live.retain(|attempt| attempt.task_id != *task_id);
+                prop_assert!(over.insert(task_id.clone()), "{task_id} ended twice");
             }
-            EventKind::RetryScheduled { attempt, .. } => live.retain(|a| a.place != attempt.place),
+            EventKind::RetryScheduled { attempt, .. } => live.retain(|a| a.task_id != attempt.task_id),
             EventKind::RunEnded { counts, .. } => {
                 prop_assert_eq!(at + 1, events.len(), "something follows the end");
                 let sum = counts.verified

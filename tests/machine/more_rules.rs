@@ -198,7 +198,7 @@ fn kept_results_are_not_made_again() {
         advice: Vec::new(),
         intent: None,
     });
-    assert!(matches!(&open[..], [Effect::Start { attempt, .. }] if attempt.place.step.as_str() == "b"));
+    assert!(matches!(&open[..], [Effect::Start { attempt, .. }] if attempt.task_id.step.as_str() == "b"));
     play.run(&mut open);
     assert_eq!(play.told, ["b succeeded reported", "run succeeded reported"]);
 }

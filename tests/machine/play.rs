@@ -122,7 +122,7 @@ impl Play {
 
     pub fn answer(&mut self, effect: Effect) -> Vec<Effect> {
         let what = match effect {
-            Effect::Start { attempt, .. } if self.cancel_at == Some(attempt.place.step.as_str()) => {
+            Effect::Start { attempt, .. } if self.cancel_at == Some(attempt.task_id.step.as_str()) => {
                 self.cancel_at = None;
                 let mut more = self.feed(InputKind::Cancel { reason: "told to".into() });
                 more.push(Effect::Start {
@@ -151,10 +151,10 @@ impl Play {
                 self.now = self.now.max(at.millis());
                 InputKind::Woke { timer }
             }
-            Effect::Lock { place, .. } => InputKind::Locked { place },
-            Effect::Lookup { place, .. } => {
+            Effect::Lock { task_id, .. } => InputKind::Locked { task_id },
+            Effect::Lookup { task_id, .. } => {
                 let found = self.found();
-                InputKind::Looked { place, found }
+                InputKind::Looked { task_id, found }
             }
             Effect::Confirm { .. } => InputKind::Confirmed { stale: self.stale.clone() },
             _ => return Vec::new(),
@@ -163,7 +163,7 @@ impl Play {
     }
 
     fn ruling(&self, attempt: Option<&Attempt>) -> CheckRuling {
-        let step = attempt.map_or("plan", |a| a.place.step.as_str());
+        let step = attempt.map_or("plan", |a| a.task_id.step.as_str());
         let lies = self.refute.contains(&step) && attempt.is_none_or(|a| a.attempt < 2);
         if lies { CheckRuling::Fail } else { CheckRuling::Pass }
     }
@@ -178,7 +178,7 @@ impl Play {
     }
 
     pub fn ended(&mut self, attempt: Attempt) -> InputKind {
-        let step = attempt.place.step.as_str();
+        let step = attempt.task_id.step.as_str();
         let planned = self.exits.get_mut(step).and_then(|exits| (!exits.is_empty()).then(|| exits.remove(0)));
         let outputs = self.outputs.get(step).and_then(Value::as_object).cloned().unwrap_or_default();
         let usage = self.usage.get(step).copied().unwrap_or_default();
@@ -196,7 +196,7 @@ impl Play {
         for event in events {
             let line = match event.fact {
                 EventKind::StepEnded {
-                    place,
+                    task_id,
                     state,
                     standing,
                     reason,
@@ -205,7 +205,7 @@ impl Play {
                     cache_key: cached,
                     ..
                 } => {
-                    let mut line = format!("{place} {} {}", state.as_str(), standing.as_str());
+                    let mut line = format!("{task_id} {} {}", state.as_str(), standing.as_str());
                     if allowed_to_fail {
                         line.push_str(" tolerated");
                     }

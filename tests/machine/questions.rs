@@ -20,7 +20,7 @@ fn asks(step: &mut Step) {
 fn gated(id: ToolCallId) -> InputKind {
     let shown = json!({"question": "Which month?", "choices": ["May", "June"]});
     InputKind::Gated {
-        place: Some(id.attempt.place.clone()),
+        task_id: Some(id.attempt.task_id.clone()),
         point: GatePoint::Call,
         gated: GateOutcome { results: Vec::new(), rewritten: JsonObject::new(), ..GateOutcome::default() },
         tool_call: Some(id),

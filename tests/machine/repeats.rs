@@ -142,7 +142,7 @@ fn what_is_kept_twice_or_nowhere_counts_once() {
 
 /// Replays a run whose only step is at some attempt, and lets that attempt fail.
 fn fail_at(attempt: u32, retry: RetryPolicy, idempotent: bool, exit: WorkExit) -> (Vec<Event>, Vec<Effect>) {
-    let attempt = Attempt { place: TaskId::of_step(&name("a")), attempt };
+    let attempt = Attempt { task_id: TaskId::of_step(&name("a")), attempt };
     fail_with(AttemptEnd::new(attempt, exit), Moment::from_millis(i64::MAX - 10), retry, idempotent)
 }
 
@@ -179,7 +179,7 @@ fn a_retry_waits_as_long_as_the_server_asks_within_its_limit() {
         (Some(300), 300, "busy"),
         (Some(31_536_000), 300, limited),
     ] {
-        let attempt = Attempt { place: TaskId::of_step(&name("a")), attempt: 1 };
+        let attempt = Attempt { task_id: TaskId::of_step(&name("a")), attempt: 1 };
         let failure_class = FailureClass::Environmental;
         let exit = WorkExit::Error { reason: "busy".into(), failure_class };
         let retry_after = asked.map(Duration::from_secs);
@@ -286,20 +286,20 @@ fn check(plan: &Plan, events: &[Event], (quiet, but): Quiet<'_>) -> Result<(), T
     let mut failed = false;
     for event in events {
         match &event.fact {
-            EventKind::AttemptStarted(Attempt { place, .. }) => {
-                let step = place.step.to_string();
+            EventKind::AttemptStarted(Attempt { task_id, .. }) => {
+                let step = task_id.step.to_string();
                 let whole = quiet.contains(&(step.clone(), None));
-                prop_assert!(!whole && !quiet.contains(&(step.clone(), place.item)), "{place} ran");
-                let chosen = place.item == Some(1) || !but.contains(&step);
-                prop_assert!(chosen, "{place} ran, which was not selected");
+                prop_assert!(!whole && !quiet.contains(&(step.clone(), task_id.item)), "{task_id} ran");
+                let chosen = task_id.item == Some(1) || !but.contains(&step);
+                prop_assert!(chosen, "{task_id} ran, which was not selected");
             }
             EventKind::StepReused { step, .. } => {
                 prop_assert!(over.insert(TaskId::of_step(step)), "{step} ended twice");
             }
-            EventKind::StepEnded { place, state, allowed_to_fail, .. } => {
-                prop_assert!(over.insert(place.clone()), "{place} ended twice");
+            EventKind::StepEnded { task_id, state, allowed_to_fail, .. } => {
+                prop_assert!(over.insert(task_id.clone()), "{task_id} ended twice");
                 let bad = *state == StepState::Failed && !allowed_to_fail;
-                failed |= bad && place.item.is_none();
+                failed |= bad && task_id.item.is_none();
             }
             EventKind::RunEnded { outcome, counts, .. } => {
                 prop_assert_eq!(*outcome == RunOutcome::Failed, failed);

@@ -31,7 +31,7 @@ fn play_fan(ids: &[&str], max_parallel: u32, seed: u64) -> Killed {
     while !under_way.is_empty() {
         assert!(under_way.len() <= max_parallel as usize, "seed {seed}");
         let attempt = under_way.swap_remove(dice.below(under_way.len()));
-        let code = i32::from(attempt.place.step.as_str() == failing);
+        let code = i32::from(attempt.task_id.step.as_str() == failing);
         let effects = run.feed(ended(attempt, WorkExit::Code { code }));
         // An attempt under way is let end, and none starts after the failure.
         let is_kill = |effect: &Effect| matches!(effect, Effect::Kill { .. });
@@ -53,7 +53,7 @@ fn a_failure_ends_no_other_step_of_a_fan_but_as_succeeded_or_not_started() {
         let run = play_fan(&ids, 1 + u32::try_from(seed % 8).unwrap(), seed);
         assert!(run.machine.outcome().is_some(), "seed {seed}");
         let started = run.events.iter().filter_map(|event| match &event.fact {
-            EventKind::AttemptStarted(attempt) => Some(attempt.place.step.as_str()),
+            EventKind::AttemptStarted(attempt) => Some(attempt.task_id.step.as_str()),
             _ => None,
         });
         let started: BTreeSet<&str> = started.collect();

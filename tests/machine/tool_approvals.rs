@@ -23,7 +23,7 @@ fn arguments() -> ShownContent {
 fn gated(id: ToolCallId, action: Option<GateAction>) -> InputKind {
     let results = action.map(|action| guard(action, "look at it")).into_iter().collect();
     InputKind::Gated {
-        place: Some(id.attempt.place.clone()),
+        task_id: Some(id.attempt.task_id.clone()),
         point: GatePoint::Call,
         gated: GateOutcome { results, rewritten: JsonObject::new(), ..GateOutcome::default() },
         tool_call: Some(id),
@@ -182,8 +182,8 @@ fn a_call_whose_arguments_nobody_can_read_is_not_asked_about() {
     let mut run = talking(guarded);
     run.feed(uses(1, &["read"]));
     let unread = match gated(tool(1, 0), Some(GateAction::RequireApproval)) {
-        InputKind::Gated { place, point, gated, tool_call, .. } => {
-            InputKind::Gated { place, point, gated, tool_call, arguments: None, exchange: None }
+        InputKind::Gated { task_id, point, gated, tool_call, .. } => {
+            InputKind::Gated { task_id, point, gated, tool_call, arguments: None, exchange: None }
         }
         other => other,
     };

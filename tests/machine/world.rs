@@ -160,11 +160,11 @@ impl World {
         self.events.extend(turn.events.iter().cloned());
         self.cuts.push(self.events.len());
         for effect in turn.effects {
-            if let Effect::Unlock { place, .. } = &effect {
-                if self.holder.as_ref() == Some(place) {
+            if let Effect::Unlock { task_id, .. } = &effect {
+                if self.holder.as_ref() == Some(task_id) {
                     self.holder = None;
                 }
-                self.open.retain(|open| !matches!(open, Effect::Lock { place: p, .. } if p == place));
+                self.open.retain(|open| !matches!(open, Effect::Lock { task_id: p, .. } if p == task_id));
             } else if let Effect::Kill { attempt, .. } = &effect {
                 self.kill(attempt.as_ref());
             } else {
@@ -212,14 +212,14 @@ impl World {
                 self.now = self.now.max(at.millis());
                 Some(InputKind::Woke { timer })
             }
-            Effect::Lock { place, .. } => {
-                self.holder = Some(place.clone());
-                Some(InputKind::Locked { place })
+            Effect::Lock { task_id, .. } => {
+                self.holder = Some(task_id.clone());
+                Some(InputKind::Locked { task_id })
             }
-            Effect::Lookup { place, .. } => Some(InputKind::Looked { place, found: None }),
+            Effect::Lookup { task_id, .. } => Some(InputKind::Looked { task_id, found: None }),
             Effect::Confirm { places } => Some(InputKind::Confirmed { stale: self.stale(places) }),
-            Effect::Gate(GateQuestion { place, point, tool_call, .. }) => Some(InputKind::Gated {
-                place,
+            Effect::Gate(GateQuestion { task_id, point, tool_call, .. }) => Some(InputKind::Gated {
+                task_id,
                 point,
                 gated: GateOutcome::default(),
                 tool_call,
@@ -265,7 +265,7 @@ impl World {
     /// The files of places that change after they were checked.
     fn stale(&self, places: impl IntoIterator<Item = TaskId>) -> Vec<StaleFile> {
         let stale = places.into_iter().filter(|place| self.changes(place));
-        stale.map(|place| StaleFile { path: format!("{place}.txt"), place }).collect()
+        stale.map(|task_id| StaleFile { path: format!("{task_id}.txt"), task_id }).collect()
     }
 
     /// What people decide: no to some of the phases that they could let be ignored.
@@ -281,8 +281,8 @@ impl World {
     }
 
     /// Whether the file of a place changes after it was checked.
-    fn changes(&self, place: &TaskId) -> bool {
-        let digest = Sha256Digest::of_bytes(format!("{} changes {place}", self.seed).as_bytes());
+    fn changes(&self, task_id: &TaskId) -> bool {
+        let digest = Sha256Digest::of_bytes(format!("{} changes {task_id}", self.seed).as_bytes());
         digest.bytes()[0] < 100
     }
 
@@ -301,7 +301,7 @@ impl World {
             CheckPhase::Verify => fate(self.seed, a) == Fate::Lies,
             phase => self.finds(&a.to_string(), phase),
         });
-        let declares = |attempt: &Attempt| self.declaring.contains(&attempt.place.step);
+        let declares = |attempt: &Attempt| self.declaring.contains(&attempt.task_id.step);
         let seen = attempt.iter().filter(|attempt| declares(attempt));
         let seen = seen.map(file_of).collect();
         let ruling = if lies { CheckRuling::Fail } else { CheckRuling::Pass };
@@ -328,8 +328,8 @@ impl World {
 pub fn ends(events: &[Event]) -> BTreeMap<TaskId, StepState> {
     let mut ends = BTreeMap::new();
     for event in events {
-        if let EventKind::StepEnded { place, state, .. } = &event.fact {
-            assert_eq!(ends.insert(place.clone(), *state), None, "{place} ended twice");
+        if let EventKind::StepEnded { task_id, state, .. } = &event.fact {
+            assert_eq!(ends.insert(task_id.clone(), *state), None, "{task_id} ended twice");
         }
     }
     ends

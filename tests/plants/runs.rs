@@ -213,7 +213,7 @@ impl Run<'_> {
 
 /// The number of the step of an attempt.
 fn number(attempt: &Attempt) -> usize {
-    let id = attempt.place.step.as_str();
+    let id = attempt.task_id.step.as_str();
     let step = STEPS.iter().position(|step| step[0] == id);
     step.expect("there are three steps")
 }

@@ -78,8 +78,8 @@ impl World {
         for (number, unit) in engine.units.iter().enumerate() {
             // In another round a lock is taken once it was given back.
             let waits = match &unit.job {
-                Job::Lock { place, locks } => {
-                    let back = |job: &Job| matches!(job, Job::Unlock { place: p, .. } if p == place);
+                Job::Lock { task_id, locks } => {
+                    let back = |job: &Job| matches!(job, Job::Unlock { task_id: p, .. } if p == task_id);
                     // One that needs only files is told first that it waits.
                     let told = unit.begun || locks.lock.is_some();
                     told && !self.is_free(locks, at) || engine.units.iter().any(|unit| back(&unit.job))

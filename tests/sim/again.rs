@@ -96,9 +96,9 @@ impl Ledger {
 }
 
 /// The key of an item, as it was told.
-fn key_of(log: &[Event], place: &TaskId, item: u32) -> Option<String> {
+fn key_of(log: &[Event], task_id: &TaskId, item: u32) -> Option<String> {
     log.iter().find_map(|event| match &event.fact {
-        EventKind::StepExpanded { step, items } if *step == place.step => {
+        EventKind::StepExpanded { step, items } if *step == task_id.step => {
             Some(items.get(item as usize)?.key.clone())
         }
         _ => None,

@@ -276,7 +276,7 @@ impl World {
     /// Whether the work of an attempt is an agent now: a planner may have replaced it.
     pub fn is_agent(&mut self, at: usize, attempt: &Attempt) -> bool {
         let plan = Arc::clone(self.engine(at).machine.plan());
-        matches!(step_of(&plan, &attempt.place).work, StepWork::Agent(_))
+        matches!(step_of(&plan, &attempt.task_id).work, StepWork::Agent(_))
     }
 
     /// Lets something for an agent begin, which takes its time.
@@ -289,7 +289,7 @@ impl World {
         let unit = &mut self.engine(at).units[number];
         (unit.begun, unit.due) = (true, due);
         match attempt_of(job) {
-            Some(attempt) => self.look(at, Seen::Begins { place: &attempt.place, process: false }),
+            Some(attempt) => self.look(at, Seen::Begins { task_id: &attempt.task_id, process: false }),
             None => Ok(()),
         }
     }
@@ -299,9 +299,9 @@ impl World {
         if stop {
             return InputKind::Ended(AttemptEnd::new(attempt, WorkExit::Cancelled));
         }
-        let call = self.runs[at].durable.agents.at(&attempt.place).call();
+        let call = self.runs[at].durable.agents.at(&attempt.task_id).call();
         let mistake = (call > 0).then(|| self.said(at, &attempt, call).mistake).flatten();
-        let StepWork::Agent(work) = &step_of(&self.runs[at].plan, &attempt.place).work else {
+        let StepWork::Agent(work) = &step_of(&self.runs[at].plan, &attempt.task_id).work else {
             unreachable!("only agents are briefed")
         };
         match self.fates.briefing(at, &attempt, work.engine) {
@@ -313,7 +313,7 @@ impl World {
     /// What comes of a model call. It never takes more than was kept for it, and is paid also where nobody waits
     /// for the reply any more.
     pub fn replied(&self, at: usize, attempt: Attempt, call: u32, stop: bool) -> InputKind {
-        let agent = self.runs[at].durable.agents.at(&attempt.place);
+        let agent = self.runs[at].durable.agents.at(&attempt.task_id);
         let limits = agent.limits.clone().unwrap_or_default();
         let mut said = self.said(at, &attempt, call);
         let given = agent.calls.last().and_then(|call| call.supplement.reply.clone());
@@ -364,7 +364,7 @@ impl World {
 
     /// What an agent left. What it promised may be missing.
     pub fn collected(&mut self, at: usize, attempt: Attempt, mut exit: WorkExit) -> InputKind {
-        let step = step_of(&self.runs[at].plan, &attempt.place).clone();
+        let step = step_of(&self.runs[at].plan, &attempt.task_id).clone();
         let mut dice = self.fates.dice(at, &format!("what is left of {attempt}"));
         let given = outputs(&mut dice, &step);
         if exit.is_success() && dice.one_in(10) {
@@ -373,7 +373,7 @@ impl World {
         }
         let usage = super::budget::usage(&attempt);
         let outputs = if exit.is_success() { given } else { JsonObject::new() };
-        self.runs[at].write_file(&attempt.place);
+        self.runs[at].write_file(&attempt.task_id);
         InputKind::Ended(AttemptEnd { outputs, usage, ..AttemptEnd::new(attempt, exit) })
     }
 }

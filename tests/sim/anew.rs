@@ -49,7 +49,7 @@ impl Ledger {
                     self.stale.remove(place);
                 }
             }
-            let of_it = |place: &TaskId| place.step == *step;
+            let of_it = |task_id: &TaskId| task_id.step == *step;
             self.passed.retain(|(place, _)| !place.as_ref().is_some_and(of_it));
             self.agreed.retain(|place, _| !of_it(place));
         }

@@ -101,8 +101,8 @@ pub enum Tool {
 
 impl Agents {
     /// What is known about the agent of a place.
-    pub fn at(&self, place: &TaskId) -> Agent {
-        self.books.get(place).cloned().unwrap_or_default()
+    pub fn at(&self, task_id: &TaskId) -> Agent {
+        self.books.get(task_id).cloned().unwrap_or_default()
     }
 
     /// What the calls under way may use.
@@ -120,27 +120,27 @@ impl Agents {
     pub fn take(&mut self, event: &Event) {
         match &event.fact {
             EventKind::AttemptStarted(attempt) => {
-                let (attempt, place) = (attempt.attempt, attempt.place.clone());
+                let (attempt, place) = (attempt.attempt, attempt.task_id.clone());
                 self.books.insert(place, Agent { attempt, since: Some(event.at), ..Agent::default() });
             }
             EventKind::GuidanceEnded(GuidanceEnd { usage, .. }) => self.used = self.used.plus(*usage),
             EventKind::AttemptEnded { attempt, how, usage, .. } => {
                 self.used = self.used.plus(*usage);
                 // One that goes on with an engine that has died may end before it is briefed again.
-                self.of(&attempt.place).exit.get_or_insert_with(|| how.clone());
+                self.of(&attempt.task_id).exit.get_or_insert_with(|| how.clone());
             }
             EventKind::PlannerAccepted { calls, .. }
             | EventKind::PlannerRejected(PlannerRejection { calls, .. }) => {
                 self.used = self.used.plus(calls.usage);
             }
             EventKind::AgentBriefed(briefing) => {
-                self.of(&briefing.attempt.place).take_briefing(briefing);
-                let place = briefing.untrusted.is_some().then(|| briefing.attempt.place.clone());
+                self.of(&briefing.attempt.task_id).take_briefing(briefing);
+                let place = briefing.untrusted.is_some().then(|| briefing.attempt.task_id.clone());
                 self.untrusted.extend(place);
             }
             EventKind::ModelCallStarted(start) => {
-                let supplement = std::mem::take(&mut self.of(&start.attempt.place).supplement);
-                self.of(&start.attempt.place).calls.push(Call {
+                let supplement = std::mem::take(&mut self.of(&start.attempt.task_id).supplement);
+                self.of(&start.attempt.task_id).calls.push(Call {
                     supplement,
                     repairs: start.repairs.clone(),
                     client: start.client,
@@ -150,11 +150,11 @@ impl Agents {
             }
             EventKind::ModelCallEnded(end) => {
                 self.pay(end.effort.usage.total(), end.effort.cost);
-                if let Some(call) = self.of(&end.attempt.place).calls.last_mut() {
+                if let Some(call) = self.of(&end.attempt.task_id).calls.last_mut() {
                     call.outcome = Some(end.outcome.clone());
                 }
             }
-            EventKind::GateEvaluated { place, result } => self.hear(place.as_ref(), result),
+            EventKind::GateEvaluated { task_id, result } => self.hear(task_id.as_ref(), result),
             EventKind::CheckCompleted { verdict: CheckVerdict { judgement: Some(judged), .. }, .. } => {
                 self.pay(judged.tokens, judged.cost);
             }
@@ -162,11 +162,11 @@ impl Agents {
                 self.tool(&refusal.id, Tool::Refused(refusal.reason.clone()));
             }
             EventKind::ApprovalRequested(ask) => {
-                if let Some(place) = ask.place.as_ref().filter(|_| ask.is_of_agent()) {
+                if let Some(place) = ask.task_id.as_ref().filter(|_| ask.is_of_agent()) {
                     self.of(place).take_request(ask, event.at);
                 }
             }
-            EventKind::ApprovalResolved { request, place: Some(place), given } => {
+            EventKind::ApprovalResolved { request, task_id: Some(place), given } => {
                 self.of(place).take_decision(*request, given.decision, event.at);
             }
             EventKind::ChildDispatched(_) | EventKind::ChildStarted(_) => self.take_child(&event.fact),
@@ -174,7 +174,7 @@ impl Agents {
                 self.used = self.used.plus(end.usage);
                 self.take_child(&event.fact);
             }
-            EventKind::AgentEnded(end) => self.of(&end.attempt.place).exit = Some(end.exit.clone()),
+            EventKind::AgentEnded(end) => self.of(&end.attempt.task_id).exit = Some(end.exit.clone()),
             _ => self.take_tool(event),
         }
     }
@@ -183,16 +183,16 @@ impl Agents {
         match &event.fact {
             EventKind::ToolCallStarted(start) => {
                 self.tool(&start.id, Tool::Begun);
-                let agent = self.of(&start.id.attempt.place);
+                let agent = self.of(&start.id.attempt.task_id);
                 let request = agent.requested().get(start.id.position as usize);
                 let request = request.and_then(|call| call.children.as_deref());
                 agent.collecting = matches!(request, Some(ChildRequest::Collect(_))).then_some(event.at);
             }
             EventKind::ToolCallEnded(end) => {
-                let place = end.untrusted.is_some().then(|| end.id.attempt.place.clone());
+                let place = end.untrusted.is_some().then(|| end.id.attempt.task_id.clone());
                 self.untrusted.extend(place);
                 self.end_tool(&end.id, end.tokens);
-                let agent = self.of(&end.id.attempt.place);
+                let agent = self.of(&end.id.attempt.task_id);
                 if let Some(since) = agent.collecting.take() {
                     agent.waited_ms += u64::try_from(event.at.since(since).as_millis()).expect("it is short");
                 }
@@ -200,25 +200,25 @@ impl Agents {
             EventKind::ExchangeGated(gated) => {
                 let added = gated.supplement.context.as_ref();
                 let untrusted = added.and_then(|added| added.untrusted.as_ref());
-                self.untrusted.extend(untrusted.map(|_| gated.attempt.place.clone()));
-                self.of(&gated.attempt.place).take_ruling(gated);
+                self.untrusted.extend(untrusted.map(|_| gated.attempt.task_id.clone()));
+                self.of(&gated.attempt.task_id).take_ruling(gated);
             }
-            EventKind::CompactionStarted(start) => self.of(&start.attempt.place).compaction.start(start),
+            EventKind::CompactionStarted(start) => self.of(&start.attempt.task_id).compaction.start(start),
             EventKind::CompactionEnded(end) => {
                 self.used = self.used.plus(end.usage);
                 self.failures.take(end, event.at);
-                self.of(&end.attempt.place).compaction.said = Some(end.outcome.clone());
+                self.of(&end.attempt.task_id).compaction.said = Some(end.outcome.clone());
             }
             EventKind::ClientRepairStarted(repair) => {
-                self.of(&repair.attempt.place).repairs = Some(repair.invalid.clone());
+                self.of(&repair.attempt.task_id).repairs = Some(repair.invalid.clone());
             }
             _ => {}
         }
     }
 
-    fn hear(&mut self, place: Option<&TaskId>, result: &GateResult) {
+    fn hear(&mut self, task_id: Option<&TaskId>, result: &GateResult) {
         self.pay(result.tokens, result.cost);
-        if let Some(place) = place {
+        if let Some(place) = task_id {
             let agent = self.of(place);
             let of_call = !result.trigger.is_of_agent();
             if of_call { &mut agent.heard } else { &mut agent.news }.push(result.clone());
@@ -229,19 +229,19 @@ impl Agents {
         self.used = self.used.plus(AttemptUsage { attempts: 0, tokens, cost });
     }
 
-    pub(super) fn of(&mut self, place: &TaskId) -> &mut Agent {
-        self.books.entry(place.clone()).or_default()
+    pub(super) fn of(&mut self, task_id: &TaskId) -> &mut Agent {
+        self.books.entry(task_id.clone()).or_default()
     }
 
     fn end_tool(&mut self, id: &ToolCallId, tokens: u64) {
-        let call = self.of(&id.attempt.place).calls.last_mut();
+        let call = self.of(&id.attempt.task_id).calls.last_mut();
         if let Some(tool) = call.and_then(|call| call.tools.get_mut(id.position as usize)) {
             *tool = Tool::Ended(tokens);
         }
     }
 
     fn tool(&mut self, id: &ToolCallId, tool: Tool) {
-        let agent = self.of(&id.attempt.place);
+        let agent = self.of(&id.attempt.task_id);
         agent.heard.clear();
         agent.agreed = None;
         if let Some(call) = agent.calls.last_mut() {

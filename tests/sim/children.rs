@@ -64,7 +64,7 @@ pub struct Child {
 impl World {
     /// Whether the agent of an attempt may start child runs.
     pub fn dispatches(&self, at: usize, attempt: &Attempt) -> bool {
-        match &step_of(&self.runs[at].plan, &attempt.place).work {
+        match &step_of(&self.runs[at].plan, &attempt.task_id).work {
             StepWork::Agent(work) => work.dispatch.is_some(),
             _ => false,
         }
@@ -77,7 +77,7 @@ impl World {
         let unit = &mut self.engine(at).units[number];
         debug_assert!(matches!(unit.job, Job::Child { .. }), "it is a child run");
         (unit.begun, unit.due) = (true, due);
-        self.look(at, Seen::Begins { place: &id.attempt.place, process: false })
+        self.look(at, Seen::Begins { task_id: &id.attempt.task_id, process: false })
     }
 
     /// What comes of a child run.
@@ -115,7 +115,7 @@ impl Agents {
             EventKind::ChildDispatched(dispatch) => {
                 let ChildDispatch { id, child, plan, depends_on } = dispatch.clone();
                 let start = ChildStart { child, plan, params: JsonObject::new(), depends_on };
-                self.of(&id.attempt.place).children.push(Child { start, begun: false, end: None });
+                self.of(&id.attempt.task_id).children.push(Child { start, begun: false, end: None });
             }
             EventKind::ChildStarted(id) => self.change_child(id, |child| child.begun = true),
             EventKind::ChildEnded(end) => {
@@ -126,7 +126,7 @@ impl Agents {
     }
 
     fn change_child(&mut self, id: &ChildId, change: impl Fn(&mut Child)) {
-        let children = &mut self.of(&id.attempt.place).children;
+        let children = &mut self.of(&id.attempt.task_id).children;
         children.iter_mut().filter(|child| child.start.child == id.child).for_each(change);
     }
 }

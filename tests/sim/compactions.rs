@@ -113,7 +113,7 @@ impl World {
         let CompactionRequest { start, groups } = request;
         let what = format!("compaction {} of {}", start.call, start.attempt);
         let mut dice = Dice::of(self.fates.0.wrapping_add(at as u64), &what);
-        let agent = self.runs[at].durable.agents.at(&start.attempt.place);
+        let agent = self.runs[at].durable.agents.at(&start.attempt.task_id);
         // A compactor may fail for long.
         let fails = Dice::of(self.fates.0, &format!("compactor of {}", start.attempt)).one_in(4);
         let said = if stop {

@@ -54,14 +54,14 @@ pub enum Job {
     /// A look at evidence.
     Confirm { places: Vec<TaskId> },
     /// A look into the cache.
-    Look { place: TaskId },
+    Look { task_id: TaskId },
     /// Waiting for locks.
-    Lock { place: TaskId, locks: TaskLocks },
+    Lock { task_id: TaskId, locks: TaskLocks },
     /// Giving locks back.
-    Unlock { place: TaskId },
+    Unlock { task_id: TaskId },
     /// Gates that are asked.
     Gate {
-        place: Option<TaskId>,
+        task_id: Option<TaskId>,
         point: GatePoint,
         attempt: u32,
         tool_call: Option<ToolCallId>,
@@ -113,7 +113,7 @@ impl Engine {
             turn.effects.retain(|effect| !effect.prepares());
         }
         self.units.retain(|unit| {
-            !matches!(unit.job, Job::Look { .. } | Job::Lock { .. } | Job::Gate { place: Some(_), .. })
+            !matches!(unit.job, Job::Look { .. } | Job::Lock { .. } | Job::Gate { task_id: Some(_), .. })
         });
     }
 
@@ -205,19 +205,19 @@ impl Engine {
                         |effect| matches!(effect, Effect::Check { attempt: a, phase: p, .. } if (a, p) == (attempt, phase)),
                     )
             }
-            InputKind::Looked { place, .. } => {
-                done(&|job| matches!(job, Job::Look { place: p } if p == place))
+            InputKind::Looked { task_id, .. } => {
+                done(&|job| matches!(job, Job::Look { task_id: p } if p == task_id))
                     || self.waiting().any(
-                        |effect| matches!(effect, Effect::Lookup { place: p, .. } if p == place),
+                        |effect| matches!(effect, Effect::Lookup { task_id: p, .. } if p == task_id),
                     )
             }
-            InputKind::Locked { place }
-            | InputKind::LockHeld { place }
-            | InputKind::LockRefused { place, .. } => {
-                done(&|job| matches!(job, Job::Lock { place: p, .. } if p == place))
+            InputKind::Locked { task_id }
+            | InputKind::LockHeld { task_id }
+            | InputKind::LockRefused { task_id, .. } => {
+                done(&|job| matches!(job, Job::Lock { task_id: p, .. } if p == task_id))
                     || self
                         .waiting()
-                        .any(|effect| matches!(effect, Effect::Lock { place: p, .. } if p == place))
+                        .any(|effect| matches!(effect, Effect::Lock { task_id: p, .. } if p == task_id))
             }
             InputKind::Woke { timer } => {
                 let due = |at: &Moment| at.millis() <= self.clock;
@@ -231,14 +231,14 @@ impl Engine {
                         .waiting()
                         .any(|effect| matches!(effect, Effect::Confirm { .. }))
             }
-            InputKind::Gated { place, point, tool_call, exchange, .. } => {
+            InputKind::Gated { task_id, point, tool_call, exchange, .. } => {
                 let part = exchange.as_ref().map(|answer| &answer.part);
                 let same = |p: &Option<TaskId>, q: &GatePoint, of: &Option<ToolCallId>, about: &Option<Box<ExchangeQuestion>>| {
-                    (p, q, of, about.as_ref().map(|about| &about.part)) == (place, point, tool_call, part)
+                    (p, q, of, about.as_ref().map(|about| &about.part)) == (task_id, point, tool_call, part)
                 };
-                done(&|job| matches!(job, Job::Gate { place, point, tool_call, exchange, .. } if same(place, point, tool_call, exchange)))
+                done(&|job| matches!(job, Job::Gate { task_id, point, tool_call, exchange, .. } if same(task_id, point, tool_call, exchange)))
                     || self.waiting().any(|effect| {
-                        matches!(effect, Effect::Gate(asked) if same(&asked.place, &asked.point, &asked.tool_call, &asked.exchange))
+                        matches!(effect, Effect::Gate(asked) if same(&asked.task_id, &asked.point, &asked.tool_call, &asked.exchange))
                     })
             }
             InputKind::Answered { number, .. } => {

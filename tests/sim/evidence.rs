@@ -11,26 +11,26 @@ use super::look::Broken;
 use super::world::{Run, World};
 
 /// What the file of a place is, by how often it was written.
-pub fn content(files: &BTreeMap<TaskId, u32>, place: &TaskId) -> Sha256Digest {
-    let version = files.get(place).copied().unwrap_or_default();
-    Sha256Digest::of_bytes(format!("{place} {version}").as_bytes())
+pub fn content(files: &BTreeMap<TaskId, u32>, task_id: &TaskId) -> Sha256Digest {
+    let version = files.get(task_id).copied().unwrap_or_default();
+    Sha256Digest::of_bytes(format!("{task_id} {version}").as_bytes())
 }
 
 impl Run {
     /// What the file of a place is now.
-    pub fn content(&self, place: &TaskId) -> Sha256Digest {
-        content(&self.files, place)
+    pub fn content(&self, task_id: &TaskId) -> Sha256Digest {
+        content(&self.files, task_id)
     }
 
     /// Whether the file of a place is not what it was when the place was checked.
-    pub fn is_changed(&self, place: &TaskId) -> bool {
-        let taken = self.durable.book(place).evidence;
-        taken.is_some_and(|taken| taken != self.content(place))
+    pub fn is_changed(&self, task_id: &TaskId) -> bool {
+        let taken = self.durable.book(task_id).evidence;
+        taken.is_some_and(|taken| taken != self.content(task_id))
     }
 
     /// Writes the file of a place anew.
-    pub fn write_file(&mut self, place: &TaskId) {
-        *self.files.entry(place.clone()).or_default() += 1;
+    pub fn write_file(&mut self, task_id: &TaskId) {
+        *self.files.entry(task_id.clone()).or_default() += 1;
     }
 }
 
@@ -38,7 +38,7 @@ impl World {
     /// The evidence of an attempt that is checked, where its step declares a file.
     pub fn evidence(&self, at: usize, attempt: &Attempt) -> Vec<Artifact> {
         let run = &self.runs[at];
-        let place = &attempt.place;
+        let place = &attempt.task_id;
         let declares = self.fates.declares(at, step_of(&run.plan, place));
         let file = || Artifact { path: file(place), digest: run.content(place), size: 1, released_by: None };
         declares.then(file).into_iter().collect()
@@ -74,18 +74,18 @@ impl World {
         InputKind::Confirmed { stale }
     }
 
-    fn rewrite(&mut self, at: usize, place: &TaskId) {
-        self.runs[at].write_file(place);
+    fn rewrite(&mut self, at: usize, task_id: &TaskId) {
+        self.runs[at].write_file(task_id);
         self.runs[at].steady = false;
         self.coverage.count("fault", Fault::Meddle.name());
-        self.say(|| format!("run {at}: somebody writes the file of {place}"));
+        self.say(|| format!("run {at}: somebody writes the file of {task_id}"));
     }
 
     /// Changes a file that was evidence, or may become it.
     pub fn meddle(&mut self, at: usize) -> Result<(), Broken> {
         let run = &self.runs[at];
-        let proved = |place: &TaskId| {
-            let book = run.decided.book(place);
+        let proved = |task_id: &TaskId| {
+            let book = run.decided.book(task_id);
             let end = book.ended.filter(|_| book.evidence.is_some());
             end.is_some_and(|end| end.standing.is_checked())
         };
@@ -105,10 +105,10 @@ impl World {
     }
 }
 
-fn told(place: TaskId) -> StaleFile {
-    StaleFile { path: file(&place), place }
+fn told(task_id: TaskId) -> StaleFile {
+    StaleFile { path: file(&task_id), task_id }
 }
 
-pub fn file(place: &TaskId) -> String {
-    format!("{place}.txt")
+pub fn file(task_id: &TaskId) -> String {
+    format!("{task_id}.txt")
 }

@@ -24,14 +24,14 @@ impl World {
     pub fn exchange_gated(
         &self,
         at: usize,
-        place: Option<TaskId>,
+        task_id: Option<TaskId>,
         point: GatePoint,
         question: &ExchangeQuestion,
     ) -> InputKind {
         let part = question.part.clone();
         let what = format!("gates of {point:?} {:?} {} of {}", part.position, part.call, part.attempt);
         let mut dice = Dice::of(self.fates.0.wrapping_add(at as u64), &what);
-        let results = results(&self.runs[at].plan, place.as_ref(), point, &mut dice);
+        let results = results(&self.runs[at].plan, task_id.as_ref(), point, &mut dice);
         let mut rewritten = JsonObject::new();
         let seldom = if point == GatePoint::Result { 3 } else { 20 };
         if dice.one_in(seldom) {
@@ -50,7 +50,7 @@ impl World {
             GatedExchange { part, start: question.start.clone(), mistake, revised, content, supplement };
         let gated = GateOutcome { results, rewritten, ..GateOutcome::default() };
         InputKind::Gated {
-            place,
+            task_id,
             point,
             gated,
             tool_call: None,

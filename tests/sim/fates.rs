@@ -81,7 +81,7 @@ impl Fates {
 
     /// How people decide about something that they are asked.
     pub fn people(self, run: usize, ask: &ApprovalRequest, now: i64) -> Dice {
-        let place = ask.place.as_ref().map_or("the run".into(), ToString::to_string);
+        let place = ask.task_id.as_ref().map_or("the run".into(), ToString::to_string);
         let of_call = ask.tool_call.as_ref().map(|call| format!(", tool {}.{}", call.call, call.position));
         let of_part = ask
             .exchange
@@ -142,11 +142,11 @@ impl Fates {
     }
 
     /// What the cache holds for a place.
-    pub fn cached(self, run: usize, place: &TaskId, step: &Step) -> Option<CachedResult> {
-        let mut dice = self.dice(run, &format!("cache of {place}"));
+    pub fn cached(self, run: usize, task_id: &TaskId, step: &Step) -> Option<CachedResult> {
+        let mut dice = self.dice(run, &format!("cache of {task_id}"));
         let outputs = outputs(&mut dice, step);
         let from = RunId::from_bytes([9; 16]);
-        let key = Sha256Digest::of_bytes(place.to_string().as_bytes());
+        let key = Sha256Digest::of_bytes(task_id.to_string().as_bytes());
         dice.one_in(2).then(|| CachedResult {
             cache_key: key,
             reused_from: from,

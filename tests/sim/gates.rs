@@ -153,7 +153,7 @@ impl World {
     /// never finish would ask them for ever.
     pub fn answered(&mut self, at: usize, ask: &ApprovalRequest) -> InputKind {
         let mut dice = self.fates.people(at, ask, 0);
-        let whole = (at, (ask.place.clone(), ask.point, ask.phase));
+        let whole = (at, (ask.task_id.clone(), ask.point, ask.phase));
         let decision = match dice.below(8) {
             _ if ask.stuck.as_ref().is_some_and(|stuck| stuck.attempt > PATIENCE) => RequestDecision::Denied,
             0 | 1 => RequestDecision::Denied,
@@ -171,30 +171,30 @@ impl World {
     pub fn gated(
         &mut self,
         at: usize,
-        place: Option<TaskId>,
+        task_id: Option<TaskId>,
         (point, attempt): (GatePoint, u32),
         tool_call: Option<ToolCallId>,
     ) -> InputKind {
         let plan = &self.runs[at].plan;
-        let whose = place.as_ref().map_or("the run".into(), ToString::to_string);
+        let whose = task_id.as_ref().map_or("the run".into(), ToString::to_string);
         let of_call = tool_call.as_ref().map(|id| format!(", tool {}.{}", id.call, id.position));
         let of_call = of_call.unwrap_or_default();
         let what = format!("gates of {whose}, {point:?}, attempt {attempt}{of_call}");
         let mut dice = Dice::of(self.fates.0.wrapping_add(at as u64), &what);
-        let results = results(plan, place.as_ref(), point, &mut dice);
+        let results = results(plan, task_id.as_ref(), point, &mut dice);
         let mut rewritten = JsonObject::new();
         if tool_call.is_some() && dice.one_in(10) {
             rewritten.insert("tool_args".into(), json!({}));
         }
         let arguments = tool_call.as_ref().map(arguments_of).map(Box::new);
         let gated = GateOutcome { results, rewritten, ..GateOutcome::default() };
-        InputKind::Gated { place, point, gated, tool_call, arguments, exchange: None }
+        InputKind::Gated { task_id, point, gated, tool_call, arguments, exchange: None }
     }
 }
 
 /// What each gate at a point says.
-pub fn results(plan: &Plan, place: Option<&TaskId>, point: GatePoint, dice: &mut Dice) -> Vec<GateResult> {
-    let step = place.and_then(|place| plan.find(place.step.as_str()));
+pub fn results(plan: &Plan, task_id: Option<&TaskId>, point: GatePoint, dice: &mut Dice) -> Vec<GateResult> {
+    let step = task_id.and_then(|place| plan.find(place.step.as_str()));
     let mut result = |gate: &Gate| {
         let action = match dice.below(10) {
             0 if gate.lane == GateLane::Policy => GateAction::Block,

@@ -19,13 +19,13 @@ pub struct Generated {
 impl Generated {
     pub fn take(&mut self, fact: &EventKind) {
         if let EventKind::PlanGenerated(made) = fact {
-            self.of.insert(made.attempt.place.clone(), made.clone());
+            self.of.insert(made.attempt.task_id.clone(), made.clone());
         }
     }
 
     /// The plan that was read for an attempt.
     pub fn for_attempt(&self, attempt: &Attempt) -> Option<&PlanGeneration> {
-        self.of.get(&attempt.place).filter(|made| made.attempt == *attempt)
+        self.of.get(&attempt.task_id).filter(|made| made.attempt == *attempt)
     }
 }
 

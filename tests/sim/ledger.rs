@@ -147,18 +147,18 @@ impl Ledger {
     }
 
     /// What is known about a place.
-    pub fn book(&self, place: &TaskId) -> Book {
-        self.places.get(place).cloned().unwrap_or_default()
+    pub fn book(&self, task_id: &TaskId) -> Book {
+        self.places.get(task_id).cloned().unwrap_or_default()
     }
 
     /// How a place ended.
-    pub fn end(&self, place: &TaskId) -> Option<&End> {
-        self.places.get(place)?.ended.as_ref()
+    pub fn end(&self, task_id: &TaskId) -> Option<&End> {
+        self.places.get(task_id)?.ended.as_ref()
     }
 
     /// Whether a place, or the step it belongs to, has ended.
-    pub fn is_over(&self, place: &TaskId) -> bool {
-        self.end(place).is_some() || self.end(&TaskId::of_step(&place.step)).is_some()
+    pub fn is_over(&self, task_id: &TaskId) -> bool {
+        self.end(task_id).is_some() || self.end(&TaskId::of_step(&task_id.step)).is_some()
     }
 
     /// Whether the run was told to end or took too long.
@@ -175,9 +175,9 @@ impl Ledger {
     }
 
     /// Whether gates can be asked: their place is alive, and they have not let pass.
-    pub fn may_ask(&self, place: Option<&TaskId>, point: GatePoint) -> bool {
-        let passed = self.passed.contains(&(place.cloned(), point));
-        match (place, point) {
+    pub fn may_ask(&self, task_id: Option<&TaskId>, point: GatePoint) -> bool {
+        let passed = self.passed.contains(&(task_id.cloned(), point));
+        match (task_id, point) {
             (Some(place), GatePoint::Leave) => self.book(place).checking || self.is_over(place),
             (Some(place), _) => !passed || self.is_over(place),
             (None, _) => self.begun && !passed,
@@ -233,28 +233,28 @@ impl Ledger {
     fn take_besides(&mut self, event: &Event) {
         match &event.fact {
             EventKind::StepReused { step, .. } => self.at(&TaskId::of_step(step)).ended_at = Some(event.at),
-            EventKind::StepEnded { place, .. } => self.at(place).ended_at = Some(event.at),
+            EventKind::StepEnded { task_id, .. } => self.at(task_id).ended_at = Some(event.at),
             EventKind::AttemptStarted(attempt) => {
-                self.at(&attempt.place).since = Some(event.at);
+                self.at(&attempt.task_id).since = Some(event.at);
                 for point in [GatePoint::Leave, GatePoint::Again] {
-                    self.passed.remove(&(Some(attempt.place.clone()), point));
+                    self.passed.remove(&(Some(attempt.task_id.clone()), point));
                 }
             }
             EventKind::EvidenceTaken { attempt, files } => {
-                self.at(&attempt.place).evidence = files.first().map(|file| file.digest);
+                self.at(&attempt.task_id).evidence = files.first().map(|file| file.digest);
             }
-            EventKind::EvidenceStale(stale) => self.falls_back(&stale.place),
+            EventKind::EvidenceStale(stale) => self.falls_back(&stale.task_id),
             EventKind::ApprovalRequested(ask) => {
                 self.asks.insert(ask.request, (**ask).clone());
                 self.asked = self.asked.max(ask.request);
-                if let (Some(stuck), Some(place)) = (&ask.stuck, &ask.place) {
+                if let (Some(stuck), Some(place)) = (&ask.stuck, &ask.task_id) {
                     let book = self.at(place);
                     (book.live, book.stuck) = (None, Some(stuck.attempt));
                 }
             }
             EventKind::ApprovalResolved { request: number, given, .. } => {
                 let ask = self.asks.remove(number);
-                let place = ask.as_ref().and_then(|ask| ask.place.clone());
+                let place = ask.as_ref().and_then(|ask| ask.task_id.clone());
                 if let Some(book) = place.as_ref().map(|place| self.at(place))
                     && let Some(stuck) = book.stuck.take()
                 {
@@ -272,10 +272,10 @@ impl Ledger {
                     None => {}
                 }
             }
-            EventKind::GatesPassed { place, point, .. } => {
-                self.passed.insert((place.clone(), *point));
+            EventKind::GatesPassed { task_id, point, .. } => {
+                self.passed.insert((task_id.clone(), *point));
                 let enters = matches!(point, GatePoint::Enter | GatePoint::Again);
-                place.iter().filter(|_| enters).for_each(|place| self.at(place).let_in = Some(event.at));
+                task_id.iter().filter(|_| enters).for_each(|place| self.at(place).let_in = Some(event.at));
             }
             EventKind::RunBlocked(_) => self.blocked = true,
             EventKind::PlannerRequested { round, .. } => self.planning = Some((*round, false)),
@@ -293,69 +293,69 @@ impl Ledger {
     }
 
     /// Since when its wait for a turn counts: people who were asked before it take no time of that.
-    pub fn queued(&self, plan: &Plan, place: &TaskId) -> Option<Moment> {
-        let let_in = self.places.get(place).and_then(|book| book.let_in);
-        self.ready(plan, place).max(let_in)
+    pub fn queued(&self, plan: &Plan, task_id: &TaskId) -> Option<Moment> {
+        let let_in = self.places.get(task_id).and_then(|book| book.let_in);
+        self.ready(plan, task_id).max(let_in)
     }
 
     /// Since when a place waits for its turn: since all it depends on has ended, or its items are known.
-    pub fn ready(&self, plan: &Plan, place: &TaskId) -> Option<Moment> {
-        let step = step_of(plan, place);
+    pub fn ready(&self, plan: &Plan, task_id: &TaskId) -> Option<Moment> {
+        let step = step_of(plan, task_id);
         let over = |id: &Name| self.places.get(&TaskId::of_step(id)).and_then(|book| book.ended_at);
-        if place.item.is_some() {
-            return self.places.get(&TaskId::of_step(&place.step))?.expanded;
+        if task_id.item.is_some() {
+            return self.places.get(&TaskId::of_step(&task_id.step))?.expanded;
         }
-        let at = plan.find(place.step.as_str())?.index();
+        let at = plan.find(task_id.step.as_str())?.index();
         if at >= plan.parts().main {
             let before = plan.steps()[plan.parts().main..at].last();
             return self.finally_since.max(before.and_then(|before| over(&before.id)));
         }
         let needed = step.depends_on.iter().map(|ix| over(&plan.step(*ix).id));
-        let again = self.places.get(place).and_then(|book| book.again);
+        let again = self.places.get(task_id).and_then(|book| book.again);
         needed.max().unwrap_or(self.since).max(again)
     }
 
     fn take_of_place(&mut self, fact: &EventKind) {
         match fact {
-            EventKind::LockRequested { place, .. } => self.at(place).awaits = true,
+            EventKind::LockRequested { task_id, .. } => self.at(task_id).awaits = true,
             EventKind::Escalated { name, action: EscalationAction::SpawnTask, .. } => {
                 let step = Name::parse(name).expect("escalations and steps are called alike");
                 self.at(&TaskId::of_step(&step)).spawned = true;
             }
-            EventKind::Escalated { place: Some(place), .. } => self.at(place).sent_back += 1,
-            EventKind::CacheHit { place, .. } => {
-                let book = self.at(place);
+            EventKind::Escalated { task_id: Some(place), .. } => self.at(place).sent_back += 1,
+            EventKind::CacheHit { task_id, .. } => {
+                let book = self.at(task_id);
                 (book.live, book.checking, book.cached) = (Some(0), true, true);
                 book.awaits = false;
                 book.begins(0);
             }
-            EventKind::AttemptStarted(Attempt { place, attempt }) => {
-                let book = self.at(place);
+            EventKind::AttemptStarted(Attempt { task_id, attempt }) => {
+                let book = self.at(task_id);
                 (book.live, book.attempts) = (Some(*attempt), *attempt);
                 (book.due, book.verdicts, book.checking) = (None, (0, 0), false);
                 (book.awaits, book.cached) = (false, false);
                 book.begins(*attempt);
             }
             EventKind::AttemptEnded { attempt, how, .. } => {
-                let book = self.at(&attempt.place);
+                let book = self.at(&attempt.task_id);
                 book.checking = how.is_success();
                 if !book.checking {
                     book.live = None;
                 }
                 book.interrupted += u32::from(*how == wf_core::machine::WorkExit::Interrupted);
             }
-            EventKind::StepEnded { place, state, standing, allowed_to_fail, outputs, .. } => {
+            EventKind::StepEnded { task_id, state, standing, allowed_to_fail, outputs, .. } => {
                 let end = End {
                     state: *state,
                     standing: *standing,
                     allowed_to_fail: *allowed_to_fail,
                     outputs: outputs.clone(),
                 };
-                let book = self.at(place);
+                let book = self.at(task_id);
                 (book.live, book.due, book.ended) = (None, None, Some(end));
-                let counts = place.item.is_none() && *state == StepState::Failed && !allowed_to_fail;
+                let counts = task_id.item.is_none() && *state == StepState::Failed && !allowed_to_fail;
                 if counts && self.failed.is_none() {
-                    self.failed = Some(place.step.clone());
+                    self.failed = Some(task_id.step.clone());
                 }
             }
             _ => {}
@@ -363,9 +363,9 @@ impl Ledger {
     }
 
     /// A place is no longer what was checked, nor is the repeated step that it is an item of.
-    fn falls_back(&mut self, place: &TaskId) {
-        self.stale.insert(place.clone());
-        for place in [place.clone(), TaskId::of_step(&place.step)] {
+    fn falls_back(&mut self, task_id: &TaskId) {
+        self.stale.insert(task_id.clone());
+        for place in [task_id.clone(), TaskId::of_step(&task_id.step)] {
             if let Some(end) = &mut self.at(&place).ended
                 && end.standing.is_checked()
             {
@@ -374,23 +374,23 @@ impl Ledger {
         }
     }
 
-    pub(super) fn at(&mut self, place: &TaskId) -> &mut Book {
-        self.places.entry(place.clone()).or_default()
+    pub(super) fn at(&mut self, task_id: &TaskId) -> &mut Book {
+        self.places.entry(task_id.clone()).or_default()
     }
 }
 
 /// The step of a place.
-pub fn step_of<'a>(plan: &'a Plan, place: &TaskId) -> &'a Step {
-    plan.step(step_ix(plan, place))
+pub fn step_of<'a>(plan: &'a Plan, task_id: &TaskId) -> &'a Step {
+    plan.step(step_ix(plan, task_id))
 }
 
 /// Whether the step of a place is one of the `finally` steps.
-pub fn is_finally(plan: &Plan, place: &TaskId) -> bool {
-    plan.is_finally(step_ix(plan, place))
+pub fn is_finally(plan: &Plan, task_id: &TaskId) -> bool {
+    plan.is_finally(step_ix(plan, task_id))
 }
 
-fn step_ix(plan: &Plan, place: &TaskId) -> StepIx {
-    let found = plan.find(place.step.as_str());
+fn step_ix(plan: &Plan, task_id: &TaskId) -> StepIx {
+    let found = plan.find(task_id.step.as_str());
     found.expect("the place is of this plan")
 }
 

@@ -9,7 +9,7 @@ use super::world::World;
 pub struct HeldLock {
     pub key: LockKey,
     pub run: usize,
-    pub place: TaskId,
+    pub task_id: TaskId,
     /// The life of the engine that took it.
     pub life: u32,
 }
@@ -39,10 +39,10 @@ impl World {
     }
 
     /// Gives a place its locks, those of the dead, too.
-    pub fn take_locks(&mut self, locks: &TaskLocks, run: usize, place: &TaskId, life: u32) {
+    pub fn take_locks(&mut self, locks: &TaskLocks, run: usize, task_id: &TaskId, life: u32) {
         for key in locks.keys() {
             self.locks.retain(|held| !held.excludes(&key, run));
-            self.locks.push(HeldLock { key, run, place: place.clone(), life });
+            self.locks.push(HeldLock { key, run, task_id: task_id.clone(), life });
         }
     }
 }

@@ -27,9 +27,9 @@ pub enum Seen<'a> {
     /// An effect is about to be carried out.
     Act(&'a Effect),
     /// The work or the checks of a place are about to begin, or to be taken up again.
-    Begins { place: &'a TaskId, process: bool },
+    Begins { task_id: &'a TaskId, process: bool },
     /// A lock is about to be given back.
-    Unlocks { place: &'a TaskId },
+    Unlocks { task_id: &'a TaskId },
     /// The run is over, and all of it carried out.
     Over,
     /// Every run of the world is over.

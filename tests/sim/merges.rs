@@ -27,8 +27,8 @@ impl Merges {
     pub fn take(&mut self, fact: &EventKind) {
         match fact {
             EventKind::MergeRequested(request) => {
-                let Attempt { place, attempt } = request.attempt.clone();
-                self.of.insert(place, (attempt, None));
+                let Attempt { task_id, attempt } = request.attempt.clone();
+                self.of.insert(task_id, (attempt, None));
             }
             EventKind::MergeStarted(start) => {
                 self.begun = Some(start.attempt.clone());
@@ -43,7 +43,7 @@ impl Merges {
                     self.begun = None;
                 }
                 if end.outcome != MergeOutcome::Outdated
-                    && let Some((_, ended)) = self.of.get_mut(&end.attempt.place)
+                    && let Some((_, ended)) = self.of.get_mut(&end.attempt.task_id)
                 {
                     *ended = Some(end.outcome.clone());
                 }
@@ -54,7 +54,7 @@ impl Merges {
 
     /// Whether the merge of an attempt was requested and has not ended.
     pub fn is_open(&self, attempt: &Attempt) -> bool {
-        self.of.get(&attempt.place) == Some(&(attempt.attempt, None))
+        self.of.get(&attempt.task_id) == Some(&(attempt.attempt, None))
     }
 }
 

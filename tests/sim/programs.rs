@@ -18,7 +18,7 @@ impl World {
                 mistake: None,
             };
         }
-        let agent = self.runs[at].durable.agents.at(&attempt.place);
+        let agent = self.runs[at].durable.agents.at(&attempt.task_id);
         let mut dice = self.fates.dice(at, &format!("program of {attempt} after {call}"));
         if dice.one_in(3) {
             let mut exit = match dice.below(4) {

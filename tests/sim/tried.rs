@@ -32,7 +32,7 @@ impl Ledger {
     pub(super) fn take_of_checks(&mut self, fact: &EventKind) {
         match fact {
             EventKind::CheckCompleted { attempt: Some(attempt), verdict } => {
-                let book = self.at(&attempt.place);
+                let book = self.at(&attempt.task_id);
                 let passed = usize::from(verdict.passed());
                 book.verdicts = (book.verdicts.0 + passed, book.verdicts.1 + 1 - passed);
                 if let Some(last) = book.history.last_mut() {
@@ -40,7 +40,7 @@ impl Ledger {
                 }
             }
             EventKind::RetryScheduled { attempt, due, looped, .. } => {
-                let book = self.at(&attempt.place);
+                let book = self.at(&attempt.task_id);
                 match looped.map(|looped| looped.phase) {
                     Some(CheckPhase::Inspect) => book.loops.0 += 1,
                     Some(CheckPhase::Test) => book.loops.1 += 1,
@@ -51,12 +51,12 @@ impl Ledger {
                 book.awaits = false;
             }
             EventKind::GuidanceRequested(start) => {
-                let book = self.at(&start.attempt.place);
+                let book = self.at(&start.attempt.task_id);
                 (book.live, book.consults) = (None, Some(start.attempt.attempt));
                 book.guided.0 += 1;
             }
             EventKind::GuidanceEnded(end) => {
-                let book = self.at(&end.attempt.place);
+                let book = self.at(&end.attempt.task_id);
                 book.consults = None;
                 book.guided.1 += u32::from(matches!(end.outcome, GuidanceOutcome::Given { .. }));
             }

@@ -82,7 +82,7 @@ impl World {
                 continue;
             }
             let outlives = self.dice.below(4) < self.outlive;
-            let work = &step_of(&run.plan, &attempt.place).work;
+            let work = &step_of(&run.plan, &attempt.task_id).work;
             process.state = match (is_process(work), outlives) {
                 (true, true) if self.adopts && process.ends <= self.now => {
                     Life::Ended(process.fate.exit.clone())
@@ -93,7 +93,7 @@ impl World {
         }
         // What is no process goes on where it was.
         let plan = &run.plan;
-        run.processes.retain(|attempt, _| is_process(&step_of(plan, &attempt.place).work));
+        run.processes.retain(|attempt, _| is_process(&step_of(plan, &attempt.task_id).work));
     }
 
     /// Ends everything, and takes back the end of every log.
@@ -111,7 +111,7 @@ impl World {
             run.durable = Ledger::of(&run.plan, &run.log);
             let known = &run.durable;
             run.processes.retain(|attempt, _| {
-                known.places.get(&attempt.place).is_some_and(|book| book.attempts >= attempt.attempt)
+                known.places.get(&attempt.task_id).is_some_and(|book| book.attempts >= attempt.attempt)
             });
             // Answers to what is not recorded any more cannot come.
             run.stale.clear();

@@ -46,7 +46,7 @@ impl World {
         let is_agent = worked.is_some_and(|attempt| self.is_agent(at, attempt));
         let is_generated = worked.is_some_and(|attempt| {
             let engine = self.engine(at);
-            let step = step_of(engine.machine.plan(), &attempt.place);
+            let step = step_of(engine.machine.plan(), &attempt.task_id);
             matches!(step.work, StepWork::Generated(_)) && !step.is_open()
         });
         let engine = self.engine(at);
@@ -61,20 +61,20 @@ impl World {
             Effect::Check { attempt, phase, .. } => {
                 engine.spawn(Job::Check { attempt, phase }, soon);
             }
-            Effect::Lookup { place, .. } => engine.spawn(Job::Look { place }, soon),
-            Effect::Lock { place, locks } => engine.spawn(Job::Lock { place, locks }, soon),
-            Effect::Unlock { place } => {
-                let waits = |job: &Job| matches!(job, Job::Lock { place: p, .. } if *p == place);
+            Effect::Lookup { task_id, .. } => engine.spawn(Job::Look { task_id }, soon),
+            Effect::Lock { task_id, locks } => engine.spawn(Job::Lock { task_id, locks }, soon),
+            Effect::Unlock { task_id } => {
+                let waits = |job: &Job| matches!(job, Job::Lock { task_id: p, .. } if *p == task_id);
                 engine.units.retain(|unit| !waits(&unit.job));
-                engine.spawn(Job::Unlock { place }, soon);
+                engine.spawn(Job::Unlock { task_id }, soon);
             }
             Effect::Wake { timer, at } => engine.timers.push((at, timer)),
             Effect::Kill { attempt, .. } => self.tell(at, attempt.as_ref(), (soon, race)),
             Effect::Ask(ask) => self.ask(at, ask),
             Effect::Dismiss { number } => engine.dismiss(number),
             Effect::Confirm { places } => engine.spawn(Job::Confirm { places }, soon),
-            Effect::Gate(GateQuestion { place, point, attempt, tool_call, exchange, .. }) => {
-                let gate = Job::Gate { place, point, attempt, tool_call, exchange };
+            Effect::Gate(GateQuestion { task_id, point, attempt, tool_call, exchange, .. }) => {
+                let gate = Job::Gate { task_id, point, attempt, tool_call, exchange };
                 engine.spawn(gate, soon);
             }
             Effect::Plan { request } => engine.spawn(super::planner::job(&request), soon),
@@ -96,7 +96,7 @@ impl World {
 
     /// Tells what is done for an attempt to end; in a race, what has begun ends by itself before.
     fn tell(&mut self, at: usize, attempt: Option<&Attempt>, (soon, race): (i64, bool)) {
-        let place = attempt.map(|attempt| &attempt.place);
+        let place = attempt.map(|attempt| &attempt.task_id);
         for unit in &mut self.engine(at).units {
             let hit = match &unit.job {
                 Job::Work { attempt: works, .. }
@@ -106,7 +106,7 @@ impl World {
                 | Job::Guide { attempt: works }
                 | Job::Serve { attempt: works, .. } => Some(works) == attempt,
                 Job::Check { attempt: checked, .. } => checked.as_ref() == attempt,
-                Job::Gate { place: gated, .. } => gated.as_ref() == place,
+                Job::Gate { task_id: gated, .. } => gated.as_ref() == place,
                 Job::Plan { .. } => attempt.is_none(),
                 Job::Tool { id } => Some(&id.attempt) == attempt,
                 Job::Child { id } => Some(&id.attempt) == attempt,
@@ -144,25 +144,25 @@ impl World {
             Job::Collect { attempt, exit } => self.collected(at, attempt, exit),
             Job::Check { attempt, .. } if !begun && !stop => return self.begin_check(at, number, attempt),
             Job::Check { attempt, phase } => self.judged(at, (attempt, phase), stop),
-            Job::Look { place } => {
+            Job::Look { task_id } => {
                 let run = &self.runs[at];
-                let found = self.fates.cached(at, &place, step_of(&run.plan, &place));
-                InputKind::Looked { place, found }
+                let found = self.fates.cached(at, &task_id, step_of(&run.plan, &task_id));
+                InputKind::Looked { task_id, found }
             }
-            Job::Lock { place, locks } if !begun && locks.lock.is_none() && !self.is_free(&locks, at) => {
+            Job::Lock { task_id, locks } if !begun && locks.lock.is_none() && !self.is_free(&locks, at) => {
                 self.engine(at).units[number].begun = true;
-                return self.feed(at, i64::MIN, InputKind::LockHeld { place });
+                return self.feed(at, i64::MIN, InputKind::LockHeld { task_id });
             }
-            Job::Lock { place, locks } => {
+            Job::Lock { task_id, locks } => {
                 let life = self.engine(at).life;
-                self.take_locks(&locks, at, &place, life);
-                InputKind::Locked { place }
+                self.take_locks(&locks, at, &task_id, life);
+                InputKind::Locked { task_id }
             }
-            Job::Gate { place, point, exchange: Some(question), .. } => {
-                self.exchange_gated(at, place, point, &question)
+            Job::Gate { task_id, point, exchange: Some(question), .. } => {
+                self.exchange_gated(at, task_id, point, &question)
             }
-            Job::Gate { place, point, attempt, tool_call, .. } => {
-                self.gated(at, place, (point, attempt), tool_call)
+            Job::Gate { task_id, point, attempt, tool_call, .. } => {
+                self.gated(at, task_id, (point, attempt), tool_call)
             }
             Job::Merge { attempt, plan } => self.merged(at, attempt, plan),
             Job::Compact { request } => self.compacted(at, *request, stop),
@@ -170,11 +170,11 @@ impl World {
             Job::Plan { round, again, steps } => self.planned(at, (round, again), &steps, stop),
             Job::Ask { ask } => self.answered(at, &ask),
             Job::Confirm { places } => self.confirmed(at, places),
-            Job::Unlock { place } => {
+            Job::Unlock { task_id } => {
                 self.engine(at).units.remove(number);
-                self.look(at, Seen::Unlocks { place: &place })?;
+                self.look(at, Seen::Unlocks { task_id: &task_id })?;
                 let life = self.engine(at).life;
-                self.locks.retain(|held| (held.run, &held.place, held.life) != (at, &place, life));
+                self.locks.retain(|held| (held.run, &held.task_id, held.life) != (at, &task_id, life));
                 return Ok(());
             }
         };
@@ -185,14 +185,16 @@ impl World {
     fn begin_check(&mut self, at: usize, number: usize, attempt: Option<Attempt>) -> Result<(), Broken> {
         let plan = &self.runs[at].plan;
         let (whose, checks) = match &attempt {
-            Some(attempt) => (attempt.to_string(), &step_of(plan, &attempt.place).verify),
+            Some(attempt) => (attempt.to_string(), &step_of(plan, &attempt.task_id).verify),
             None => ("the plan".into(), &plan.parts().verify),
         };
         let due = self.now + self.judges_for(at, &whose, checks);
         let unit = &mut self.engine(at).units[number];
         (unit.begun, unit.due) = (true, unit.due.max(due));
         match attempt {
-            Some(Attempt { place, .. }) => self.look(at, Seen::Begins { place: &place, process: false }),
+            Some(Attempt { task_id, .. }) => {
+                self.look(at, Seen::Begins { task_id: &task_id, process: false })
+            }
             None => Ok(()),
         }
     }
@@ -200,7 +202,7 @@ impl World {
     /// Begins the work of an attempt, or finds out what became of it.
     fn begin(&mut self, at: usize, number: usize, attempt: &Attempt, again: bool) -> Result<(), Broken> {
         let stop = self.engine(at).units[number].stop;
-        let process = is_process(&step_of(&self.runs[at].plan, &attempt.place).work);
+        let process = is_process(&step_of(&self.runs[at].plan, &attempt.task_id).work);
         let found = self.runs[at].processes.get(attempt).filter(|_| again);
         let alive = found.is_some_and(|found| found.state == Life::Alive);
         let unknown = again && process && !self.adopts;
@@ -218,9 +220,9 @@ impl World {
             self.engine(at).units.remove(number);
             return self.feed(at, i64::MIN, ended(attempt.clone(), fate));
         }
-        let place = &attempt.place;
+        let task_id = &attempt.task_id;
         let process = process && !alive;
-        self.look(at, Seen::Begins { place, process })?;
+        self.look(at, Seen::Begins { task_id, process })?;
         self.coverage.count("work", kind(again, alive));
         self.say(|| format!("run {at}:   {attempt} is {}", kind(again, alive)));
         if !alive {
@@ -234,7 +236,7 @@ impl World {
 
     /// Lets a process begin, or what is none.
     fn spawn(&mut self, at: usize, attempt: &Attempt) {
-        let step = step_of(&self.runs[at].plan, &attempt.place);
+        let step = step_of(&self.runs[at].plan, &attempt.task_id);
         let fate = self.fates.work(at, attempt, step);
         let (state, ends) = (Life::Alive, self.now + fate.duration_ms);
         let process = Process { state, fate, ends };
@@ -249,7 +251,7 @@ impl World {
             fate.exit = WorkExit::Cancelled;
         }
         process.state = Life::Ended(fate.exit.clone());
-        self.runs[at].write_file(&attempt.place);
+        self.runs[at].write_file(&attempt.task_id);
         ended(attempt.clone(), fate)
     }
 
@@ -263,7 +265,7 @@ impl World {
     fn judged(&self, at: usize, (attempt, phase): (Option<Attempt>, CheckPhase), stop: bool) -> InputKind {
         let plan = &self.runs[at].plan;
         let checks = match &attempt {
-            Some(attempt) => &step_of(plan, &attempt.place).verify,
+            Some(attempt) => &step_of(plan, &attempt.task_id).verify,
             None => &plan.parts().verify,
         };
         let own = checks.iter().filter(|check| check.phase == phase);
@@ -281,9 +283,9 @@ impl World {
     }
 
     /// Whether a process of a place lives.
-    pub fn lives(&self, at: usize, place: &TaskId) -> bool {
+    pub fn lives(&self, at: usize, task_id: &TaskId) -> bool {
         let mut processes = self.runs[at].processes.iter();
-        processes.any(|(attempt, process)| attempt.place == *place && process.state == Life::Alive)
+        processes.any(|(attempt, process)| attempt.task_id == *task_id && process.state == Life::Alive)
     }
 }
 

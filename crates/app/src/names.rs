@@ -6,12 +6,12 @@ use wf_core::machine::TaskId;
 use wf_store::{RunRow, StoreError, StoreReader};
 
 /// Returns a task of a run as it is shown to users.
-pub(crate) fn task_name(reader: &StoreReader, run: &RunId, place: &TaskId) -> Result<String, StoreError> {
-    if place.item.is_none() {
-        return Ok(place.to_string());
+pub(crate) fn task_name(reader: &StoreReader, run: &RunId, task_id: &TaskId) -> Result<String, StoreError> {
+    if task_id.item.is_none() {
+        return Ok(task_id.to_string());
     }
-    let own = reader.step(run, place)?;
-    Ok(place.display_name(own.and_then(|row| row.item_key).as_deref()))
+    let own = reader.step(run, task_id)?;
+    Ok(task_id.display_name(own.and_then(|row| row.item_key).as_deref()))
 }
 
 /// Returns a task of a run as it is shown to users, by its text. The item keys of a deleted run are

@@ -70,8 +70,8 @@ pub trait RunObserver {
     fn output(&mut self, run: &RunRef, attempt: &Attempt, stream: OutputStream, bytes: &[u8]);
 
     /// Shows a remark that is no event.
-    fn remark(&mut self, run: &RunRef, place: &TaskId, remark: &TaskRemark) {
-        let _ = (run, place, remark);
+    fn remark(&mut self, run: &RunRef, task_id: &TaskId, remark: &TaskRemark) {
+        let _ = (run, task_id, remark);
     }
 
     /// Reports the passage of time, to redraw a live view. Only called if [`RunObserver::wants_ticks`].

@@ -171,7 +171,7 @@ mod tests {
     }
 
     fn attempt() -> Attempt {
-        Attempt { place: TaskId::of_step(&Name::parse("a").unwrap()), attempt: 1 }
+        Attempt { task_id: TaskId::of_step(&Name::parse("a").unwrap()), attempt: 1 }
     }
 
     fn ended(usage: AttemptUsage) -> Event {

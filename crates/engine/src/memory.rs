@@ -406,7 +406,7 @@ impl OpenRequests {
             EventKind::ApprovalRequested(ask) => drop(self.0.insert(ask.request, (**ask).clone())),
             EventKind::ApprovalResolved { request, given, .. } => {
                 let Some(ask) = self.0.remove(request) else { return };
-                let step = ask.place.as_ref().map(|place| step_of(run, place));
+                let step = ask.task_id.as_ref().map(|place| step_of(run, place));
                 let external = step.is_some_and(|step| step.untrusted_input().is_some());
                 let (id, plan) = (&run.run_ref.id, run.plan.id());
                 if let Some(decision) = StepDecision::of(id, plan, &ask, given, external) {

@@ -23,16 +23,16 @@ impl ItemNames {
     }
 
     /// Returns the name of a task of the run at this path.
-    pub fn place(&self, path: &[String], place: &TaskId) -> String {
-        let keys = self.0.get(path).and_then(|steps| steps.get(&place.step));
-        let item = place.item.and_then(|item| usize::try_from(item).ok());
+    pub fn place(&self, path: &[String], task_id: &TaskId) -> String {
+        let keys = self.0.get(path).and_then(|steps| steps.get(&task_id.step));
+        let item = task_id.item.and_then(|item| usize::try_from(item).ok());
         let key = keys.zip(item).and_then(|(keys, item)| keys.get(item));
-        place.display_name(key.map(String::as_str))
+        task_id.display_name(key.map(String::as_str))
     }
 
     /// Returns a task with those above it: `build/compile[linux]`.
-    pub fn subject(&self, path: &[String], place: &TaskId) -> String {
-        self.text(path, self.place(path, place))
+    pub fn subject(&self, path: &[String], task_id: &TaskId) -> String {
+        self.text(path, self.place(path, task_id))
     }
 
     /// Returns a text below the tasks above its run.

@@ -28,7 +28,7 @@ pub fn approval_request_text(
     events: &[Event],
     artifacts: &[Artifact],
 ) -> String {
-    let name = match &request.place {
+    let name = match &request.task_id {
         Some(place) => format!("`{place}` of run {}", row.id.short()),
         None => format!("run {}", row.id.short()),
     };
@@ -53,7 +53,7 @@ pub fn approval_request_text(
         let _ = writeln!(text, "  {} {name} → {}", paint(WARN, "rewritten:"), untrusted(&value));
     }
     let judged = events_of_subject(request, events).iter().filter_map(|event| match &event.fact {
-        EventKind::GateEvaluated { place, result } if *place == request.place => Some(result),
+        EventKind::GateEvaluated { task_id, result } if *task_id == request.task_id => Some(result),
         _ => None,
     });
     for result in judged.filter(|result| result.action != GateAction::Continue) {
@@ -101,14 +101,14 @@ fn entry_text(position: u32, entry: &serde_json::Value) -> String {
 fn events_of_subject<'a>(request: &ApprovalRequest, events: &'a [Event]) -> &'a [Event] {
     let before = |event: &Event| {
         let id = match &event.fact {
-            EventKind::AgentBriefed(briefing) => Some(&briefing.attempt.place),
-            EventKind::ExchangeGated(gated) => Some(&gated.attempt.place),
-            EventKind::ModelCallEnded(end) => Some(&end.attempt.place),
-            EventKind::ToolCallEnded(end) => Some(&end.id.attempt.place),
-            EventKind::ToolCallRefused(refusal) => Some(&refusal.id.attempt.place),
+            EventKind::AgentBriefed(briefing) => Some(&briefing.attempt.task_id),
+            EventKind::ExchangeGated(gated) => Some(&gated.attempt.task_id),
+            EventKind::ModelCallEnded(end) => Some(&end.attempt.task_id),
+            EventKind::ToolCallEnded(end) => Some(&end.id.attempt.task_id),
+            EventKind::ToolCallRefused(refusal) => Some(&refusal.id.attempt.task_id),
             _ => None,
         };
-        id.is_some() && id == request.place.as_ref()
+        id.is_some() && id == request.task_id.as_ref()
     };
     let from = request.is_of_agent().then(|| events.iter().rposition(before)).flatten();
     events.get(from.unwrap_or(0)..).unwrap_or(events)

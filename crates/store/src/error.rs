@@ -3,6 +3,7 @@ use std::path::{Path, PathBuf};
 use rusqlite::ErrorCode;
 
 use crate::{files::folder::FileTypeError, lease::run_lease::RunLease, log::chain::BrokenChain};
+use wf_base::remedy::{Remedy, UserAction};
 use wf_base::{
     name::{PlanId, RunId},
     program,
@@ -10,7 +11,6 @@ use wf_base::{
     units::size,
 };
 use wf_core::{session::SessionRefusal, suggestion::SuggestionRefusal, undo::UndoRefusal};
-use wf_base::remedy::{Remedy, UserAction};
 
 /// An error in reading or writing the state. [`StoreError::remedy`] returns what to do about it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

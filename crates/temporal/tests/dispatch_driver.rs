@@ -197,7 +197,7 @@ async fn runs_of_an_agent_go_on_in_the_next_workflow() {
     let commands = run.driven.go_on();
     run.open = run.driven.works(&commands);
     let step = run.take(
-        |job| matches!(job, Job::Effect(effect) if effect.attempt().unwrap().place.step.as_str() == "inner"),
+        |job| matches!(job, Job::Effect(effect) if effect.attempt().unwrap().task_id.step.as_str() == "inner"),
     );
     assert_eq!(step.1.run, one, "the run that had begun goes on");
     let (key, ..) = run.take(

@@ -167,7 +167,7 @@ pub fn ended(effect: &Effect) -> InputKind {
 
 /// The briefing of the agent of step `a`.
 pub fn briefed() -> InputKind {
-    let attempt = Attempt { place: TaskId::of_step(&Name::parse("a").unwrap()), attempt: 1 };
+    let attempt = Attempt { task_id: TaskId::of_step(&Name::parse("a").unwrap()), attempt: 1 };
     let briefing = AgentBriefing {
         attempt,
         model: Name::parse("small").unwrap(),

@@ -254,9 +254,9 @@ async fn a_result_is_looked_for_where_its_step_works_and_kept_where_it_was_made(
     let mut driven = Driven::new(step);
     let commands = driven.begin();
     let (key, queue, effect) = driven.only_work(&commands);
-    let Effect::Lookup { place, .. } = effect else { panic!("{effect:?}") };
+    let Effect::Lookup { task_id, .. } = effect else { panic!("{effect:?}") };
     assert_eq!(queue, "there");
-    let commands = driven.report(key, vec![InputKind::Looked { place, found: None }], false);
+    let commands = driven.report(key, vec![InputKind::Looked { task_id, found: None }], false);
     let (key, _, effect) = driven.only_work(&commands);
     let commands = driven.report(key, vec![ended(&effect)], false);
     let (key, queue, effect) = driven.only_work(&commands);

@@ -76,7 +76,7 @@ async fn an_attempt_ends_after_the_run_that_it_is() {
     let (timed_out, commands) = begun.end_nested(&commands);
     assert!(!timed_out);
     let (key, _, after) = begun.driven.only_work(&commands);
-    assert_eq!(after.attempt().unwrap().place.step.as_str(), "after");
+    assert_eq!(after.attempt().unwrap().task_id.step.as_str(), "after");
     begun.driven.report(key, vec![ended(&after)], false);
     assert_eq!(begun.driven.driver.outcome(), Some(RunOutcome::Succeeded));
 }

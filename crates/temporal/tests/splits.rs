@@ -200,7 +200,7 @@ fn report(order: &WorkOrder, objects: &Objects, millis: u64, fails: bool) -> Wor
     let input = match order.job.clone().open_now(objects).unwrap() {
         Job::Begin => begin(),
         Job::Effect(effect) => match effect.attempt().unwrap() {
-            attempt if attempt.place.step.as_str() == "flaky" && fails && attempt.attempt < 3 => {
+            attempt if attempt.task_id.step.as_str() == "flaky" && fails && attempt.attempt < 3 => {
                 InputKind::Ended(AttemptEnd::new(attempt, WorkExit::Code { code: 1 }))
             }
             _ => ended(&effect),

@@ -50,7 +50,7 @@ pub fn run(ui: &Ui, args: &WhyArgs) -> Result<CliExitCode, CommandError> {
     let found = find_step(&state, run, &subject)?;
     let record = load_record(&state, &found.run)?;
     let plan = recorded_plan(ui, &state, &found.run)?;
-    require_step(&plan, found.place.step.as_str())?;
+    require_step(&plan, found.task_id.step.as_str())?;
     if args.json {
         ui.print_json(&format!("{:#}\n", explain(&state, &record, &plan, &found, explain_step_json)?))?;
     } else {
@@ -67,8 +67,8 @@ fn explain<T>(
     form: impl FnOnce(&StepExplanation<'_>) -> T,
 ) -> Result<T, CommandError> {
     let reasons = TaskReasons::read(state, record, found)?;
-    let (place, cache, rerun_reason) = (&found.place, reasons.cache.as_ref(), reasons.rerun.as_deref());
-    Ok(form(&StepExplanation { record, plan, place, cache, rerun_reason }))
+    let (task_id, cache, rerun_reason) = (&found.task_id, reasons.cache.as_ref(), reasons.rerun.as_deref());
+    Ok(form(&StepExplanation { record, plan, task_id, cache, rerun_reason }))
 }
 
 /// Explains what the controller decided after a round.
@@ -116,8 +116,8 @@ fn explain_whole(
     let plan = recorded_plan(ui, state, run)?;
     ui.print(&explain_run(&record))?;
     let (tasks, more) = deciding_tasks(&record);
-    for place in tasks {
-        let found = ResolvedTask { run: run.clone(), place, attempt: None };
+    for task_id in tasks {
+        let found = ResolvedTask { run: run.clone(), task_id, attempt: None };
         ui.print(&format!("\n{}", explain(state, &record, &plan, &found, explain_step)?))?;
     }
     if more > 0 {

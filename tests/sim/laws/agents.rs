@@ -29,10 +29,10 @@ pub fn called(look: &Look<'_>) -> Result<(), String> {
 
 /// Whether the log says that exactly this call is under way.
 fn asked(look: &Look<'_>, effect: &Effect) -> Result<(), String> {
-    let agent = |place: &TaskId| look.durable().agents.at(place);
+    let agent = |task_id: &TaskId| look.durable().agents.at(task_id);
     let told = match effect {
         Effect::CallModel { attempt, call, repairs, refusals, context, supplement } => {
-            let agent = agent(&attempt.place);
+            let agent = agent(&attempt.task_id);
             let open = agent.calls.last().filter(|last| {
                 let same = last.repairs == *repairs && last.context == *context;
                 same && last.outcome.is_none() && last.supplement == **supplement
@@ -47,19 +47,19 @@ fn asked(look: &Look<'_>, effect: &Effect) -> Result<(), String> {
             open.is_some() && same && agent.exit.is_none() && before == *refusals
         }
         Effect::CallTool { id, .. } => {
-            let agent = agent(&id.attempt.place);
+            let agent = agent(&id.attempt.task_id);
             is_open(&agent, id) && agent.exit.is_none()
         }
         // A reply reaches a program only once it is recorded what the program may do.
         Effect::ServeClient { attempt, call, refusals, repairs } => {
-            let agent = agent(&attempt.place);
+            let agent = agent(&attempt.task_id);
             let same = (agent.attempt, agent.call()) == (attempt.attempt, *call);
             let none_is_left = !agent.requested().is_empty() && refusals.len() == agent.requested().len();
             let may = agent.is_client && agent.is_idle() && agent.exit.is_none() && !none_is_left;
             same && may && agent.refused() == *refusals && agent.repairs == *repairs
         }
         Effect::EndAgent { attempt, exit, .. } => {
-            let agent = agent(&attempt.place);
+            let agent = agent(&attempt.task_id);
             agent.attempt == attempt.attempt && agent.exit.as_ref() == Some(exit)
         }
         _ => return Ok(()),
@@ -74,13 +74,13 @@ fn is_open(agent: &Agent, id: &ToolCallId) -> bool {
 
 /// What ends was durable before.
 fn answered(look: &Look<'_>, event: &Event) -> Result<(), String> {
-    let agent = |place: &TaskId| look.durable().agents.at(place);
+    let agent = |task_id: &TaskId| look.durable().agents.at(task_id);
     let told = match &event.fact {
         EventKind::ModelCallEnded(end) => {
-            let agent = agent(&end.attempt.place);
+            let agent = agent(&end.attempt.task_id);
             (agent.attempt, agent.call()) == (end.attempt.attempt, end.call)
         }
-        EventKind::ToolCallEnded(end) => is_open(&agent(&end.id.attempt.place), &end.id),
+        EventKind::ToolCallEnded(end) => is_open(&agent(&end.id.attempt.task_id), &end.id),
         _ => return Ok(()),
     };
     ensure(told, || format!("{:?}, and that it began was never durable", event.fact))
@@ -91,20 +91,20 @@ pub fn paid_once(look: &Look<'_>) -> Result<(), String> {
     match (look.seen, look.engine()) {
         (Seen::Event(event), _) => match &event.fact {
             EventKind::ModelCallStarted(start) => {
-                let agent = known.at(&start.attempt.place);
+                let agent = known.at(&start.attempt.task_id);
                 let next = (agent.attempt, agent.call() + 1) == (start.attempt.attempt, start.call);
                 ensure(next && agent.is_idle() && agent.limits.is_some(), || {
                     format!("{start:?} comes after {:?}", agent.calls)
                 })
             }
             EventKind::ModelCallEnded(end) => {
-                let agent = known.at(&end.attempt.place);
+                let agent = known.at(&end.attempt.task_id);
                 let open = agent.calls.last().is_some_and(|call| call.outcome.is_none());
                 let same = (agent.attempt, agent.call()) == (end.attempt.attempt, end.call);
                 ensure(open && same, || format!("{end:?} ends what has ended: {:?}", agent.calls))
             }
             EventKind::ToolCallEnded(end) => {
-                let open = is_open(&known.at(&end.id.attempt.place), &end.id);
+                let open = is_open(&known.at(&end.id.attempt.task_id), &end.id);
                 ensure(open, || format!("{end:?} ends what has ended, or never began"))
             }
             _ => Ok(()),
@@ -127,7 +127,7 @@ pub fn refused_calls(look: &Look<'_>) -> Result<(), String> {
         EventKind::ToolCallRefused(refusal) => (&refusal.id, false),
         _ => return Ok(()),
     };
-    let place = &id.attempt.place;
+    let place = &id.attempt.task_id;
     let agent = look.decided().agents.at(place);
     let Some((position, next)) = agent.next_tool() else {
         return Err(format!("{id:?} was not asked for, or comes again"));
@@ -167,21 +167,21 @@ pub fn refused_calls(look: &Look<'_>) -> Result<(), String> {
 }
 
 /// How many questions an agent may still ask, if the tool asks one. The one that was just asked is counted.
-fn questions_left(look: &Look<'_>, place: &TaskId, tool: &str) -> Option<u32> {
-    let StepWork::Agent(work) = &step_of(look.plan(), place).work else {
+fn questions_left(look: &Look<'_>, task_id: &TaskId, tool: &str) -> Option<u32> {
+    let StepWork::Agent(work) = &step_of(look.plan(), task_id).work else {
         return None;
     };
-    let agent = look.decided().agents.at(place);
+    let agent = look.decided().agents.at(task_id);
     let asked = u32::try_from(agent.questions.len()).expect("questions are few");
     (tool == "ask" && !agent.is_client).then(|| work.max_questions.saturating_sub(asked))
 }
 
 /// The rule for a tool that untrusted text has closed.
-fn closed(look: &Look<'_>, place: &TaskId, tool: &str) -> Option<UntrustedRule> {
-    let StepWork::Agent(work) = &step_of(look.plan(), place).work else {
+fn closed(look: &Look<'_>, task_id: &TaskId, tool: &str) -> Option<UntrustedRule> {
+    let StepWork::Agent(work) = &step_of(look.plan(), task_id).work else {
         return None;
     };
-    let is_closed = look.decided().agents.untrusted.contains(place);
+    let is_closed = look.decided().agents.untrusted.contains(task_id);
     let mut rules = work.when_untrusted.iter().filter(|_| is_closed);
     rules.find_map(|(closed, rule)| (closed == tool).then_some(*rule))
 }
@@ -199,14 +199,14 @@ pub fn approved_calls(look: &Look<'_>) -> Result<(), String> {
     let known = &look.decided().agents;
     match &event.fact {
         EventKind::ToolCallStarted(start) => {
-            let agent = known.at(&start.id.attempt.place);
+            let agent = known.at(&start.id.attempt.task_id);
             let asks = matches!(ruling(&agent.heard), GateRuling::Ask { .. });
-            let needs = asks || closed(look, &start.id.attempt.place, &start.tool).is_some();
+            let needs = asks || closed(look, &start.id.attempt.task_id, &start.tool).is_some();
             let agreed = agent.agreed.as_ref().is_some_and(|subject| is_about(subject, &start.id));
-            let needs = needs || questions_left(look, &start.id.attempt.place, &start.tool).is_some();
+            let needs = needs || questions_left(look, &start.id.attempt.task_id, &start.tool).is_some();
             ensure(!needs || agreed, || format!("{start:?} begins, and people agreed to {:?}", agent.agreed))
         }
-        EventKind::ApprovalRequested(ask) => match (&ask.tool_call, &ask.place) {
+        EventKind::ApprovalRequested(ask) => match (&ask.tool_call, &ask.task_id) {
             (None, Some(place)) if let Some(about) = &ask.exchange => {
                 let agent = known.at(place);
                 let request = u32::from(about.passed.point == GatePoint::Request);
@@ -230,7 +230,7 @@ pub fn approved_calls(look: &Look<'_>) -> Result<(), String> {
         },
         // Nothing of an attempt goes on while people are asked.
         EventKind::ModelCallStarted(start) => {
-            let agent = known.at(&start.attempt.place);
+            let agent = known.at(&start.attempt.task_id);
             ensure(agent.asked.is_none(), || format!("{start:?} begins while {:?} is open", agent.asked))
         }
         _ => Ok(()),
@@ -244,7 +244,7 @@ pub fn afforded(look: &Look<'_>) -> Result<(), String> {
     let (known, budget) = (&look.decided().agents, &look.decided().budget);
     match &event.fact {
         EventKind::ModelCallStarted(start) => {
-            let place = &start.attempt.place;
+            let place = &start.attempt.task_id;
             let need = known.at(place).next_reserve(start).plus(known.open());
             let over = budget.limits().into_iter().find(|(what, limit)| {
                 let need = match what {
@@ -258,7 +258,7 @@ pub fn afforded(look: &Look<'_>) -> Result<(), String> {
             ensure(over.is_none(), || format!("{start:?} may need {need:?}, and {over:?} is all there is"))
         }
         EventKind::ModelCallEnded(end) => {
-            let agent = known.at(&end.attempt.place);
+            let agent = known.at(&end.attempt.task_id);
             let most = agent.last_reserve();
             let fits = most
                 .is_some_and(|most| end.effort.usage.total() <= most.tokens && end.effort.cost <= most.cost);
@@ -273,7 +273,7 @@ pub fn fits(look: &Look<'_>) -> Result<(), String> {
     let Seen::Event(Event { fact: EventKind::ModelCallStarted(start), .. }) = look.seen else {
         return Ok(());
     };
-    let agent = look.decided().agents.at(&start.attempt.place);
+    let agent = look.decided().agents.at(&start.attempt.task_id);
     let (limits, cut) = (agent.limits.clone().unwrap_or_default(), start.context.clone());
     let before = agent.calls.last().map(|call| call.context.clone()).unwrap_or_default();
     let input = |context: &ContextCut| {
@@ -293,9 +293,9 @@ pub fn fits(look: &Look<'_>) -> Result<(), String> {
 }
 
 /// Whether the time of an agent is over at an instant.
-fn is_late(look: &Look<'_>, place: &TaskId, at: Moment) -> bool {
-    let limit = step_of(look.plan(), place).timeout;
-    let agent = look.decided().agents.at(place);
+fn is_late(look: &Look<'_>, task_id: &TaskId, at: Moment) -> bool {
+    let limit = step_of(look.plan(), task_id).timeout;
+    let agent = look.decided().agents.at(task_id);
     // The time that it waits for child runs does not count.
     if agent.collecting.is_some() {
         return false;
@@ -307,10 +307,10 @@ fn is_late(look: &Look<'_>, place: &TaskId, at: Moment) -> bool {
 /// What is under way when its engine dies is not begun again either, once its time is over.
 fn begins_late(look: &Look<'_>, turn: &MachineTurn) -> Result<(), String> {
     let clock = look.engine().map_or(i64::MIN, |engine| engine.clock);
-    let late = |place: &TaskId| is_late(look, place, Moment::from_millis(clock));
+    let late = |task_id: &TaskId| is_late(look, task_id, Moment::from_millis(clock));
     let late = turn.effects.iter().find(|effect| match effect {
-        Effect::CallModel { attempt, .. } | Effect::ServeClient { attempt, .. } => late(&attempt.place),
-        Effect::CallTool { id, .. } => late(&id.attempt.place),
+        Effect::CallModel { attempt, .. } | Effect::ServeClient { attempt, .. } => late(&attempt.task_id),
+        Effect::CallTool { id, .. } => late(&id.attempt.task_id),
         _ => false,
     });
     ensure(late.is_none(), || format!("{late:?} begins once its time is over"))
@@ -323,10 +323,10 @@ pub fn turns(look: &Look<'_>) -> Result<(), String> {
         _ => return Ok(()),
     };
     let known = &look.decided().agents;
-    let late = |place: &TaskId| is_late(look, place, event.at);
+    let late = |task_id: &TaskId| is_late(look, task_id, event.at);
     let right = match &event.fact {
         EventKind::ModelCallStarted(start) => {
-            let place = &start.attempt.place;
+            let place = &start.attempt.task_id;
             let agent = known.at(place);
             let repairs = agent.calls.iter().filter(|call| call.repairs.is_some()).count();
             let StepWork::Agent(work) = &step_of(look.plan(), place).work else {
@@ -335,23 +335,24 @@ pub fn turns(look: &Look<'_>) -> Result<(), String> {
             let may = agent.call() < work.max_turns || start.repairs.is_some();
             may && (repairs == 0 || start.repairs.is_none()) && agent.exit.is_none() && !late(place)
         }
-        EventKind::ToolCallStarted(start) => !late(&start.id.attempt.place),
+        EventKind::ToolCallStarted(start) => !late(&start.id.attempt.task_id),
         EventKind::ClientRepairStarted(repair) => {
-            let agent = known.at(&repair.attempt.place);
-            let may = agent.is_client && agent.exit.is_none() && !late(&repair.attempt.place);
+            let agent = known.at(&repair.attempt.task_id);
+            let may = agent.is_client && agent.exit.is_none() && !late(&repair.attempt.task_id);
             may && agent.attempt == repair.attempt.attempt && agent.repairs.is_none()
         }
         EventKind::AgentEnded(end) => {
-            let agent = known.at(&end.attempt.place);
-            let timed = end.exit != WorkExit::TimedOut || late(&end.attempt.place);
+            let agent = known.at(&end.attempt.task_id);
+            let timed = end.exit != WorkExit::TimedOut || late(&end.attempt.task_id);
             agent.exit.is_none() && agent.attempt == end.attempt.attempt && timed
         }
         EventKind::AttemptEnded { attempt, how, .. } => {
-            let agent = known.at(&attempt.place);
+            let agent = known.at(&attempt.task_id);
             let left = agent.exit.as_ref().is_some_and(|exit| exit == how || exit.is_success());
             // What an agent left is not collected if an engine that goes on with it is told to end.
             let told = *how == WorkExit::Cancelled && (look.decided().ending() || look.decided().stopping);
-            let early = agent.exit.is_none() && (told || *how == WorkExit::TimedOut && late(&attempt.place));
+            let early =
+                agent.exit.is_none() && (told || *how == WorkExit::TimedOut && late(&attempt.task_id));
             agent.limits.is_none() || left || told || early
         }
         _ => return Ok(()),

@@ -15,7 +15,7 @@ pub fn answered(look: &Look<'_>) -> Result<(), String> {
     let EventKind::AttemptEnded { attempt, how: WorkExit::Completed, outputs, .. } = &event.fact else {
         return Ok(());
     };
-    let place = &attempt.place;
+    let place = &attempt.task_id;
     if !matches!(step_of(look.plan(), place).work, StepWork::Approve(_)) {
         return Ok(());
     }

@@ -21,7 +21,7 @@ pub fn budget(look: &Look<'_>) -> Result<(), String> {
         _ => return Ok(()),
     };
     match &event.fact {
-        EventKind::AttemptStarted(attempt) => begins(look, &attempt.place, attempt.attempt == 1, event.at),
+        EventKind::AttemptStarted(attempt) => begins(look, &attempt.task_id, attempt.attempt == 1, event.at),
         EventKind::BudgetThresholdReached { spent, percent } => {
             let used = known.used(spent.resource, event.at);
             let before = known.noticed.get(&spent.resource).copied().unwrap_or(0);
@@ -57,9 +57,9 @@ fn last(look: &Look<'_>) -> usize {
 }
 
 /// Whether an attempt may begin.
-fn begins(look: &Look<'_>, place: &TaskId, first: bool, at: Moment) -> Result<(), String> {
+fn begins(look: &Look<'_>, task_id: &TaskId, first: bool, at: Moment) -> Result<(), String> {
     let known = &look.decided().budget;
-    let finally = is_finally(look.plan(), place);
+    let finally = is_finally(look.plan(), task_id);
     let over = |(what, limit): &(BudgetResource, u64)| {
         let kept = known.kept(*what, *limit, last(look));
         let kept = if finally { 0 } else { kept };
@@ -67,5 +67,5 @@ fn begins(look: &Look<'_>, place: &TaskId, first: bool, at: Moment) -> Result<()
     };
     let over = known.limits().into_iter().find(over);
     let may = finally && first || over.is_none() && (finally || !known.spent);
-    ensure(may, || format!("{place} begins, and {over:?} is used up: {:?}", known.used))
+    ensure(may, || format!("{task_id} begins, and {over:?} is used up: {:?}", known.used))
 }

@@ -16,28 +16,28 @@ pub fn children(look: &Look<'_>) -> Result<(), String> {
     let event = match look.seen {
         Seen::Event(event) => event,
         Seen::Act(Effect::StartChild { id, .. }) => {
-            let agent = look.durable().agents.at(&id.attempt.place);
+            let agent = look.durable().agents.at(&id.attempt.task_id);
             let child = agent.child(&id.child).filter(|child| child.begun && child.end.is_none());
             let same = agent.attempt == id.attempt.attempt;
             return ensure(child.is_some() && same, || format!("{id:?} begins, and the log does not say so"));
         }
         _ => return Ok(()),
     };
-    let known = |place: &TaskId| look.decided().agents.at(place);
+    let known = |task_id: &TaskId| look.decided().agents.at(task_id);
     let right = match &event.fact {
         EventKind::ChildDispatched(dispatch) => is_asked_for(look, dispatch),
         EventKind::ChildStarted(id) => may_begin(look, id),
-        EventKind::ChildEnded(end) => may_end(&known(&end.id.attempt.place), end),
+        EventKind::ChildEnded(end) => may_end(&known(&end.id.attempt.task_id), end),
         EventKind::AttemptEnded { attempt, .. } => {
-            known(&attempt.place).children.iter().all(|child| child.end.is_some())
+            known(&attempt.task_id).children.iter().all(|child| child.end.is_some())
         }
         _ => return Ok(()),
     };
     ensure(right, || format!("{:?} is not next", event.fact))
 }
 
-fn dispatch_of<'a>(look: &Look<'a>, place: &TaskId) -> Option<&'a AgentDispatch> {
-    match &step_of(look.plan(), place).work {
+fn dispatch_of<'a>(look: &Look<'a>, task_id: &TaskId) -> Option<&'a AgentDispatch> {
+    match &step_of(look.plan(), task_id).work {
         StepWork::Agent(work) => work.dispatch.as_deref(),
         _ => None,
     }
@@ -45,7 +45,7 @@ fn dispatch_of<'a>(look: &Look<'a>, place: &TaskId) -> Option<&'a AgentDispatch>
 
 /// Whether the model asked for exactly this child run, in a call that has begun, and the plan allows one more.
 fn is_asked_for(look: &Look<'_>, dispatch: &ChildDispatch) -> bool {
-    let place = &dispatch.id.attempt.place;
+    let place = &dispatch.id.attempt.task_id;
     let agent = look.decided().agents.at(place);
     let position = dispatch.id.position as usize;
     let asked = agent.requested().get(position).and_then(|call| call.children.as_deref());
@@ -59,13 +59,13 @@ fn is_asked_for(look: &Look<'_>, dispatch: &ChildDispatch) -> bool {
 
 /// Whether all that a child run depends on succeeded, and there is room for it.
 fn may_begin(look: &Look<'_>, id: &ChildId) -> bool {
-    let agent = look.decided().agents.at(&id.attempt.place);
+    let agent = look.decided().agents.at(&id.attempt.task_id);
     let Some(child) = agent.child(&id.child).filter(|child| !child.begun && child.end.is_none()) else {
         return false;
     };
     let mut needed = child.start.depends_on.iter().map(|other| agent.child(other));
     let running = agent.children.iter().filter(|child| child.begun && child.end.is_none()).count();
-    let room = dispatch_of(look, &id.attempt.place).map_or(0, |own| own.max_parallel as usize);
+    let room = dispatch_of(look, &id.attempt.task_id).map_or(0, |own| own.max_parallel as usize);
     let needed = needed.all(|other| other.is_some_and(|other| other.end == Some(true)));
     needed && running < room && agent.exit.is_none() && agent.attempt == id.attempt.attempt
 }
@@ -93,7 +93,7 @@ pub fn collects(look: &Look<'_>) -> Result<(), String> {
         let Effect::CallTool { id, children, .. } = effect else {
             continue;
         };
-        let agent = look.decided().agents.at(&id.attempt.place);
+        let agent = look.decided().agents.at(&id.attempt.task_id);
         let request = agent.requested().get(id.position as usize).and_then(|call| call.children.as_deref());
         let has_ended = |child: &Child| child.end.is_some();
         let may = match request {
@@ -116,7 +116,7 @@ fn at_once(look: &Look<'_>, turn: &MachineTurn) -> Result<(), String> {
         let EventKind::ToolCallStarted(start) = &event.fact else {
             continue;
         };
-        let agent = look.decided().agents.at(&start.id.attempt.place);
+        let agent = look.decided().agents.at(&start.id.attempt.task_id);
         let request = agent.requested().get(start.id.position as usize);
         let request = request.and_then(|call| call.children.as_deref());
         let waits_never =
@@ -128,12 +128,12 @@ fn at_once(look: &Look<'_>, turn: &MachineTurn) -> Result<(), String> {
 }
 
 /// Whether a call of `dispatch` or `collect` asks for what there cannot be.
-pub fn is_refused(look: &Look<'_>, place: &TaskId, agent: &Agent, request: &ChildRequest) -> bool {
+pub fn is_refused(look: &Look<'_>, task_id: &TaskId, agent: &Agent, request: &ChildRequest) -> bool {
     match request {
         ChildRequest::Collect(ChildChoice::Child(child)) => agent.child(child).is_none(),
         ChildRequest::Collect(_) => false,
         ChildRequest::Dispatch(start) => {
-            let max = dispatch_of(look, place).map_or(0, |own| own.max as usize);
+            let max = dispatch_of(look, task_id).map_or(0, |own| own.max as usize);
             agent.child(&start.child).is_some()
                 || agent.children.len() >= max
                 || start.depends_on.iter().any(|other| agent.child(other).is_none())

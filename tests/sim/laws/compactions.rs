@@ -10,7 +10,7 @@ use super::ensure;
 pub fn compacted(look: &Look<'_>) -> Result<(), String> {
     match look.seen {
         Seen::Act(Effect::Compact { request }) => {
-            let agent = look.durable().agents.at(&request.start.attempt.place);
+            let agent = look.durable().agents.at(&request.start.attempt.task_id);
             let open = agent.compaction.is_open(request.start.call);
             let same = agent.compaction.asked.as_ref().is_some_and(|(_, groups)| *groups == request.groups);
             ensure(open && same && agent.exit.is_none(), || format!("{request:?} is not what the log says"))
@@ -25,7 +25,7 @@ pub fn compacted(look: &Look<'_>) -> Result<(), String> {
                 ensure(!rests, || format!("{start:?} after {failures:?}"))
             }
             EventKind::CompactionEnded(end) => {
-                let place = &end.attempt.place;
+                let place = &end.attempt.task_id;
                 let durable = look.durable().agents.at(place);
                 let agent = look.decided().agents.at(place);
                 let open = durable.compaction.is_open(end.call) && agent.compaction.is_open(end.call);
@@ -45,7 +45,7 @@ pub fn compacted(look: &Look<'_>) -> Result<(), String> {
                 }
             }
             EventKind::ModelCallStarted(start) => {
-                let compaction = look.decided().agents.at(&start.attempt.place).compaction;
+                let compaction = look.decided().agents.at(&start.attempt.task_id).compaction;
                 let heeds = compaction.chosen(start.call).is_none_or(|chosen| *chosen == start.context);
                 ensure(heeds && !compaction.is_open(start.call), || format!("{start:?} after {compaction:?}"))
             }
@@ -57,7 +57,7 @@ pub fn compacted(look: &Look<'_>) -> Result<(), String> {
 
 /// What is asked about: old turns that are still sent, once for each call.
 fn chooses(look: &Look<'_>, start: &CompactionStart) -> Result<(), String> {
-    let agent = look.decided().agents.at(&start.attempt.place);
+    let agent = look.decided().agents.at(&start.attempt.task_id);
     let before = agent.calls.last().map(|call| call.context.clone()).unwrap_or_default();
     let turns = start.groups.concat();
     let own = !agent.is_client && agent.exit.is_none() && agent.is_idle() && agent.asked.is_none();
@@ -72,7 +72,7 @@ fn chooses(look: &Look<'_>, start: &CompactionStart) -> Result<(), String> {
 /// The budget has enough left for it, and keeps what others may use.
 fn affords(look: &Look<'_>, start: &CompactionStart) -> Result<(), String> {
     let (known, budget) = (&look.decided().agents, &look.decided().budget);
-    let place = &start.attempt.place;
+    let place = &start.attempt.task_id;
     let need = known.at(place).compaction.reserve().plus(known.open());
     let over = budget.limits().into_iter().find(|(what, limit)| {
         let (need, used) = match what {

@@ -19,8 +19,8 @@ use super::ensure;
 /// The place that an event lets begin, for the first time or again.
 fn begins(fact: &EventKind) -> Option<&TaskId> {
     match fact {
-        EventKind::LockRequested { place, .. } | EventKind::CacheHit { place, .. } => Some(place),
-        EventKind::AttemptStarted(attempt) => Some(&attempt.place),
+        EventKind::LockRequested { task_id, .. } | EventKind::CacheHit { task_id, .. } => Some(task_id),
+        EventKind::AttemptStarted(attempt) => Some(&attempt.task_id),
         _ => None,
     }
 }
@@ -41,11 +41,11 @@ pub fn stopping(look: &Look<'_>) -> Result<(), String> {
     let Seen::Event(event) = look.seen else {
         return Ok(());
     };
-    if let EventKind::StepEnded { place, state: StepState::Cancelled, .. } = &event.fact {
+    if let EventKind::StepEnded { task_id, state: StepState::Cancelled, .. } = &event.fact {
         let cancels = look.plan().parts().policy.on_failure == OnStepFailure::Cancel;
         let may = look.decided().ending() || look.decided().budget.spent;
         let may = may || cancels && look.decided().stopping;
-        return ensure(may, || format!("{place} is cancelled, and nobody asked"));
+        return ensure(may, || format!("{task_id} is cancelled, and nobody asked"));
     }
     if let EventKind::RunDraining { .. } = &event.fact {
         let rounds = look.plan().parts().replan.is_some();
@@ -97,14 +97,14 @@ pub fn told(look: &Look<'_>) -> Result<(), String> {
     });
     let left = works
         .chain(asked)
-        .find(|attempt| shall_end(look, attempt.map(|attempt| &attempt.place)) && !killed(*attempt));
+        .find(|attempt| shall_end(look, attempt.map(|attempt| &attempt.task_id)) && !killed(*attempt));
     ensure(left.is_none(), || format!("{left:?} is not cancelled"))
 }
 
 /// Whether what is done for a place, or for the whole plan, shall not go on.
-fn shall_end(look: &Look<'_>, place: Option<&TaskId>) -> bool {
+fn shall_end(look: &Look<'_>, task_id: Option<&TaskId>) -> bool {
     let known = look.decided();
-    match place {
+    match task_id {
         None => known.ending(),
         Some(place) if known.is_over(place) => false,
         Some(place) if is_finally(look.plan(), place) => known.cancelled == Some(true),
@@ -123,7 +123,7 @@ pub fn finally(look: &Look<'_>) -> Result<(), String> {
     let (plan, known) = (look.plan(), look.decided());
     let ended = |at: usize| known.end(&TaskId::of_step(&plan.steps()[at].id)).is_some();
     let main = plan.parts().main;
-    let at = |place: &TaskId| plan.find(place.step.as_str()).map_or(0, wf_model::StepIx::index);
+    let at = |task_id: &TaskId| plan.find(task_id.step.as_str()).map_or(0, wf_model::StepIx::index);
     match &event.fact {
         // The gates of a run come first.
         EventKind::PhaseStarted { phase: RunPhase::Gates } => {
@@ -138,9 +138,9 @@ pub fn finally(look: &Look<'_>) -> Result<(), String> {
                 format!("{phase:?} begins in {:?}, step {left:?} is not over", known.phase)
             })
         }
-        EventKind::StepEnded { place, state, .. } if is_finally(plan, place) => {
+        EventKind::StepEnded { task_id, state, .. } if is_finally(plan, task_id) => {
             let insisted = known.cancelled == Some(true) || known.phase == RunPhase::Gates;
-            ensure(*state != StepState::Cancelled || insisted, || format!("{place} is cancelled"))
+            ensure(*state != StepState::Cancelled || insisted, || format!("{task_id} is cancelled"))
         }
         fact => {
             let Some(place) = begins(fact).filter(|place| is_finally(plan, place)) else {

@@ -8,24 +8,24 @@ use super::super::look::{Look, Seen};
 use super::ensure;
 
 pub fn exchanged(look: &Look<'_>) -> Result<(), String> {
-    let agent = |place: &TaskId| look.decided().agents.at(place);
-    let asks = |place: &TaskId, point| count(look, place, point) > 0;
+    let agent = |task_id: &TaskId| look.decided().agents.at(task_id);
+    let asks = |task_id: &TaskId, point| count(look, task_id, point) > 0;
     let right = match look.seen {
         Seen::Act(Effect::CallModel { attempt, call, .. }) => {
-            let agent = look.durable().agents.at(&attempt.place);
-            let may = !asks(&attempt.place, GatePoint::Request) || agent.admitted == *call;
+            let agent = look.durable().agents.at(&attempt.task_id);
+            let may = !asks(&attempt.task_id, GatePoint::Request) || agent.admitted == *call;
             let before = agent.calls.iter().rev().nth(1);
-            may && (!asks(&attempt.place, GatePoint::Result) || before.is_none_or(results_are_seen))
+            may && (!asks(&attempt.task_id, GatePoint::Result) || before.is_none_or(results_are_seen))
         }
         Seen::Event(event) => match &event.fact {
-            EventKind::ModelCallStarted(start) => agent(&start.attempt.place).barred.is_none(),
+            EventKind::ModelCallStarted(start) => agent(&start.attempt.task_id).barred.is_none(),
             EventKind::ToolCallStarted(start) => {
-                let place = &start.id.attempt.place;
+                let place = &start.id.attempt.task_id;
                 let agent = agent(place);
                 agent.barred.is_none() && (!asks(place, GatePoint::Reply) || is_passed(&agent))
             }
             EventKind::AgentEnded(end) => {
-                let place = &end.attempt.place;
+                let place = &end.attempt.task_id;
                 let agent = agent(place);
                 match (&agent.barred, &end.exit) {
                     (Some(barred), WorkExit::Error { reason, .. }) => reason == barred,
@@ -37,7 +37,7 @@ pub fn exchanged(look: &Look<'_>) -> Result<(), String> {
                 }
             }
             EventKind::ExchangeGated(gated) => {
-                let place = &gated.attempt.place;
+                let place = &gated.attempt.task_id;
                 follows(gated, &agent(place), count(look, place, gated.point))
             }
             _ => true,
@@ -73,6 +73,6 @@ fn results_are_seen(call: &Call) -> bool {
     tools.into_iter().all(|(position, tool)| !matches!(tool, Tool::Ended(_)) || call.seen.contains(&position))
 }
 
-fn count(look: &Look<'_>, place: &TaskId, point: GatePoint) -> usize {
-    gates_at(look.plan(), look.plan().find(place.step.as_str()), point).count()
+fn count(look: &Look<'_>, task_id: &TaskId, point: GatePoint) -> usize {
+    gates_at(look.plan(), look.plan().find(task_id.step.as_str()), point).count()
 }

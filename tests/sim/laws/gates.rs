@@ -8,8 +8,8 @@ use super::super::look::{Look, Seen};
 use super::ensure;
 
 /// Whether a place has gates at a point.
-fn has(look: &Look<'_>, place: &TaskId, point: GatePoint) -> bool {
-    let step = look.plan().find(place.step.as_str());
+fn has(look: &Look<'_>, task_id: &TaskId, point: GatePoint) -> bool {
+    let step = look.plan().find(task_id.step.as_str());
     gates_at(look.plan(), step, point).next().is_some()
 }
 
@@ -18,12 +18,12 @@ pub fn gated(look: &Look<'_>) -> Result<(), String> {
         return Ok(());
     };
     let known = look.decided();
-    let passed = |place: &TaskId, point| {
-        !has(look, place, point) || known.passed.contains(&(Some(place.clone()), point))
+    let passed = |task_id: &TaskId, point| {
+        !has(look, task_id, point) || known.passed.contains(&(Some(task_id.clone()), point))
     };
     match &event.fact {
         EventKind::AttemptStarted(attempt) => {
-            let place = &attempt.place;
+            let place = &attempt.task_id;
             let book = known.book(place);
             let further = book.attempts > book.base;
             let may = passed(place, GatePoint::Enter) && (!further || passed(place, GatePoint::Again));
@@ -32,15 +32,15 @@ pub fn gated(look: &Look<'_>) -> Result<(), String> {
             })
         }
         EventKind::CheckCompleted { attempt: Some(attempt), .. } => {
-            ensure(passed(&attempt.place, GatePoint::Leave), || {
+            ensure(passed(&attempt.task_id, GatePoint::Leave), || {
                 format!("{attempt} is judged before its gates are asked")
             })
         }
-        EventKind::StepEnded { place, state: StepState::Succeeded, .. }
-            if known.book(place).attempts > 0 && !known.book(place).kept =>
+        EventKind::StepEnded { task_id, state: StepState::Succeeded, .. }
+            if known.book(task_id).attempts > 0 && !known.book(task_id).kept =>
         {
-            ensure(passed(place, GatePoint::Leave) || known.ending(), || {
-                format!("{place} succeeds, and its gates have not let it")
+            ensure(passed(task_id, GatePoint::Leave) || known.ending(), || {
+                format!("{task_id} succeeds, and its gates have not let it")
             })
         }
         EventKind::RunEnded { outcome, .. } => {
@@ -65,8 +65,8 @@ pub fn spawned(look: &Look<'_>) -> Result<(), String> {
         return Ok(());
     };
     let (place, begins) = match &event.fact {
-        EventKind::AttemptStarted(attempt) => (&attempt.place, true),
-        EventKind::StepEnded { place, state: StepState::Skipped, .. } => (place, false),
+        EventKind::AttemptStarted(attempt) => (&attempt.task_id, true),
+        EventKind::StepEnded { task_id, state: StepState::Skipped, .. } => (task_id, false),
         _ => return Ok(()),
     };
     if !step_of(look.plan(), place).on_escalation {
@@ -96,12 +96,12 @@ pub fn decided(look: &Look<'_>) -> Result<(), String> {
             let due = open.is_none_or(|ask| ask.expires <= event.at);
             ensure(!late || due, || format!("question {number} expires early"))
         }
-        EventKind::StepEnded { place, state: StepState::Succeeded, .. }
-            if matches!(step_of(look.plan(), place).work, StepWork::Approve(_)) =>
+        EventKind::StepEnded { task_id, state: StepState::Succeeded, .. }
+            if matches!(step_of(look.plan(), task_id).work, StepWork::Approve(_)) =>
         {
-            let whole = place.item.is_none() && known.items.contains_key(&place.step);
-            let may = whole || known.book(place).kept || known.agreed.contains_key(place);
-            ensure(may, || format!("{place} succeeds, and nobody agreed"))
+            let whole = task_id.item.is_none() && known.items.contains_key(&task_id.step);
+            let may = whole || known.book(task_id).kept || known.agreed.contains_key(task_id);
+            ensure(may, || format!("{task_id} succeeds, and nobody agreed"))
         }
         _ => Ok(()),
     }

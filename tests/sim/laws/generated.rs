@@ -21,7 +21,7 @@ fn asked(look: &Look<'_>, effect: &Effect) -> Result<(), String> {
     let Effect::Watch { attempt, generated, .. } = effect else {
         return Ok(());
     };
-    if !matches!(step_of(look.plan(), &attempt.place).work, StepWork::Generated(_)) {
+    if !matches!(step_of(look.plan(), &attempt.task_id).work, StepWork::Generated(_)) {
         return ensure(generated.is_none(), || format!("{attempt} has no plan of the run"));
     }
     let known = look.durable().generated.for_attempt(attempt);
@@ -39,7 +39,7 @@ fn recorded(look: &Look<'_>, fact: &EventKind) -> Result<(), String> {
     match fact {
         EventKind::PlanGenerated(made) => {
             let is_first = known.generated.for_attempt(&made.attempt).is_none();
-            let is_live = known.book(&made.attempt.place).live == Some(made.attempt.attempt);
+            let is_live = known.book(&made.attempt.task_id).live == Some(made.attempt.attempt);
             ensure(is_first && is_live, || format!("{made:?} is not next"))
         }
         EventKind::AttemptEnded { attempt, how, .. } => {

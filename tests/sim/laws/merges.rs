@@ -30,23 +30,23 @@ fn recorded(look: &Look<'_>, fact: &EventKind) -> Result<(), String> {
     let known = &look.decided().merges;
     let may = match fact {
         EventKind::MergeRequested(request) => {
-            let book = look.decided().book(&request.attempt.place);
+            let book = look.decided().book(&request.attempt.task_id);
             let number = request.attempt.attempt;
-            let first = known.of.get(&request.attempt.place).is_none_or(|(last, _)| *last < number);
+            let first = known.of.get(&request.attempt.task_id).is_none_or(|(last, _)| *last < number);
             // Its work ended well, and no check that failed was left behind.
             first && number > 0 && book.live == Some(number) && book.checking
         }
         EventKind::MergeStarted(start) => known.is_open(&start.attempt) && known.begun.is_none(),
         EventKind::MergeEnded(end) => known.is_open(&end.attempt),
-        EventKind::StepEnded { place, state: StepState::Succeeded, standing, .. } => {
-            let alone = matches!(&step_of(look.plan(), place).work, StepWork::Agent(work) if work.workspace == AgentWorkspace::Worktree);
-            let live = look.decided().book(place).live.filter(|live| alone && *live > 0);
+        EventKind::StepEnded { task_id, state: StepState::Succeeded, standing, .. } => {
+            let alone = matches!(&step_of(look.plan(), task_id).work, StepWork::Agent(work) if work.workspace == AgentWorkspace::Worktree);
+            let live = look.decided().book(task_id).live.filter(|live| alone && *live > 0);
             let well = |attempt: u32| {
                 let is_in = |outcome: &MergeOutcome| {
                     matches!(outcome, MergeOutcome::Merged | MergeOutcome::Unchanged | MergeOutcome::ByHand)
                 };
-                let last = known.of.get(place);
-                let unseen = known.unseen.contains(&Attempt { place: place.clone(), attempt });
+                let last = known.of.get(task_id);
+                let unseen = known.unseen.contains(&Attempt { task_id: task_id.clone(), attempt });
                 !(unseen && standing.is_checked())
                     && last.is_some_and(|(of, ended)| *of == attempt && ended.as_ref().is_some_and(is_in))
             };

@@ -15,14 +15,14 @@ pub fn phases(look: &Look<'_>) -> Result<(), String> {
     let known = look.decided();
     match &event.fact {
         EventKind::CheckCompleted { attempt: Some(attempt), verdict } => {
-            let book = known.book(&attempt.place);
-            let step = step_of(look.plan(), &attempt.place);
+            let book = known.book(&attempt.task_id);
+            let step = step_of(look.plan(), &attempt.task_id);
             let early = unsettled(step, &book, verdict.phase);
             ensure(early.is_none(), || format!("`{}` of {attempt} is asked before {early:?}", verdict.name))
         }
         EventKind::RetryScheduled { attempt, looped: Some(looped), .. } => {
-            let book = known.book(&attempt.place);
-            let step = step_of(look.plan(), &attempt.place);
+            let book = known.book(&attempt.task_id);
+            let step = step_of(look.plan(), &attempt.task_id);
             let used = match looped.phase {
                 CheckPhase::Inspect => book.loops.0,
                 CheckPhase::Test => book.loops.1,
@@ -38,17 +38,17 @@ pub fn phases(look: &Look<'_>) -> Result<(), String> {
             })
         }
         EventKind::ApprovalRequested(ask) => {
-            let step = ask.place.as_ref().map(|place| step_of(look.plan(), place));
+            let step = ask.task_id.as_ref().map(|place| step_of(look.plan(), place));
             let may = step.is_some_and(|step| step.loops.on_exhausted == OnReworkExhausted::Ask);
             ensure(ask.phase.is_none() || may, || {
                 format!("question {} is about a phase that fails", ask.request)
             })
         }
-        EventKind::StepEnded { place, state: StepState::Succeeded, standing, .. }
+        EventKind::StepEnded { task_id, state: StepState::Succeeded, standing, .. }
             if standing.is_checked() =>
         {
-            ensure(!known.book(place).is_ignored(), || {
-                format!("{place} is verified, and something was ignored")
+            ensure(!known.book(task_id).is_ignored(), || {
+                format!("{task_id} is verified, and something was ignored")
             })
         }
         _ => Ok(()),

@@ -12,10 +12,10 @@ use super::ensure;
 /// The place that an event lets begin, or go on.
 fn begins(event: &Event) -> Option<&TaskId> {
     match &event.fact {
-        EventKind::LockRequested { place, .. } | EventKind::CacheHit { place, .. } => Some(place),
+        EventKind::LockRequested { task_id, .. } | EventKind::CacheHit { task_id, .. } => Some(task_id),
         EventKind::AttemptStarted(attempt)
         | EventKind::AttemptEnded { attempt, .. }
-        | EventKind::RetryScheduled { attempt, .. } => Some(&attempt.place),
+        | EventKind::RetryScheduled { attempt, .. } => Some(&attempt.task_id),
         _ => None,
     }
 }
@@ -23,7 +23,7 @@ fn begins(event: &Event) -> Option<&TaskId> {
 pub fn settled(look: &Look<'_>) -> Result<(), String> {
     let (place, known) = match look.seen {
         Seen::Event(event) => (begins(event), look.decided()),
-        Seen::Begins { place, .. } => (Some(place), look.durable()),
+        Seen::Begins { task_id, .. } => (Some(task_id), look.durable()),
         _ => (None, look.durable()),
     };
     let over = place.filter(|place| known.is_over(place));
@@ -35,24 +35,24 @@ pub fn one_writer(look: &Look<'_>) -> Result<(), String> {
         return Ok(());
     };
     let files =
-        |place: &TaskId| step_of(look.plan(), place).writes.iter().map(|path| path.source().to_owned());
+        |task_id: &TaskId| step_of(look.plan(), task_id).writes.iter().map(|path| path.source().to_owned());
     // What is done in a worktree is merged, one after another.
-    let is_apart = |place: &TaskId| {
-        let work = &step_of(look.plan(), place).work;
+    let is_apart = |task_id: &TaskId| {
+        let work = &step_of(look.plan(), task_id).work;
         matches!(work, StepWork::Agent(agent) if agent.workspace == AgentWorkspace::Worktree)
     };
     let covers = |folder: &str, path: &str| path == folder || path.starts_with(&format!("{folder}/"));
-    let shares = |place: &TaskId| {
-        if is_apart(place) || is_apart(&attempt.place) {
+    let shares = |task_id: &TaskId| {
+        if is_apart(task_id) || is_apart(&attempt.task_id) {
             return false;
         }
         let mut pairs =
-            files(place).flat_map(|one| files(&attempt.place).map(move |other| (one.clone(), other)));
+            files(task_id).flat_map(|one| files(&attempt.task_id).map(move |other| (one.clone(), other)));
         pairs.any(|(one, other)| !one.contains('*') && (covers(&one, &other) || covers(&other, &one)))
     };
     let known = look.decided();
     let mut live =
-        known.places.iter().filter(|(place, book)| **place != attempt.place && book.live.is_some());
+        known.places.iter().filter(|(place, book)| **place != attempt.task_id && book.live.is_some());
     let other = live.find(|(place, _)| shares(place)).map(|(place, _)| place);
     ensure(other.is_none(), || format!("{attempt} begins while {other:?} writes the same file"))
 }
@@ -63,16 +63,16 @@ pub fn one_end(look: &Look<'_>) -> Result<(), String> {
     };
     let known = look.decided();
     ensure(known.over.is_none(), || format!("{event:?} follows the end of the run"))?;
-    let ended = |place: &TaskId| known.end(place).is_some();
+    let ended = |task_id: &TaskId| known.end(task_id).is_some();
     match &event.fact {
-        EventKind::StepEnded { place, state, .. } => {
-            ensure(!known.is_over(place), || format!("{place} ends twice"))?;
-            ensure(state.is_final(), || format!("{place} ends as {state:?}"))?;
-            let items = known.items.get(&place.step).copied().unwrap_or(0);
-            let step = place.item.is_none();
+        EventKind::StepEnded { task_id, state, .. } => {
+            ensure(!known.is_over(task_id), || format!("{task_id} ends twice"))?;
+            ensure(state.is_final(), || format!("{task_id} ends as {state:?}"))?;
+            let items = known.items.get(&task_id.step).copied().unwrap_or(0);
+            let step = task_id.item.is_none();
             let left = (0..items)
-                .find(|item| step && !ended(&TaskId { step: place.step.clone(), item: Some(*item) }));
-            ensure(left.is_none(), || format!("{place} ends before its item {left:?}"))
+                .find(|item| step && !ended(&TaskId { step: task_id.step.clone(), item: Some(*item) }));
+            ensure(left.is_none(), || format!("{task_id} ends before its item {left:?}"))
         }
         EventKind::RunEnded { .. } => {
             let steps = look.plan().steps();
@@ -90,16 +90,16 @@ pub fn attempts(look: &Look<'_>) -> Result<(), String> {
     let Seen::Event(event) = look.seen else {
         return Ok(());
     };
-    let number = |wanted: u32, Attempt { place, attempt }: &Attempt| {
-        ensure(*attempt == wanted, || format!("{place}#{attempt} comes, #{wanted} is next"))
+    let number = |wanted: u32, Attempt { task_id, attempt }: &Attempt| {
+        ensure(*attempt == wanted, || format!("{task_id}#{attempt} comes, #{wanted} is next"))
     };
     match &event.fact {
         EventKind::AttemptStarted(attempt) => {
-            let book = look.decided().book(&attempt.place);
+            let book = look.decided().book(&attempt.task_id);
             number(book.attempts + 1, attempt)?;
             let live = book.live.filter(|live| *live > 0);
             ensure(live.is_none(), || format!("{attempt} begins beside #{live:?}"))?;
-            let step = step_of(look.plan(), &attempt.place);
+            let step = step_of(look.plan(), &attempt.task_id);
             let repeats = if step.idempotent { book.interrupted } else { 0 };
             let loops = book.loops.0 + book.loops.1;
             let most = book.base + 1 + step.retry.max + repeats + book.sent_back + loops;
@@ -108,11 +108,11 @@ pub fn attempts(look: &Look<'_>) -> Result<(), String> {
             ensure(attempt.attempt <= most && granted, || format!("{attempt} was not granted"))
         }
         EventKind::AttemptEnded { attempt, .. } => {
-            let book = look.decided().book(&attempt.place);
+            let book = look.decided().book(&attempt.task_id);
             number(book.live.unwrap_or(0), attempt)
         }
         EventKind::RetryScheduled { attempt, .. } => {
-            let book = look.decided().book(&attempt.place);
+            let book = look.decided().book(&attempt.task_id);
             number(book.attempts + 1, attempt)
         }
         _ => Ok(()),
@@ -125,7 +125,7 @@ pub fn backoff(look: &Look<'_>) -> Result<(), String> {
     };
     match &event.fact {
         EventKind::AttemptStarted(attempt) => {
-            let due = look.decided().book(&attempt.place).due;
+            let due = look.decided().book(&attempt.task_id).due;
             let early = due.is_some_and(|(_, due)| event.at < due);
             ensure(!early, || format!("{attempt} begins at {}, due {due:?}", event.at))
         }
@@ -133,8 +133,8 @@ pub fn backoff(look: &Look<'_>) -> Result<(), String> {
             ensure(*due == event.at, || format!("{attempt} is sent back, and due only {due}"))
         }
         EventKind::RetryScheduled { attempt, due, reason, .. } => {
-            let step = step_of(look.plan(), &attempt.place);
-            let book = look.decided().book(&attempt.place);
+            let step = step_of(look.plan(), &attempt.task_id);
+            let book = look.decided().book(&attempt.task_id);
             // People have let it wait long enough.
             if book.helped.1 == Some(attempt.attempt - 1) {
                 return ensure(*due == event.at, || format!("{attempt} is guided, and due only {due}"));
@@ -184,24 +184,24 @@ pub fn standing(look: &Look<'_>) -> Result<(), String> {
     let Seen::Event(event) = look.seen else {
         return Ok(());
     };
-    let EventKind::StepEnded { place, state, standing, .. } = &event.fact else {
+    let EventKind::StepEnded { task_id, state, standing, .. } = &event.fact else {
         return Ok(());
     };
     let known = look.decided();
-    let book = known.book(place);
-    if place.item.is_none() && known.items.contains_key(&place.step) || book.kept {
+    let book = known.book(task_id);
+    if task_id.item.is_none() && known.items.contains_key(&task_id.step) || book.kept {
         return Ok(());
     }
-    let step = step_of(look.plan(), place);
+    let step = step_of(look.plan(), task_id);
     let (passed, refuted) = book.verdicts;
     let uses = matches!(step.work, wf_model::StepWork::Uses(_));
     let nested = uses && step.verify.is_empty();
     let checked = passed == step.verify.len() && refuted == 0 && passed > 0;
     let cut_short = known.ending() || known.stopping;
-    let merge = known.merges.of.get(place).and_then(|(attempt, ended)| Some((*attempt, ended.as_ref()?)));
+    let merge = known.merges.of.get(task_id).and_then(|(attempt, ended)| Some((*attempt, ended.as_ref()?)));
     // Its checks saw other files.
     let is_other = merge.is_some_and(|(attempt, ended)| {
-        let attempt = Attempt { place: place.clone(), attempt };
+        let attempt = Attempt { task_id: task_id.clone(), attempt };
         *ended == MergeOutcome::ByHand
             || *ended == MergeOutcome::Merged && known.merges.unseen.contains(&attempt)
     });
@@ -222,28 +222,28 @@ pub fn standing(look: &Look<'_>) -> Result<(), String> {
         | (StepState::Skipped | StepState::Cancelled, Standing::Unchecked) => true,
         _ => false,
     };
-    ensure(right, || format!("{place} is {state:?} and {standing:?} after {:?}", book.verdicts))
+    ensure(right, || format!("{task_id} is {state:?} and {standing:?} after {:?}", book.verdicts))
 }
 
 pub fn skipped(look: &Look<'_>) -> Result<(), String> {
     let Seen::Event(event) = look.seen else {
         return Ok(());
     };
-    let EventKind::StepEnded { place, state: StepState::Skipped, .. } = &event.fact else {
+    let EventKind::StepEnded { task_id, state: StepState::Skipped, .. } = &event.fact else {
         return Ok(());
     };
-    let book = look.decided().book(place);
-    ensure(book.attempts == book.base, || format!("{place} is skipped after {} attempts", book.attempts))
+    let book = look.decided().book(task_id);
+    ensure(book.attempts == book.base, || format!("{task_id} is skipped after {} attempts", book.attempts))
 }
 
 pub fn lock_told(look: &Look<'_>) -> Result<(), String> {
     let Seen::Event(event) = look.seen else {
         return Ok(());
     };
-    let EventKind::LockRequested { place, .. } = &event.fact else {
+    let EventKind::LockRequested { task_id, .. } = &event.fact else {
         return Ok(());
     };
-    ensure(!look.decided().book(place).awaits, || format!("{place} says again that it waits"))
+    ensure(!look.decided().book(task_id).awaits, || format!("{task_id} says again that it waits"))
 }
 
 pub fn kept(look: &Look<'_>) -> Result<(), String> {
@@ -251,10 +251,10 @@ pub fn kept(look: &Look<'_>) -> Result<(), String> {
         return Ok(());
     };
     let (place, fine) = match &event.fact {
-        EventKind::AttemptStarted(Attempt { place, .. }) | EventKind::CacheHit { place, .. } => {
-            (place, false)
+        EventKind::AttemptStarted(Attempt { task_id, .. }) | EventKind::CacheHit { task_id, .. } => {
+            (task_id, false)
         }
-        EventKind::StepEnded { place, state, .. } => (place, *state == StepState::Succeeded),
+        EventKind::StepEnded { task_id, state, .. } => (task_id, *state == StepState::Succeeded),
         _ => return Ok(()),
     };
     let step = look.decided().book(&TaskId::of_step(&place.step)).kept;

@@ -28,12 +28,12 @@ pub fn fresh(look: &Look<'_>) -> Result<(), String> {
     let (known, run) = (look.decided(), look.run());
     match &event.fact {
         EventKind::EvidenceStale(stale) => {
-            let book = known.book(&stale.place);
-            let changed = book.evidence.is_some_and(|taken| taken != run.content(&stale.place));
+            let book = known.book(&stale.task_id);
+            let changed = book.evidence.is_some_and(|taken| taken != run.content(&stale.task_id));
             ensure(proved(&book) && changed, || format!("{stale:?} is told, and it was {book:?}"))
         }
         EventKind::RunEnded { standing, stale, .. } => {
-            let told: BTreeSet<&TaskId> = stale.iter().map(|stale| &stale.place).collect();
+            let told: BTreeSet<&TaskId> = stale.iter().map(|stale| &stale.task_id).collect();
             ensure(told == known.stale.iter().collect(), || {
                 format!("{told:?} is said to be stale, and {:?} is", known.stale)
             })?;
@@ -98,7 +98,7 @@ pub fn corrected(look: &Look<'_>) -> Result<(), String> {
         else {
             return Ok(());
         };
-        let history = look.decided().book(&attempt.place).history;
+        let history = look.decided().book(&attempt.task_id).history;
         let (_, before) = history.split_last().ok_or("it was never begun")?;
         let told = correction.as_ref().map(|told| {
             let criteria = told.failed.iter().map(|unmet| unmet.criterion.clone());

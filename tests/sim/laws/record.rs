@@ -75,37 +75,37 @@ pub fn durable_first(look: &Look<'_>) -> Result<(), String> {
     };
     let known = look.durable();
     // What a round lets begin anew had ended before.
-    let reopened = |place: &TaskId| {
+    let reopened = |task_id: &TaskId| {
         let last = known.rounds.last();
-        last.is_some_and(|round| round.reopened.contains(&place.step))
+        last.is_some_and(|round| round.reopened.contains(&task_id.step))
     };
-    let over = |place: &TaskId| known.is_over(place) || reopened(place);
+    let over = |task_id: &TaskId| known.is_over(task_id) || reopened(task_id);
     let told = match effect {
         Effect::Start { attempt, .. } | Effect::Watch { attempt, .. } => {
-            let book = known.book(&attempt.place);
-            book.attempts >= attempt.attempt || over(&attempt.place)
+            let book = known.book(&attempt.task_id);
+            book.attempts >= attempt.attempt || over(&attempt.task_id)
         }
         Effect::Check { attempt: Some(attempt), .. } => {
-            let book = known.book(&attempt.place);
-            book.checking && book.live == Some(attempt.attempt) || over(&attempt.place)
+            let book = known.book(&attempt.task_id);
+            book.checking && book.live == Some(attempt.attempt) || over(&attempt.task_id)
         }
         Effect::Check { attempt: None, .. } => known.phase >= RunPhase::Verify,
         // Files are free most of the time: no event says that they are asked for, and nothing follows from that.
         Effect::Lock { locks, .. } if locks.lock.is_none() => true,
-        Effect::Lock { place, .. } => {
-            let book = known.book(place);
+        Effect::Lock { task_id, .. } => {
+            let book = known.book(task_id);
             // One that waits for guidance, of a planner or of people, keeps its lock.
             let guided = book.consults.is_some() || book.stuck.is_some();
-            book.awaits || book.live.is_some() || guided || over(place)
+            book.awaits || book.live.is_some() || guided || over(task_id)
         }
         // One that was to have its locks again asks for them anew when its next attempt is due.
-        Effect::Unlock { place } => over(place) || is_halted(known) || known.book(place).due.is_some(),
-        Effect::Remember { place, .. } => over(place),
+        Effect::Unlock { task_id } => over(task_id) || is_halted(known) || known.book(task_id).due.is_some(),
+        Effect::Remember { task_id, .. } => over(task_id),
         // It may have ended by itself, and its round with it.
         Effect::Kill { attempt, .. } => {
-            let late = attempt.as_ref().is_some_and(|attempt| is_late(look, &attempt.place));
+            let late = attempt.as_ref().is_some_and(|attempt| is_late(look, &attempt.task_id));
             let parent = attempt.as_ref().is_some_and(|attempt| {
-                let agent = known.agents.at(&attempt.place);
+                let agent = known.agents.at(&attempt.task_id);
                 agent.children.iter().any(|child| child.begun)
             });
             is_halted(known) || !known.rounds.is_empty() || late || parent
@@ -113,24 +113,24 @@ pub fn durable_first(look: &Look<'_>) -> Result<(), String> {
         // More is asked of them elsewhere.
         Effect::CallModel { attempt, .. }
         | Effect::ServeClient { attempt, .. }
-        | Effect::EndAgent { attempt, .. } => known.book(&attempt.place).live == Some(attempt.attempt),
+        | Effect::EndAgent { attempt, .. } => known.book(&attempt.task_id).live == Some(attempt.attempt),
         Effect::Compact { request } => {
-            known.book(&request.start.attempt.place).live == Some(request.start.attempt.attempt)
+            known.book(&request.start.attempt.task_id).live == Some(request.start.attempt.attempt)
         }
-        Effect::CallTool { id, .. } => known.book(&id.attempt.place).live == Some(id.attempt.attempt),
-        Effect::StartChild { id, .. } => known.book(&id.attempt.place).live == Some(id.attempt.attempt),
+        Effect::CallTool { id, .. } => known.book(&id.attempt.task_id).live == Some(id.attempt.attempt),
+        Effect::StartChild { id, .. } => known.book(&id.attempt.task_id).live == Some(id.attempt.attempt),
         // More is asked of them elsewhere.
         Effect::PrepareMerge { attempt } => known.merges.is_open(attempt),
         Effect::Merge(start) => known.merges.is_open(&start.attempt),
         Effect::Finish { .. } => known.over.is_some(),
         Effect::Confirm { .. } => known.phase >= RunPhase::Confirm,
-        Effect::Gate(GateQuestion { place, point, .. }) => known.may_ask(place.as_ref(), *point),
+        Effect::Gate(GateQuestion { task_id, point, .. }) => known.may_ask(task_id.as_ref(), *point),
         Effect::Plan { request } => {
             let number = request.round.round;
             known.planning.is_some_and(|(round, _)| round == number)
         }
         Effect::Guide { request } => {
-            known.book(&request.attempt.place).consults == Some(request.attempt.attempt)
+            known.book(&request.attempt.task_id).consults == Some(request.attempt.attempt)
         }
         Effect::Ask(ask) => ask.request <= known.asked,
         Effect::Dismiss { number } => !known.asks.contains_key(number),
@@ -140,9 +140,9 @@ pub fn durable_first(look: &Look<'_>) -> Result<(), String> {
 }
 
 /// Whether the time of an agent is over.
-fn is_late(look: &Look<'_>, place: &TaskId) -> bool {
-    let since = look.durable().book(place).since;
-    let limit = step_of(look.plan(), place).timeout;
+fn is_late(look: &Look<'_>, task_id: &TaskId) -> bool {
+    let since = look.durable().book(task_id).since;
+    let limit = step_of(look.plan(), task_id).timeout;
     let clock = look.engine().map_or(i64::MIN, |engine| engine.clock);
     since.zip(limit).is_some_and(|(since, limit)| since.after(limit).millis() <= clock)
 }
@@ -173,18 +173,18 @@ pub fn frugal(look: &Look<'_>) -> Result<(), String> {
     let mut told: BTreeMap<(Option<&TaskId>, &str), u32> = BTreeMap::new();
     for event in &turn.events {
         let (place, kind) = match &event.fact {
-            EventKind::LockRequested { place, .. } => (Some(place), "waits"),
-            EventKind::CacheHit { place, .. } => (Some(place), "hits"),
-            EventKind::AttemptStarted(attempt) => (Some(&attempt.place), "starts"),
-            EventKind::AttemptEnded { attempt, .. } => (Some(&attempt.place), "ends"),
-            EventKind::AgentBriefed(briefing) => (Some(&briefing.attempt.place), "is briefed"),
-            EventKind::ModelCallStarted(start) => (Some(&start.attempt.place), "calls"),
-            EventKind::ModelCallEnded(end) => (Some(&end.attempt.place), "is answered"),
-            EventKind::CompactionStarted(start) => (Some(&start.attempt.place), "asks what is omitted"),
-            EventKind::CompactionEnded(end) => (Some(&end.attempt.place), "is told what is omitted"),
-            EventKind::AgentEnded(end) => (Some(&end.attempt.place), "is done"),
-            EventKind::RetryScheduled { attempt, .. } => (Some(&attempt.place), "rests"),
-            EventKind::StepEnded { place, .. } => (Some(place), "is over"),
+            EventKind::LockRequested { task_id, .. } => (Some(task_id), "waits"),
+            EventKind::CacheHit { task_id, .. } => (Some(task_id), "hits"),
+            EventKind::AttemptStarted(attempt) => (Some(&attempt.task_id), "starts"),
+            EventKind::AttemptEnded { attempt, .. } => (Some(&attempt.task_id), "ends"),
+            EventKind::AgentBriefed(briefing) => (Some(&briefing.attempt.task_id), "is briefed"),
+            EventKind::ModelCallStarted(start) => (Some(&start.attempt.task_id), "calls"),
+            EventKind::ModelCallEnded(end) => (Some(&end.attempt.task_id), "is answered"),
+            EventKind::CompactionStarted(start) => (Some(&start.attempt.task_id), "asks what is omitted"),
+            EventKind::CompactionEnded(end) => (Some(&end.attempt.task_id), "is told what is omitted"),
+            EventKind::AgentEnded(end) => (Some(&end.attempt.task_id), "is done"),
+            EventKind::RetryScheduled { attempt, .. } => (Some(&attempt.task_id), "rests"),
+            EventKind::StepEnded { task_id, .. } => (Some(task_id), "is over"),
             EventKind::RunDraining { .. } => (None, "stops"),
             EventKind::RunTimedOut => (None, "times out"),
             EventKind::CancelRequested { .. } => (None, "is cancelled"),
@@ -210,26 +210,26 @@ pub fn frugal(look: &Look<'_>) -> Result<(), String> {
 fn told_of(effect: &Effect) -> Option<(Option<&TaskId>, &'static str)> {
     Some(match effect {
         Effect::Start { attempt, .. } | Effect::Watch { attempt, .. } => {
-            (Some(&attempt.place), "is worked on")
+            (Some(&attempt.task_id), "is worked on")
         }
-        Effect::Check { attempt, .. } => (attempt.as_ref().map(|a| &a.place), "is checked"),
-        Effect::Kill { attempt, .. } => (attempt.as_ref().map(|a| &a.place), "is killed"),
-        Effect::Lock { place, .. } => (Some(place), "locks"),
-        Effect::Unlock { place, .. } => (Some(place), "unlocks"),
-        Effect::Lookup { place, .. } => (Some(place), "looks"),
-        Effect::Remember { place, .. } => (Some(place), "remembers"),
+        Effect::Check { attempt, .. } => (attempt.as_ref().map(|a| &a.task_id), "is checked"),
+        Effect::Kill { attempt, .. } => (attempt.as_ref().map(|a| &a.task_id), "is killed"),
+        Effect::Lock { task_id, .. } => (Some(task_id), "locks"),
+        Effect::Unlock { task_id, .. } => (Some(task_id), "unlocks"),
+        Effect::Lookup { task_id, .. } => (Some(task_id), "looks"),
+        Effect::Remember { task_id, .. } => (Some(task_id), "remembers"),
         Effect::Confirm { .. } => (None, "confirms"),
-        Effect::Gate(question) => (question.place.as_ref(), "is gated"),
-        Effect::Ask(ask) => (ask.place.as_ref(), "is asked for"),
+        Effect::Gate(question) => (question.task_id.as_ref(), "is gated"),
+        Effect::Ask(ask) => (ask.task_id.as_ref(), "is asked for"),
         Effect::Plan { .. } => (None, "plans"),
-        Effect::Compact { request } => (Some(&request.start.attempt.place), "is compacted"),
-        Effect::Guide { request } => (Some(&request.attempt.place), "is guided"),
-        Effect::CallModel { attempt, .. } => (Some(&attempt.place), "calls a model"),
-        Effect::CallTool { id, .. } => (Some(&id.attempt.place), "calls a tool"),
-        Effect::ServeClient { attempt, .. } => (Some(&attempt.place), "goes on"),
-        Effect::EndAgent { attempt, .. } => (Some(&attempt.place), "is collected"),
-        Effect::PrepareMerge { attempt } => (Some(&attempt.place), "prepares a merge"),
-        Effect::Merge(start) => (Some(&start.attempt.place), "merges"),
+        Effect::Compact { request } => (Some(&request.start.attempt.task_id), "is compacted"),
+        Effect::Guide { request } => (Some(&request.attempt.task_id), "is guided"),
+        Effect::CallModel { attempt, .. } => (Some(&attempt.task_id), "calls a model"),
+        Effect::CallTool { id, .. } => (Some(&id.attempt.task_id), "calls a tool"),
+        Effect::ServeClient { attempt, .. } => (Some(&attempt.task_id), "goes on"),
+        Effect::EndAgent { attempt, .. } => (Some(&attempt.task_id), "is collected"),
+        Effect::PrepareMerge { attempt } => (Some(&attempt.task_id), "prepares a merge"),
+        Effect::Merge(start) => (Some(&start.attempt.task_id), "merges"),
         Effect::StartChild { .. } | Effect::Wake { .. } | Effect::Finish { .. } | Effect::Dismiss { .. } => {
             return None;
         }
@@ -243,27 +243,29 @@ pub fn asked_once(look: &Look<'_>) -> Result<(), String> {
     let under_way = |wanted: &dyn Fn(&Job) -> bool| engine.units.iter().any(|unit| wanted(&unit.job));
     let twice = match effect {
         Effect::Start { attempt, .. } | Effect::Watch { attempt, .. } => {
-            under_way(&|job| matches!(job, Job::Work { attempt: a, .. } if a.place == attempt.place))
-                || works_for(engine, &attempt.place)
+            under_way(&|job| matches!(job, Job::Work { attempt: a, .. } if a.task_id == attempt.task_id))
+                || works_for(engine, &attempt.task_id)
         }
         Effect::CallModel { attempt, .. }
         | Effect::ServeClient { attempt, .. }
-        | Effect::EndAgent { attempt, .. } => works_for(engine, &attempt.place),
-        Effect::Compact { request } => works_for(engine, &request.start.attempt.place),
-        Effect::CallTool { id, .. } => works_for(engine, &id.attempt.place),
+        | Effect::EndAgent { attempt, .. } => works_for(engine, &attempt.task_id),
+        Effect::Compact { request } => works_for(engine, &request.start.attempt.task_id),
+        Effect::CallTool { id, .. } => works_for(engine, &id.attempt.task_id),
         Effect::StartChild { id, .. } => {
             under_way(&|job| matches!(job, Job::Child { id: other } if other == id))
         }
-        Effect::Gate(GateQuestion { place: Some(place), point, .. }) => {
-            let same = |job: &Job| matches!(job, Job::Gate { place: Some(p), point: q, .. } if (p, q) == (place, point));
+        Effect::Gate(GateQuestion { task_id: Some(place), point, .. }) => {
+            let same = |job: &Job| matches!(job, Job::Gate { task_id: Some(p), point: q, .. } if (p, q) == (place, point));
             under_way(&same) || works_for(engine, place)
         }
         Effect::Check { attempt, .. } => {
             under_way(&|job| matches!(job, Job::Check { attempt: a, .. } if a == attempt))
         }
-        Effect::Lookup { place, .. } => under_way(&|job| matches!(job, Job::Look { place: p } if p == place)),
-        Effect::Lock { place, .. } => {
-            under_way(&|job| matches!(job, Job::Lock { place: p, .. } if p == place))
+        Effect::Lookup { task_id, .. } => {
+            under_way(&|job| matches!(job, Job::Look { task_id: p } if p == task_id))
+        }
+        Effect::Lock { task_id, .. } => {
+            under_way(&|job| matches!(job, Job::Lock { task_id: p, .. } if p == task_id))
         }
         Effect::PrepareMerge { .. } | Effect::Merge(_) => under_way(&|job| matches!(job, Job::Merge { .. })),
         Effect::Confirm { .. } => under_way(&|job| matches!(job, Job::Confirm { .. })),
@@ -287,10 +289,10 @@ pub fn asked_once(look: &Look<'_>) -> Result<(), String> {
 }
 
 /// Whether anything is under way for the agent of a place.
-fn works_for(engine: &Engine, place: &TaskId) -> bool {
+fn works_for(engine: &Engine, task_id: &TaskId) -> bool {
     engine.units.iter().any(|unit| {
-        let asks = matches!(&unit.job, Job::Gate { place: Some(p), tool_call, exchange, .. }
-            if p == place && (tool_call.is_some() || exchange.is_some()));
-        asks || agents::attempt_of(&unit.job).is_some_and(|attempt| attempt.place == *place)
+        let asks = matches!(&unit.job, Job::Gate { task_id: Some(p), tool_call, exchange, .. }
+            if p == task_id && (tool_call.is_some() || exchange.is_some()));
+        asks || agents::attempt_of(&unit.job).is_some_and(|attempt| attempt.task_id == *task_id)
     })
 }

@@ -14,8 +14,8 @@ pub fn waits(look: &Look<'_>) -> Result<(), String> {
     let EventKind::AttemptEnded { attempt, how, .. } = &event.fact else {
         return Ok(());
     };
-    let step = step_of(look.plan(), &attempt.place);
-    let Some(since) = look.decided().book(&attempt.place).since else {
+    let step = step_of(look.plan(), &attempt.task_id);
+    let Some(since) = look.decided().book(&attempt.task_id).since else {
         return Ok(());
     };
     let over = match &step.work {
@@ -44,8 +44,8 @@ pub fn limits(look: &Look<'_>) -> Result<(), String> {
             let ready = known.queued(look.plan(), place);
             (at, ready.zip(limit).map(|(ready, limit)| ready.after(limit)))
         }
-        Seen::Act(Effect::Watch { attempt, since, .. }) if !known.is_over(&attempt.place) => {
-            (since, known.book(&attempt.place).since)
+        Seen::Act(Effect::Watch { attempt, since, .. }) if !known.is_over(&attempt.task_id) => {
+            (since, known.book(&attempt.task_id).since)
         }
         _ => return Ok(()),
     };

@@ -12,11 +12,11 @@ use super::super::units::is_process;
 use super::ensure;
 
 pub fn one_process(look: &Look<'_>) -> Result<(), String> {
-    let Seen::Begins { place, process: true } = look.seen else {
+    let Seen::Begins { task_id, process: true } = look.seen else {
         return Ok(());
     };
-    let lives = look.world.lives(look.at, place);
-    ensure(!lives, || format!("{place} has two processes"))
+    let lives = look.world.lives(look.at, task_id);
+    ensure(!lives, || format!("{task_id} has two processes"))
 }
 
 pub fn room(look: &Look<'_>) -> Result<(), String> {
@@ -29,7 +29,7 @@ pub fn room(look: &Look<'_>) -> Result<(), String> {
         }
         Seen::Begins { process: true, .. } => {
             let alive = look.run().processes.iter().filter(|(attempt, process)| {
-                let work = &step_of(look.plan(), &attempt.place).work;
+                let work = &step_of(look.plan(), &attempt.task_id).work;
                 process.state == Life::Alive && is_process(work)
             });
             let alive = alive.count();
@@ -55,26 +55,26 @@ fn counted(look: &Look<'_>, most: usize) -> Result<(), String> {
 
 pub fn under_lock(look: &Look<'_>) -> Result<(), String> {
     match look.seen {
-        Seen::Begins { place, .. } => holds_its_lock(look, place),
+        Seen::Begins { task_id, .. } => holds_its_lock(look, task_id),
         Seen::Event(event) => match &event.fact {
-            EventKind::AttemptStarted(attempt) => holds_its_lock(look, &attempt.place),
-            EventKind::CacheHit { place, .. } => holds_its_lock(look, place),
+            EventKind::AttemptStarted(attempt) => holds_its_lock(look, &attempt.task_id),
+            EventKind::CacheHit { task_id, .. } => holds_its_lock(look, task_id),
             _ => Ok(()),
         },
-        Seen::Unlocks { place } => {
+        Seen::Unlocks { task_id } => {
             let works = look.engine().is_some_and(|engine| {
                 engine.units.iter().any(|unit| match &unit.job {
-                    Job::Tool { id } => id.attempt.place == *place && unit.begun && !unit.stop,
-                    Job::Child { id } => id.attempt.place == *place && unit.begun && !unit.stop,
+                    Job::Tool { id } => id.attempt.task_id == *task_id && unit.begun && !unit.stop,
+                    Job::Child { id } => id.attempt.task_id == *task_id && unit.begun && !unit.stop,
                     Job::Work { attempt, .. }
                     | Job::Check { attempt: Some(attempt), .. }
                     | Job::Brief { attempt }
                     | Job::Model { attempt, .. }
-                    | Job::Collect { attempt, .. } => attempt.place == *place && unit.begun && !unit.stop,
+                    | Job::Collect { attempt, .. } => attempt.task_id == *task_id && unit.begun && !unit.stop,
                     _ => false,
                 })
             });
-            ensure(!works, || format!("{place} works, and its lock is given back"))
+            ensure(!works, || format!("{task_id} works, and its lock is given back"))
         }
         _ => Ok(()),
     }
@@ -91,34 +91,36 @@ fn files_of(step: &Step) -> impl Iterator<Item = String> {
     paths.filter(move |path| changes && !path.contains('*'))
 }
 
-fn holds_its_lock(look: &Look<'_>, place: &TaskId) -> Result<(), String> {
-    let step = step_of(look.plan(), place);
+fn holds_its_lock(look: &Look<'_>, task_id: &TaskId) -> Result<(), String> {
+    let step = step_of(look.plan(), task_id);
     let name = step.concurrency.iter().map(|lock| LockKey::Name(lock.name.clone()));
     let life = look.run().lives;
     for key in name.chain(files_of(step).map(LockKey::File)) {
-        let mine = |held: &&HeldLock| (held.run, &held.place, held.life) == (look.at, place, life);
+        let mine = |held: &&HeldLock| (held.run, &held.task_id, held.life) == (look.at, task_id, life);
         let holds = look.world.locks.iter().filter(mine).any(|held| held.key == key);
         let other = look.world.locks.iter().find(|held| !mine(held) && held.excludes(&key, look.at));
-        ensure(holds && other.is_none(), || format!("{place} works without {key:?}, which {other:?} holds"))?;
+        ensure(holds && other.is_none(), || {
+            format!("{task_id} works without {key:?}, which {other:?} holds")
+        })?;
     }
     Ok(())
 }
 
 pub fn lock_order(look: &Look<'_>) -> Result<(), String> {
-    let (Seen::Act(Effect::Lock { place, .. }), Some(engine)) = (look.seen, look.engine()) else {
+    let (Seen::Act(Effect::Lock { task_id, .. }), Some(engine)) = (look.seen, look.engine()) else {
         return Ok(());
     };
     let known = look.durable();
     // One that waits for guidance, of a planner or of people, keeps its lock.
-    let has_room = |place: &TaskId| {
-        let book = known.book(place);
+    let has_room = |task_id: &TaskId| {
+        let book = known.book(task_id);
         book.live.is_some() || book.consults.is_some() || book.stuck.is_some()
     };
     let first = engine
         .units
         .iter()
-        .find(|unit| matches!(&unit.job, Job::Lock { place: waits, .. } if has_room(waits)));
-    ensure(first.is_none() || has_room(place), || format!("{place} takes a lock while {first:?} waits"))
+        .find(|unit| matches!(&unit.job, Job::Lock { task_id: waits, .. } if has_room(waits)));
+    ensure(first.is_none() || has_room(task_id), || format!("{task_id} takes a lock while {first:?} waits"))
 }
 
 pub fn freed(look: &Look<'_>) -> Result<(), String> {
@@ -135,14 +137,14 @@ pub fn freed(look: &Look<'_>) -> Result<(), String> {
 }
 
 pub fn remembered(look: &Look<'_>) -> Result<(), String> {
-    let Seen::Act(Effect::Remember { place, outputs, .. }) = look.seen else {
+    let Seen::Act(Effect::Remember { task_id, outputs, .. }) = look.seen else {
         return Ok(());
     };
-    let book = look.durable().book(place);
+    let book = look.durable().book(task_id);
     let end = book.ended.as_ref();
     let good = end.is_some_and(|end| end.state == StepState::Succeeded);
     // Its step may begin anew in the same turn.
     let mut rounds = look.durable().rounds.iter();
-    let own = rounds.any(|round| round.reopened.contains(&place.step));
-    ensure(own || good && !book.cached && !book.kept, || format!("{place} gives {outputs:?} as {book:?}"))
+    let own = rounds.any(|round| round.reopened.contains(&task_id.step));
+    ensure(own || good && !book.cached && !book.kept, || format!("{task_id} gives {outputs:?} as {book:?}"))
 }

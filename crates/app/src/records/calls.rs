@@ -21,18 +21,19 @@ pub fn exchanges_text(
     let (store, reader) = (body_store(state, run), state.store());
     let agents = AgentCalls::from_events(&reader.facts(run, &AgentCalls::EVENTS)?);
     let asked = AskedCall::from_events(&reader.facts(run, &AskedCall::EVENTS)?);
-    let is_selected = |place: Option<&TaskId>, attempt: Option<u32>| {
+    let is_selected = |task_id: Option<&TaskId>, attempt: Option<u32>| {
         selected.is_none_or(|found| {
-            let same = place.is_some_and(|task| {
-                let item = found.place.item.is_none() || found.place.item == task.item;
-                task.step == found.place.step && item
+            let same = task_id.is_some_and(|task| {
+                let item = found.task_id.item.is_none() || found.task_id.item == task.item;
+                task.step == found.task_id.step && item
             });
             same && found.attempt.is_none_or(|named| attempt.is_none_or(|attempt| attempt == named))
         })
     };
     let bodies = |digest: &Sha256Digest| body(&store, digest);
-    let agents = agents.iter().filter(|one| is_selected(Some(&one.attempt.place), Some(one.attempt.attempt)));
-    let asked = asked.iter().filter(|call| is_selected(call.place.as_ref(), call.attempt));
+    let agents =
+        agents.iter().filter(|one| is_selected(Some(&one.attempt.task_id), Some(one.attempt.attempt)));
+    let asked = asked.iter().filter(|call| is_selected(call.task_id.as_ref(), call.attempt));
     let agents = agents.map(|calls| exchange_text(calls, &bodies));
     let shown: Vec<String> = agents.chain(asked.map(|call| call.exchange_text(&bodies))).collect();
     if shown.is_empty() {
@@ -58,7 +59,8 @@ pub fn view_call(state: &StateReader, run: RunId, address: &CallAddress) -> Resu
     let bodies = |digest: &Sha256Digest| body(&store, digest);
     let agents = AgentCalls::from_events(&state.store().facts(&found.run, &AgentCalls::EVENTS)?);
     let is_named = |calls: &&AgentCalls| {
-        calls.attempt.place == found.place && found.attempt.is_none_or(|named| named == calls.attempt.attempt)
+        calls.attempt.task_id == found.task_id
+            && found.attempt.is_none_or(|named| named == calls.attempt.attempt)
     };
     let named = agents.iter().rfind(is_named);
     let missing = || no_call(&found.run, address);
@@ -83,8 +85,8 @@ fn view_asked_call(
 ) -> Result<CallView, CommandError> {
     let found = find_step(state, run, &address.task)?;
     let calls = AskedCall::from_events(&state.store().facts(&found.run, &AskedCall::EVENTS)?);
-    let is_run = |call: &AskedCall| call.place.is_none() && found.place.to_string() == "run";
-    let is_of_task = |call: &AskedCall| call.place.as_ref() == Some(&found.place) || is_run(call);
+    let is_run = |call: &AskedCall| call.task_id.is_none() && found.task_id.to_string() == "run";
+    let is_of_task = |call: &AskedCall| call.task_id.as_ref() == Some(&found.task_id) || is_run(call);
     let is_named = |call: &&AskedCall| {
         let attempt = found.attempt.is_none() || call.attempt == found.attempt;
         call.asker == *asker && call.number == address.call && attempt && is_of_task(call)

@@ -55,7 +55,7 @@ pub fn is_check_run(state: &StateReader, run: &RunId) -> Result<bool, CommandErr
 
 fn rerun_reason(state: &StateReader, task: &ResolvedTask) -> Result<Option<String>, CommandError> {
     let past = retried_run_of_nested(state.store(), &task.run)?;
-    let fate = past.as_ref().and_then(|past| past.fate(&task.place.step));
+    let fate = past.as_ref().and_then(|past| past.fate(&task.task_id.step));
     Ok(match fate {
         Some(StepFate::Rerun(again)) => Some(again.reason.to_string()),
         _ => None,
@@ -67,8 +67,8 @@ fn cache(
     record: &RunRecord,
     task: &ResolvedTask,
 ) -> Result<Option<CacheExplanation>, CommandError> {
-    let (reader, step) = (state.store(), &task.place.step);
-    let row = record.steps.iter().find(|row| row.step == *step && row.item == task.place.item);
+    let (reader, step) = (state.store(), &task.task_id.step);
+    let row = record.steps.iter().find(|row| row.step == *step && row.item == task.task_id.item);
     let key = row.and_then(|row| row.item_key.as_deref());
     let Some((hit, parts)) = reader.cache_parts(&task.run, step, key)? else {
         return Ok(None);

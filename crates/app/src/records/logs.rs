@@ -48,10 +48,10 @@ impl LogSelection {
         let task = subject.map(|subject| find_step(&state, run.clone(), subject)).transpose()?;
         let run = task.as_ref().map_or(run, |task| task.run.clone());
         if let Some(task) = &task
-            && !state.store().attempts(&run)?.iter().any(|row| is_attempt_of(row, &task.place))
+            && !state.store().attempts(&run)?.iter().any(|row| is_attempt_of(row, &task.task_id))
         {
             let plan = recorded_plan(caller, state.store(), &run)?;
-            require_step(&plan, task.place.step.as_str())?;
+            require_step(&plan, task.task_id.step.as_str())?;
         }
         Ok(Self { run, task, state })
     }
@@ -70,7 +70,7 @@ impl LogSelection {
 
     /// True if a log is that of the selected task itself, not of a run nested in it.
     pub fn is_selected(&self, log: &AttemptLog) -> bool {
-        self.task.as_ref().is_some_and(|task| log.task.as_ref() == Some(&task.place))
+        self.task.as_ref().is_some_and(|task| log.task.as_ref() == Some(&task.task_id))
     }
 
     fn reader(&self) -> &StoreReader {
@@ -82,7 +82,7 @@ impl LogSelection {
         let Some(task) = &self.task else {
             return Ok(all.iter().map(attempt).collect());
         };
-        let own = all.iter().filter(|row| is_attempt_of(row, &task.place)).map(attempt);
+        let own = all.iter().filter(|row| is_attempt_of(row, &task.task_id)).map(attempt);
         Ok(match task.attempt {
             Some(number) => own.filter(|attempt| attempt.attempt == number).collect(),
             None => last_of_each(own.collect()),
@@ -100,11 +100,11 @@ impl LogSelection {
         let children = self.reader().children(run)?;
         let logs = RunLogs::new(self.reader().folder().run(run));
         for own in attempts {
-            let own_name = task_name(self.reader(), run, &own.place)?;
+            let own_name = task_name(self.reader(), run, &own.task_id)?;
             let name = format!("{above}{own_name}");
             entries.push(AttemptLog {
                 run: run.clone(),
-                task: above.is_empty().then(|| own.place.clone()),
+                task: above.is_empty().then(|| own.task_id.clone()),
                 logs: Arc::clone(&logs),
                 name: name.clone(),
                 attempt: own.clone(),
@@ -149,7 +149,7 @@ impl LogSelection {
         let steps = self.reader().steps(&self.run)?;
         let ended = steps
             .iter()
-            .find(|row| row.step == task.place.step && row.item == task.place.item)
+            .find(|row| row.step == task.task_id.step && row.item == task.task_id.item)
             .is_some_and(|row| row.state.is_final());
         Ok(ended || (!alive && row.parent.is_none()))
     }
@@ -160,8 +160,8 @@ impl LogSelection {
         match &self.task {
             None => CommandError::new(CliExitCode::Usage, format!("no step of run {run} has started")),
             Some(task) => {
-                let place = task_name(self.reader(), &self.run, &task.place);
-                let place = place.unwrap_or_else(|_| task.place.to_string());
+                let place = task_name(self.reader(), &self.run, &task.task_id);
+                let place = place.unwrap_or_else(|_| task.task_id.to_string());
                 let message = match task.attempt {
                     Some(number) => format!("`{place}` of run {run} has no attempt {number}"),
                     None => format!("`{place}` of run {run} has no output: it did not start, or was reused"),
@@ -174,18 +174,18 @@ impl LogSelection {
 }
 
 fn attempt(row: &AttemptRow) -> Attempt {
-    Attempt { place: TaskId { step: row.step.clone(), item: row.item }, attempt: row.attempt }
+    Attempt { task_id: TaskId { step: row.step.clone(), item: row.item }, attempt: row.attempt }
 }
 
 /// True if an attempt is of a task; a repeated step stands for all its items.
-fn is_attempt_of(row: &AttemptRow, place: &TaskId) -> bool {
-    row.step == place.step && (place.item.is_none() || place.item == row.item)
+fn is_attempt_of(row: &AttemptRow, task_id: &TaskId) -> bool {
+    row.step == task_id.step && (task_id.item.is_none() || task_id.item == row.item)
 }
 
 fn last_of_each(attempts: Vec<Attempt>) -> Vec<Attempt> {
     let mut last: Vec<Attempt> = Vec::new();
     for attempt in attempts {
-        last.retain(|other| other.place != attempt.place);
+        last.retain(|other| other.task_id != attempt.task_id);
         last.push(attempt);
     }
     last

@@ -53,7 +53,7 @@ pub fn verify_run(
         None => None,
     };
     let (run, only) = match found {
-        Some(ResolvedTask { run, place, .. }) => (run, Some(place)),
+        Some(ResolvedTask { run, task_id, .. }) => (run, Some(task_id)),
         None => (run, None),
     };
     let top = outermost_run(reader, &run)?;
@@ -150,7 +150,7 @@ fn place_of(attempt: &str) -> &str {
 fn is_replaced(attempt: &str, later: &str) -> bool {
     match (attempt.parse::<ChildId>(), later.parse::<ChildId>()) {
         (Ok(one), Ok(other)) => {
-            one.attempt.place == other.attempt.place && one.attempt.attempt < other.attempt.attempt
+            one.attempt.task_id == other.attempt.task_id && one.attempt.attempt < other.attempt.attempt
         }
         _ => place_of(attempt) == place_of(later),
     }
@@ -194,7 +194,7 @@ impl ReverificationSearch<'_> {
         for (number, (child, attempt)) in children.iter().enumerate() {
             let task = attempt
                 .parse()
-                .map_or_else(|_| place_of(attempt).parse().ok(), |id: ChildId| Some(id.attempt.place));
+                .map_or_else(|_| place_of(attempt).parse().ok(), |id: ChildId| Some(id.attempt.task_id));
             if at.wants(task.as_ref()) && last((number, attempt)) {
                 self.add_nested(at, child, place_of(attempt))?;
             }
@@ -217,7 +217,7 @@ impl ReverificationSearch<'_> {
     fn add_reused(&mut self, at: &ReverifiedRun<'_>, fact: &EventKind) -> Result<(), CommandError> {
         let (place, from) = match fact {
             EventKind::StepReused { step, reused_from, .. } => (TaskId::of_step(step), reused_from),
-            EventKind::StepEnded { place, reused_from: Some(from), .. } => (place.clone(), from),
+            EventKind::StepEnded { task_id, reused_from: Some(from), .. } => (task_id.clone(), from),
             _ => return Ok(()),
         };
         let plan =
@@ -244,8 +244,8 @@ impl ReverificationSearch<'_> {
 }
 
 impl ReverifiedRun<'_> {
-    fn wants(&self, place: Option<&TaskId>) -> bool {
-        let is_part = |only: &TaskId, place: &TaskId| only.contains(place) || place.contains(only);
-        self.only.as_ref().is_none_or(|only| place.is_some_and(|place| is_part(only, place)))
+    fn wants(&self, task_id: Option<&TaskId>) -> bool {
+        let is_part = |only: &TaskId, task_id: &TaskId| only.contains(task_id) || task_id.contains(only);
+        self.only.as_ref().is_none_or(|only| task_id.is_some_and(|place| is_part(only, place)))
     }
 }

@@ -15,7 +15,7 @@ pub struct ResolvedTask {
     /// The run that the step belongs to; a nested run if it was named so.
     pub run: RunId,
     /// The step or item.
-    pub place: TaskId,
+    pub task_id: TaskId,
     /// The attempt, if one was named.
     pub attempt: Option<u32>,
 }
@@ -43,7 +43,7 @@ pub(super) fn find_in_store(
         let none = || usage_error(&format!("no run is nested in `{task}` of run {}", run.short()));
         run = nested.ok_or_else(none)?;
     }
-    Ok(ResolvedTask { place: find_task(&run, &subject.spot, reader)?, run, attempt: subject.attempt })
+    Ok(ResolvedTask { task_id: find_task(&run, &subject.spot, reader)?, run, attempt: subject.attempt })
 }
 
 /// Refuses a step that a plan does not have.

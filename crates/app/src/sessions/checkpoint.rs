@@ -150,7 +150,7 @@ fn files(reader: &StoreReader, rows: &[RunRow]) -> Result<Vec<SessionFile>, Comm
                 EventKind::MergeStarted(start) => drop(started.insert(start.attempt, start.plan.files)),
                 EventKind::MergeEnded(end) if end.outcome == MergeOutcome::Merged => {
                     let merged = started.remove(&end.attempt).unwrap_or_default();
-                    let step = end.attempt.place.step;
+                    let step = end.attempt.task_id.step;
                     files.extend(merged.into_iter().map(|path| (path, (row.id.clone(), step.clone()))));
                 }
                 _ => {}

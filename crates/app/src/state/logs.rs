@@ -102,11 +102,11 @@ pub fn damaged_logs(
         if recorded.is_none() && !(is_recorded && how.is_success()) {
             continue;
         }
-        if only.is_some_and(|only| !only.contains(&attempt.place)) {
+        if only.is_some_and(|only| !only.contains(&attempt.task_id)) {
             continue;
         }
         if let Some(damage) = LogDamage::find(&logs, &attempt, recorded) {
-            let name = format!("{}#{}", task_name(reader, run, &attempt.place)?, attempt.attempt);
+            let name = format!("{}#{}", task_name(reader, run, &attempt.task_id)?, attempt.attempt);
             damaged.push(DamagedLog { run: run.clone(), attempt, name, damage });
         }
     }

@@ -102,13 +102,13 @@ pub fn log_feed(
     attempt: u32,
     start: LogStart,
 ) -> Result<Option<LogFeed>, CommandError> {
-    let (Some(reader), Ok(place)) = (state_reader(caller)?, task.parse::<TaskId>()) else {
+    let (Some(reader), Ok(task_id)) = (state_reader(caller)?, task.parse::<TaskId>()) else {
         return Ok(None);
     };
     let Some(run) = find_run(&reader, run)? else {
         return Ok(None);
     };
-    let attempt = Attempt { place, attempt };
+    let attempt = Attempt { task_id, attempt };
     let reader = reader.store();
     if reader.attempt(&run, &attempt)?.is_none() {
         return Ok(None);

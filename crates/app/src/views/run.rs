@@ -186,14 +186,14 @@ pub fn task_view(reader: &StateReader, run: &RunId, name: &str) -> Result<Option
     record.checks = store.checks_of(run, &place)?;
     record.gaps = GapTrajectory::of_checks(&record.checks);
     record.artifacts = store.artifacts_of(run, &place)?;
-    record.agents.retain(|calls| calls.attempt.place == place);
-    let attempts = record.attempts.iter().map(|row| Attempt { place: place.clone(), attempt: row.attempt });
+    record.agents.retain(|calls| calls.attempt.task_id == place);
+    let attempts = record.attempts.iter().map(|row| Attempt { task_id: place.clone(), attempt: row.attempt });
     let logs = attempts.map(|attempt| log_tail(store, run, &attempt)).collect::<Result<_, _>>()?;
     let name = record.task_display_name(&place);
     let own = |nested: &NestedRunRecord| {
         nested.attempt.parse::<ChildId>().map_or_else(
             |_| nested.attempt.rsplit_once('#').is_some_and(|(above, _)| above == place.to_string()),
-            |child| child.attempt.place == place,
+            |child| child.attempt.task_id == place,
         )
     };
     record.nested.retain(own);

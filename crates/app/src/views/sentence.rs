@@ -49,12 +49,12 @@ pub fn run_sentence(fact: &EventKind, run: &ToldRun<'_>) -> Option<ActivitySente
             Some(ActivitySentence::by("signed", text, &approved.by))
         }
         EventKind::ApprovalRequested(ask) => {
-            let place = ask.place.as_ref().map_or("the run".to_owned(), |place| format!("`{place}`"));
+            let place = ask.task_id.as_ref().map_or("the run".to_owned(), |place| format!("`{place}`"));
             let text = format!("{place} of `{plan}` asked people: {}", first_line(&ask.message));
             Some(ActivitySentence::of("asked", text))
         }
-        EventKind::ApprovalResolved { place, given, .. } => {
-            let place = place.as_ref().map_or("the run".to_owned(), |place| format!("`{place}`"));
+        EventKind::ApprovalResolved { task_id, given, .. } => {
+            let place = task_id.as_ref().map_or("the run".to_owned(), |place| format!("`{place}`"));
             Some(decision_sentence(&format!("{place} of `{plan}`"), given))
         }
         EventKind::CancelRequested { reason, .. } => {
@@ -196,7 +196,7 @@ mod tests {
         });
         EventKind::ApprovalResolved {
             request: 1,
-            place: Some("agree[2]".parse().unwrap()),
+            task_id: Some("agree[2]".parse().unwrap()),
             given: ApprovalOutcome {
                 decision,
                 by: by.collect(),

@@ -131,7 +131,7 @@ mod tests {
 
     #[test]
     fn the_question_tells_what_failed_and_what_is_forbidden() {
-        let attempt = Attempt { place: TaskId::of_step(&Name::parse("fix").unwrap()), attempt: 3 };
+        let attempt = Attempt { task_id: TaskId::of_step(&Name::parse("fix").unwrap()), attempt: 3 };
         let evidence = "assert 3 == 4".to_owned();
         let failed = vec![FailedCheck {
             criterion: Name::parse("tests").unwrap(),
@@ -147,7 +147,7 @@ mod tests {
             briefing: format!("Make it four.{}", "é".repeat(BRIEFING_CHARS)),
             tools: vec!["edit".into()],
             feedback: AttemptFeedback {
-                place: attempt.place.clone(),
+                task_id: attempt.task_id.clone(),
                 attempt: 3,
                 looped: None,
                 failure_class: None,

@@ -1,10 +1,10 @@
 use serde::{Deserialize, Serialize};
+use wf_base::remedy::{Remedy, UserAction};
 use wf_base::{
     keywords,
     name::{PlanId, RunId},
     time::Moment,
 };
-use wf_base::remedy::{Remedy, UserAction};
 use wf_model::{JsonObject, SuggestionLimits};
 
 /// A run of a plan that is suggested.

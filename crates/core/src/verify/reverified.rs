@@ -11,7 +11,7 @@ pub struct ReverifiedResult {
     pub path: Vec<String>,
     /// The task; `None`: the plan's own criteria.
     #[serde(flatten)]
-    pub place: Option<TaskId>,
+    pub task_id: Option<TaskId>,
     /// The files it was checked with: their number, and the first that changed since.
     pub evidence: Option<EvidenceFreshness>,
     pub criteria: Vec<CriterionComparison>,

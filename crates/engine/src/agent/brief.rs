@@ -77,7 +77,7 @@ impl AttemptTask {
         stop: watch::Receiver<StopLevel>,
     ) -> UnitResult {
         let run = Arc::clone(&self.run);
-        let step = step_of(&run, &self.attempt.place);
+        let step = step_of(&run, &self.attempt.task_id);
         let StepWork::Agent(work) = &step.work else {
             return Ok(None);
         };

@@ -48,7 +48,7 @@ fn continued(step: &Step) -> Option<&ConversationUse> {
 
 /// True if the work of an attempt is an agent continuing a conversation.
 pub(crate) fn continues_conversation(run: &RunContext, attempt: &Attempt) -> bool {
-    continued(&step_of(run, &attempt.place)).is_some()
+    continued(&step_of(run, &attempt.task_id)).is_some()
 }
 
 /// Adds the turns that hosts left in the folder of a run to the conversations of the workspace, before the ends of their
@@ -62,7 +62,7 @@ pub(crate) fn bring_back(run: &RunContext, events: &[Event]) -> Result<(), Store
         _ => None,
     });
     for attempt in ended {
-        let step = step_of(run, &attempt.place);
+        let step = step_of(run, &attempt.task_id);
         let Some(used) = continued(&step) else { continue };
         let carried = run.session.store.folder().carried_conversations(&run.ownership.token.run);
         let (from, to) = (carried.join(used.name.as_str()), conversation_folder(run, &used.name));

@@ -117,8 +117,8 @@ impl ContinuedConversation {
         let turn = ConversationTurn {
             at: run.session.clock.now(),
             run: run.run_ref.id.clone(),
-            step: attempt.place.step.clone(),
-            item: attempt.place.item,
+            step: attempt.task_id.step.clone(),
+            item: attempt.task_id.item,
             attempt: attempt.attempt,
             question: mask.text(&self.question).into_owned(),
             answer: mask.text(answer.unwrap_or_default()).into_owned(),

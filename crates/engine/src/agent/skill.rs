@@ -25,7 +25,8 @@ impl AgentSession {
     ) -> Result<ToolOutcome, WorkError> {
         let run = &self.task.run;
         let SkillScriptCall { script, call } = called;
-        let step = narrowed(&step_of(run, &self.task.attempt.place), script, StepWork::Skill(Box::new(call)));
+        let step =
+            narrowed(&step_of(run, &self.task.attempt.task_id), script, StepWork::Skill(Box::new(call)));
         let Some(secrets) = self.task.secrets(&step, &stop).await? else {
             return Err(WorkError::logical("the script was not started: the attempt ends"));
         };

@@ -25,7 +25,7 @@ pub(super) async fn store_supplement(
 ) -> Result<CallSupplement, EngineError> {
     let mut supplement = CallSupplement::default();
     if let Some(last) = gated.context.last() {
-        let step = step_of(run, &session.task.attempt.place);
+        let step = step_of(run, &session.task.attempt.task_id);
         let is_untrusted =
             question.untrusted.is_some() || !session.untrusted.is_empty() || step.untrusted_input().is_some();
         let source = |gate: &dyn std::fmt::Display| format!("gate {gate}");

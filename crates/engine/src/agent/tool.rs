@@ -68,7 +68,7 @@ pub(crate) async fn call_tool(
         (Some(report), _) => session.report_children(&report, &run.mask().await),
         (None, Some(answer)) => CallOutcome::answered(&answer, &run.mask().await),
         (None, None) => {
-            let step = step_of(&run, &id.attempt.place);
+            let step = step_of(&run, &id.attempt.task_id);
             let spent = began.since(session.began.after(waited));
             let time_left = step.timeout.map(|limit| limit.saturating_sub(spent));
             let state = CallState { time_left, interrupted, untrusted };
@@ -122,7 +122,7 @@ impl AgentSession {
         stop: watch::Receiver<StopLevel>,
     ) -> CallOutcome {
         let CallState { time_left, interrupted, untrusted } = state;
-        let step = step_of(run, &self.task.attempt.place);
+        let step = step_of(run, &self.task.attempt.task_id);
         let parsed = match self.parse(call) {
             Ok(parsed) => parsed,
             Err(mistake) => return CallOutcome::failed(mistake),

@@ -38,18 +38,18 @@ pub(crate) fn remark_of(lookup: &CacheLookup) -> Option<TaskRemark> {
 /// reports itself what is wrong.
 pub(crate) async fn restore_cached(
     run: Arc<RunContext>,
-    place: TaskId,
+    task_id: TaskId,
     item: Option<StepItem>,
     reads: JsonObject,
 ) -> UnitResult {
-    let attempt = Attempt { place: place.clone(), attempt: 0 };
+    let attempt = Attempt { task_id: task_id.clone(), attempt: 0 };
     let task = AttemptTask::new(Arc::clone(&run), attempt, item, reads);
     let Some(keyed) = blocking(move || KeyedTask::of(task)).await.flatten() else {
-        return Ok(Some(InputKind::Looked { place, found: None }));
+        return Ok(Some(InputKind::Looked { task_id, found: None }));
     };
     let found = find(&run, &keyed.key).await?;
     let Some((lookup, entry)) = blocking(move || keyed.take(found)).await else {
-        return Ok(Some(InputKind::Looked { place, found: None }));
+        return Ok(Some(InputKind::Looked { task_id, found: None }));
     };
     run.session.note_addition(|| StateAddition::Lookup(Box::new(lookup.clone())));
     run.session.store.cache_note(lookup).await?;
@@ -59,7 +59,7 @@ pub(crate) async fn restore_cached(
         outputs: entry.outputs,
         artifacts: entry.artifacts,
     });
-    Ok(Some(InputKind::Looked { place, found }))
+    Ok(Some(InputKind::Looked { task_id, found }))
 }
 
 /// A found result; the error is the reason why it cannot be used.
@@ -92,7 +92,7 @@ struct KeyedTask {
 impl KeyedTask {
     /// Computes the key of a task; `None`: it has none.
     fn of(task: AttemptTask) -> Option<Self> {
-        let step = step_of(&task.run, &task.attempt.place);
+        let step = step_of(&task.run, &task.attempt.task_id);
         let (key, parts) = key(&task, &step).ok()?;
         Some(Self { task, key, parts })
     }
@@ -100,7 +100,7 @@ impl KeyedTask {
     /// Restores the files of a result, and notes the lookup. Returns the result, if it can be used.
     fn take(self, found_entry: FoundResult) -> (CacheLookup, Option<CacheEntry>) {
         let Self { task, key, parts } = self;
-        let (run, place) = (&task.run, &task.attempt.place);
+        let (run, place) = (&task.run, &task.attempt.task_id);
         if matches!(found_entry, Some(Ok(_))) {
             copies::release(run, place);
         }
@@ -121,7 +121,7 @@ impl KeyedTask {
         }
         let lookup = CacheLookup {
             run: run.run_ref.id.clone(),
-            place: place.clone(),
+            task_id: place.clone(),
             item_key: task.item.as_ref().map(|item| item.key.clone()),
             key,
             hit: entry.is_some(),
@@ -221,9 +221,9 @@ fn refuse_mixture(run: &RunContext, entry: &CacheEntry, globs: &[String]) -> Res
         return Ok(());
     }
     let results = run.session.store.log_reader();
-    let results = results.and_then(|reader| reader.latest_results(&entry.place.step, KNOWN_RESULTS));
+    let results = results.and_then(|reader| reader.latest_results(&entry.task_id.step, KNOWN_RESULTS));
     let results = results.map_err(|error| WorkError::environmental(error.to_string()))?;
-    let others = results.iter().filter(|other| other.place == entry.place).flat_map(|other| &other.files);
+    let others = results.iter().filter(|other| other.task_id == entry.task_id).flat_map(|other| &other.files);
     match others.map(|file| &file.path).find(|path| surplus.contains(*path)) {
         None => Ok(()),
         Some(path) => Err(WorkError::environmental(format!(
@@ -250,11 +250,11 @@ fn refuse_changed(run: &RunContext, artifacts: &[&Artifact]) -> Result<(), WorkE
 /// Stores a result for reuse. A result that cannot be stored does not stop the run.
 pub(crate) async fn remember(
     run: Arc<RunContext>,
-    place: TaskId,
+    task_id: TaskId,
     outputs: JsonObject,
     artifacts: Vec<Artifact>,
 ) -> UnitResult {
-    let Some(KnownKey { lookup, globs, earlier }) = run.known_key(&place) else {
+    let Some(KnownKey { lookup, globs, earlier }) = run.known_key(&task_id) else {
         return Ok(None);
     };
     let (ongoing, mask) = (Arc::clone(&run), run.mask().await);
@@ -270,7 +270,7 @@ pub(crate) async fn remember(
         let entry = CacheEntry {
             key: lookup.key,
             run: run.run_ref.id.clone(),
-            place,
+            task_id,
             outputs,
             artifacts,
             files,
@@ -286,7 +286,7 @@ pub(crate) async fn remember(
 async fn report_not_stored(run: &RunContext, lookup: CacheLookup, reason: &str) -> Result<(), StoreError> {
     let reason = format!("{NOT_STORED}{reason}");
     let remark = TaskRemark::NotStored(reason.clone());
-    run.session.observe(|observer| observer.remark(&run.run_ref, &lookup.place, &remark));
+    run.session.observe(|observer| observer.remark(&run.run_ref, &lookup.task_id, &remark));
     let parts = cache::with_miss_reason(lookup.parts, Some(&reason));
     let lookup = CacheLookup { parts, ..lookup };
     run.session.note_addition(|| StateAddition::Lookup(Box::new(lookup.clone())));

@@ -18,7 +18,7 @@ use crate::session::{EngineError, UnitResult};
 
 /// Reads and stores the plan of an attempt, and reports if it may run. An open step has nothing to do.
 pub(crate) async fn read_generated_plan(task: AttemptTask) -> UnitResult {
-    if step_of(&task.run, &task.attempt.place).is_open() {
+    if step_of(&task.run, &task.attempt.task_id).is_open() {
         return task.collect(task.end_without_outputs(WorkExit::Completed), None).await;
     }
     match task.generate().await? {
@@ -31,7 +31,7 @@ impl AttemptTask {
     /// Returns the plan as it was read. The error is a reason for which there is none.
     async fn generate(&self) -> Result<Result<PlanGeneration, WorkError>, EngineError> {
         let run = &self.run;
-        let step = step_of(run, &self.attempt.place);
+        let step = step_of(run, &self.attempt.task_id);
         let StepWork::Generated(made) = &step.work else {
             return Err(EngineError::Stuck);
         };

@@ -98,7 +98,7 @@ impl AttemptTask {
 
     /// Notes the verified files the step declares and changed.
     pub(super) async fn release_changed(&self) {
-        let place = self.attempt.place.clone();
+        let place = self.attempt.task_id.clone();
         let released = copies::blocking(&self.run, move |run| {
             copies::release(run, &place);
             Ok(())

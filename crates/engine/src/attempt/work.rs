@@ -39,7 +39,7 @@ impl AttemptTask {
     /// Does the work and reports its end.
     pub(crate) async fn work(self, stop: watch::Receiver<StopLevel>) -> UnitResult {
         let run = Arc::clone(&self.run);
-        let step = step_of(&run, &self.attempt.place);
+        let step = step_of(&run, &self.attempt.task_id);
         let step = &*step;
         let reliance = ReliedEvidence::check_before(&self).await;
         let ended = match &step.work {
@@ -67,7 +67,7 @@ impl AttemptTask {
     /// Collects what the work left, and reports its end.
     pub(crate) async fn collect(&self, mut end: AttemptEnd, reliance: Option<ReliedEvidence>) -> UnitResult {
         let run = &self.run;
-        let step = step_of(run, &self.attempt.place);
+        let step = step_of(run, &self.attempt.task_id);
         let step = &*step;
         self.revoke_if_changed(step, &mut end).await;
         if let Some(reliance) = reliance {
@@ -307,14 +307,14 @@ impl AttemptTask {
 
     /// Returns the name of its container, which no other attempt has.
     fn container_name(&self) -> String {
-        let Attempt { place, attempt } = &self.attempt;
-        let item = place.item.map(|item| format!("-{item}")).unwrap_or_default();
-        format!("wf-{}-{}{item}-{attempt}", self.run.run_ref.id, place.step)
+        let Attempt { task_id, attempt } = &self.attempt;
+        let item = task_id.item.map(|item| format!("-{item}")).unwrap_or_default();
+        format!("wf-{}-{}{item}-{attempt}", self.run.run_ref.id, task_id.step)
     }
 
     /// Removes the container of an attempt whose supervisor died.
     async fn remove_container(&self) {
-        let step = step_of(&self.run, &self.attempt.place);
+        let step = step_of(&self.run, &self.attempt.task_id);
         let (name, output) = (self.container_name(), self.output());
         let container = self.container(&step, &name, &output);
         if let Some(Ok(removal)) = container.map(|container| container.removal()) {

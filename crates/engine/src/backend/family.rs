@@ -108,9 +108,9 @@ impl RunFamily {
     }
 
     /// Shows a remark about a task of a run.
-    pub(crate) fn remark(&self, run: &RunId, place: &TaskId, remark: &TaskRemark) {
+    pub(crate) fn remark(&self, run: &RunId, task_id: &TaskId, remark: &TaskRemark) {
         if let Some(replica) = self.replica(run) {
-            replica.remark(place, remark);
+            replica.remark(task_id, remark);
         }
     }
 
@@ -180,7 +180,7 @@ impl RunFamily {
             if let StateAddition::Lookup(lookup) = &addition
                 && let Some(remark) = cache::remark_of(lookup)
             {
-                self.remark(&lookup.run, &lookup.place, &remark);
+                self.remark(&lookup.run, &lookup.task_id, &remark);
             }
             addition.write(store).await?;
         }

@@ -76,7 +76,7 @@ impl RunReplica {
             Effect::Watch { attempt, generated, .. } => (attempt, generated),
             effect => return matches!(effect, Effect::StartChild { .. }),
         };
-        match step_of(&self.run, &attempt.place).work {
+        match step_of(&self.run, &attempt.task_id).work {
             StepWork::Uses(_) => true,
             StepWork::Generated(_) => generated.is_some(),
             _ => false,
@@ -93,7 +93,7 @@ impl RunReplica {
         async move {
             if let Effect::StartChild { id, plan, params } = effect {
                 let ChildId { attempt, child } = id;
-                let listed = children::listed_plan(&step_of(&run, &attempt.place), plan.as_str())?;
+                let listed = children::listed_plan(&step_of(&run, &attempt.task_id), plan.as_str())?;
                 let (outer, path, child) = (run.run_ref.id.clone(), listed.path, Some(child));
                 let nested = NestedRun {
                     outer,
@@ -126,10 +126,10 @@ impl RunReplica {
         let NestedRun { attempt, child, path, params, generated, item_key, dropped, .. } = nested;
         let run = &self.run;
         let unable = |cause| EngineError::System { doing: "read the plan of a nested run", cause };
-        if run.current_plan().find(attempt.place.step.as_str()).is_none() {
-            return Err(unable(format!("the plan of its outer run has no step `{}`", attempt.place.step)));
+        if run.current_plan().find(attempt.task_id.step.as_str()).is_none() {
+            return Err(unable(format!("the plan of its outer run has no step `{}`", attempt.task_id.step)));
         }
-        let step = step_of(run, &attempt.place);
+        let step = step_of(run, &attempt.task_id);
         let (plan, sources) = if child.is_some() {
             (children::plan_at(&step, path)?, Vec::new())
         } else {
@@ -145,7 +145,7 @@ impl RunReplica {
         let past = match &run.repeated_run {
             Some(past) => {
                 let reader = run.session.store.log_reader()?;
-                past.nested(&reader, &attempt.place.step, item_key.as_deref(), Some(params))?
+                past.nested(&reader, &attempt.task_id.step, item_key.as_deref(), Some(params))?
             }
             None => None,
         };
@@ -180,7 +180,7 @@ impl RunReplica {
 }
 
 fn nested_run_of(task: &AttemptTask) -> Result<Result<NestedRun, WorkError>, EngineError> {
-    let step = step_of(&task.run, &task.attempt.place);
+    let step = step_of(&task.run, &task.attempt.task_id);
     let work = NestedWork::new(&task.run, &step, task.generated);
     let (work, params) = match work.and_then(|work| Ok((work.params(task)?, work))) {
         Ok((params, work)) => (work, params),

@@ -170,7 +170,7 @@ impl PastRun {
             let cache_parts = reader.cache_parts(run, &step.step, step.item_key.as_deref())?;
             lookups.extend(cache_parts.map(|(hit, parts)| CacheLookup {
                 run: run.clone(),
-                place: TaskId { step: step.step, item: step.item },
+                task_id: TaskId { step: step.step, item: step.item },
                 item_key: step.item_key,
                 key: cache_key(&parts),
                 hit,

@@ -131,7 +131,8 @@ pub enum FromBackend {
     LockHeld {
         /// The run of the task.
         waits: RunId,
-        place: TaskId,
+        #[serde(rename = "place")]
+        task_id: TaskId,
         lock: String,
         run: RunId,
         /// The task of this run.
@@ -286,8 +287,8 @@ async fn follow(
                 FromBackend::Nested(nested) => family.open_nested(&nested)?,
                 FromBackend::Events { run, events } => family.extend(&run, events).await?,
                 FromBackend::Additions(additions) => family.write_additions(additions, &session.store).await?,
-                FromBackend::LockHeld { waits, place, lock, run, holder } => {
-                    family.remark(&waits, &place, &lock_held(lock, run, &holder));
+                FromBackend::LockHeld { waits, task_id, lock, run, holder } => {
+                    family.remark(&waits, &task_id, &lock_held(lock, run, &holder));
                 }
                 FromBackend::Delivered => link.delivered(),
                 FromBackend::Note(text) => session.add_note(text),

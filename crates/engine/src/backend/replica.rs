@@ -214,8 +214,8 @@ impl RunReplica {
     }
 
     /// Shows a remark about a task.
-    pub(crate) fn remark(&self, place: &TaskId, remark: &TaskRemark) {
-        self.run.session.observe(|observer| observer.remark(&self.run.run_ref, place, remark));
+    pub(crate) fn remark(&self, task_id: &TaskId, remark: &TaskRemark) {
+        self.run.session.observe(|observer| observer.remark(&self.run.run_ref, task_id, remark));
     }
 
     /// Lets those that work for the run know of an event the machine has.
@@ -231,7 +231,7 @@ impl RunReplica {
                 self.run.note_plan(self.machine.plan());
                 memory::remember(&self.run, event);
             }
-            EventKind::EvidenceTaken { attempt, files } => self.run.note_evidence(&attempt.place, files),
+            EventKind::EvidenceTaken { attempt, files } => self.run.note_evidence(&attempt.task_id, files),
             _ => {}
         }
         self.requests.note_event(&self.run, event);

@@ -82,7 +82,7 @@ fn outcome_of(
     let approved = run.approved.as_ref();
     let plan = approved.map_or_else(|| Sha256Digest::of_bytes(b""), |approved| approved.plan_digest);
     let request = approval::ApprovalRequestRef {
-        place: ask.place.as_ref().map(ToString::to_string),
+        place: ask.task_id.as_ref().map(ToString::to_string),
         number: ask.request,
         proposal: approval::proposal(ask, &run.run_ref.id, plan, &evidence),
     };

@@ -45,7 +45,7 @@ pub(crate) async fn site(
     run: &Arc<RunContext>,
     attempt: Option<&Attempt>,
 ) -> Result<GateEnvironment, WorkError> {
-    let place = attempt.map(|attempt| attempt.place.clone());
+    let place = attempt.map(|attempt| attempt.task_id.clone());
     let copies = copies::of_checks_of(run, place, Vec::new()).await?;
     let worktree = attempt.and_then(|attempt| run.worktree_of(attempt));
     // Before the work of an attempt there is none.
@@ -69,13 +69,13 @@ impl GateEvaluation {
             Err(error) => self.unevaluable(&error.to_string()),
         };
         self.run.session.executor.ensure_supervised()?;
-        let GateQuestion { place, point, tool_call, exchange, .. } = self.question;
+        let GateQuestion { task_id, point, tool_call, exchange, .. } = self.question;
         let exchange = match exchange {
             Some(question) => Some(answer_exchange(&self.run, *question, &gated).await?),
             None => None,
         };
         let exchange = exchange.map(Box::new);
-        Ok(Some(InputKind::Gated { place, point, gated, tool_call, arguments, exchange }))
+        Ok(Some(InputKind::Gated { task_id, point, gated, tool_call, arguments, exchange }))
     }
 
     /// Adds the part of an agent's conversation the gates are about.
@@ -144,7 +144,7 @@ impl GateEvaluation {
     }
 
     fn step(&self) -> Option<(wf_model::StepIx, PlanStep)> {
-        let place = self.question.place.as_ref()?;
+        let place = self.question.task_id.as_ref()?;
         let ix = self.run.plan.find(place.step.as_str())?;
         Some((ix, step_of(&self.run, place)))
     }
@@ -158,7 +158,7 @@ impl GateEvaluation {
         put("plan", json!(run.run_ref.plan));
         put("params", Value::Object(run.params().clone()));
         put("steps", Value::Object(self.question.steps.clone()));
-        if let Some(place) = &self.question.place {
+        if let Some(place) = &self.question.task_id {
             put("step", json!(place.step));
             put("attempt", json!(self.question.next.unwrap_or(self.question.attempt)));
         }
@@ -194,7 +194,7 @@ impl GateEvaluation {
             params: run.params(),
             reads: &self.question.reads,
             item: self.question.item_value.as_ref(),
-            index: self.question.place.as_ref().and_then(|place| place.item),
+            index: self.question.task_id.as_ref().and_then(|place| place.item),
             secrets: &secrets,
         };
         Ok(match &step.work {

@@ -50,10 +50,10 @@ impl CommitQueue {
     }
 
     /// True if locks of a task are released once what was decided is durable.
-    pub(super) fn releases(&self, place: &TaskId) -> bool {
+    pub(super) fn releases(&self, task_id: &TaskId) -> bool {
         let sent = self.sent.iter().flat_map(|(_, turns)| turns);
         let mut effects = sent.chain(&self.pending).flat_map(|turn| &turn.effects);
-        effects.any(|effect| matches!(effect, Effect::Unlock { place: of } if of == place))
+        effects.any(|effect| matches!(effect, Effect::Unlock { task_id: of } if of == task_id))
     }
 
     /// Sends the decisions since the last time.

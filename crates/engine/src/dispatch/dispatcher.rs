@@ -306,8 +306,8 @@ impl RunDispatcher {
     }
 
     /// True if locks of a task are released once what was decided is durable.
-    pub(super) fn releases(&self, place: &TaskId) -> bool {
-        self.commit_queue.releases(place)
+    pub(super) fn releases(&self, task_id: &TaskId) -> bool {
+        self.commit_queue.releases(task_id)
     }
 
     /// Starts a unit of work, which returns with the round it was started in.
@@ -341,16 +341,16 @@ impl RunDispatcher {
                 self.stops.remove(&Some(ended.attempt.clone()));
             }
             InputKind::ChildEnded(end) => self.children.remove(&end.id),
-            InputKind::Gated { place, .. } => {
-                let task = place.as_ref();
-                self.stops.retain(|name, _| name.as_ref().map(|name| &name.place) != task);
+            InputKind::Gated { task_id, .. } => {
+                let task = task_id.as_ref();
+                self.stops.retain(|name, _| name.as_ref().map(|name| &name.task_id) != task);
             }
             InputKind::Answered { number, .. } => drop(self.asks.remove(number)),
             InputKind::Judged { attempt, .. } => drop(self.stops.remove(attempt)),
             InputKind::Guided(reply) => drop(self.stops.remove(&Some(reply.attempt.clone()))),
             InputKind::Planned(_) => drop(self.stops.remove(&None)),
-            InputKind::Locked { place } | InputKind::LockRefused { place, .. } => {
-                drop(self.lock_waits.remove(place));
+            InputKind::Locked { task_id } | InputKind::LockRefused { task_id, .. } => {
+                drop(self.lock_waits.remove(task_id));
             }
             _ => {}
         }

@@ -20,20 +20,20 @@ impl RunDispatcher {
                 let degree = if force { StopLevel::AtOnce } else { StopLevel::Gently };
                 self.send_stop(attempt.as_ref(), degree);
             }
-            Effect::Unlock { place } => self.release_locks(place),
+            Effect::Unlock { task_id } => self.release_locks(task_id),
             // A forced end does not wait for evidence to be checked again.
             Effect::Finish { .. } => {
                 if let Some(confirms) = self.confirms.take() {
                     confirms.abort();
                 }
             }
-            Effect::Lock { place, locks } => {
+            Effect::Lock { task_id, locks } => {
                 if locks.lock.is_none() {
                     // It is asked for in order: until then, it has to wait.
-                    let input = InputKind::LockHeld { place: place.clone() };
+                    let input = InputKind::LockHeld { task_id: task_id.clone() };
                     self.spawn_unit(async { Ok(Some(input)) });
                 }
-                self.acquire_locks(place, locks, None);
+                self.acquire_locks(task_id, locks, None);
             }
             Effect::Ask(ask) => self.poll_approval(ask),
             Effect::Dismiss { number } => {

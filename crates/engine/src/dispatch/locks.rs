@@ -29,17 +29,19 @@ impl RunDispatcher {
     /// written with them. Locks about to be released are requested in order.
     pub(super) fn set_lock_tries_aside(&mut self, effects: Vec<Effect>) -> Vec<Effect> {
         let released = effects.iter().filter_map(|effect| match effect {
-            Effect::Unlock { place } => Some(place.clone()),
+            Effect::Unlock { task_id } => Some(task_id.clone()),
             _ => None,
         });
         let released: Vec<TaskId> = released.collect();
         let mut others = Vec::with_capacity(effects.len());
         for effect in effects {
             match effect {
-                Effect::Lock { place, locks }
-                    if locks.lock.is_none() && !released.contains(&place) && !self.is_releasing(&place) =>
+                Effect::Lock { task_id, locks }
+                    if locks.lock.is_none()
+                        && !released.contains(&task_id)
+                        && !self.is_releasing(&task_id) =>
                 {
-                    self.lock_tries.push((place, locks));
+                    self.lock_tries.push((task_id, locks));
                 }
                 other => others.push(other),
             }
@@ -47,23 +49,23 @@ impl RunDispatcher {
         others
     }
 
-    fn is_releasing(&self, place: &TaskId) -> bool {
-        self.releasing_locks.contains_key(place) || self.releases(place)
+    fn is_releasing(&self, task_id: &TaskId) -> bool {
+        self.releasing_locks.contains_key(task_id) || self.releases(task_id)
     }
 
     /// Asks for the files of tasks. Those that are free let their tasks begin at once.
     pub(super) async fn try_locks(&mut self) -> Result<(), EngineError> {
         while !self.lock_tries.is_empty() {
-            for (place, locks) in std::mem::take(&mut self.lock_tries) {
+            for (task_id, locks) in std::mem::take(&mut self.lock_tries) {
                 let store = &self.run.session.store;
-                match store.try_lock(&locks, &self.run.run_ref.id, &place).await? {
+                match store.try_lock(&locks, &self.run.run_ref.id, &task_id).await? {
                     LockAcquisition::Acquired => {
-                        self.process_input(Moment::default(), InputKind::Locked { place });
+                        self.process_input(Moment::default(), InputKind::Locked { task_id });
                     }
-                    LockAcquisition::TakenOver(dead) => self.acquire_locks(place, locks, Some(dead)),
+                    LockAcquisition::TakenOver(dead) => self.acquire_locks(task_id, locks, Some(dead)),
                     LockAcquisition::Held(_) | LockAcquisition::Refused(_) | LockAcquisition::Replaced(_) => {
-                        let input = InputKind::LockHeld { place: place.clone() };
-                        self.acquire_locks(place, locks, None);
+                        let input = InputKind::LockHeld { task_id: task_id.clone() };
+                        self.acquire_locks(task_id, locks, None);
                         self.process_input(Moment::default(), input);
                     }
                 }
@@ -75,13 +77,13 @@ impl RunDispatcher {
     /// Waits for the locks of a task; `dead`: it has them, and these holders from before may have left work under way.
     pub(super) fn acquire_locks(
         &mut self,
-        place: TaskId,
+        task_id: TaskId,
         locks: TaskLocks,
         dead_holders: Option<Vec<LockHolder>>,
     ) {
         // In another round they are acquired only once they were released.
-        let freeing = self.releasing_locks.remove(&place);
-        let (run, task) = (Arc::clone(&self.run), place.clone());
+        let freeing = self.releasing_locks.remove(&task_id);
+        let (run, task) = (Arc::clone(&self.run), task_id.clone());
         let waiter = self.spawn_unit(async move {
             if let Some(freeing) = freeing {
                 let _ = freeing.await;
@@ -93,24 +95,24 @@ impl RunDispatcher {
             Ok(Some(match waited {
                 Ok(dead) => {
                     outlast(&run, &task, dead).await;
-                    InputKind::Locked { place: task }
+                    InputKind::Locked { task_id: task }
                 }
                 Err(LockRefusal { reason, is_replaced }) => {
-                    InputKind::LockRefused { place: task, reason, is_replaced }
+                    InputKind::LockRefused { task_id: task, reason, is_replaced }
                 }
             }))
         });
-        self.lock_waits.insert(place, waiter);
+        self.lock_waits.insert(task_id, waiter);
     }
 
     /// Releases the locks of a task, or ends its wait for them.
-    pub(super) fn release_locks(&mut self, place: TaskId) {
-        if let Some(waiter) = self.lock_waits.remove(&place) {
+    pub(super) fn release_locks(&mut self, task_id: TaskId) {
+        if let Some(waiter) = self.lock_waits.remove(&task_id) {
             waiter.abort();
         }
         let (freed, freeing) = oneshot::channel();
-        self.releasing_locks.insert(place.clone(), freeing);
-        self.spawn_unit(release(Arc::clone(&self.run), place, freed));
+        self.releasing_locks.insert(task_id.clone(), freeing);
+        self.spawn_unit(release(Arc::clone(&self.run), task_id, freed));
     }
 }
 
@@ -134,7 +136,7 @@ struct LockRefusal {
 /// Waits until a task has its locks, or is refused. Returns their dead holders.
 async fn wait(
     run: &RunContext,
-    place: &TaskId,
+    task_id: &TaskId,
     locks: &TaskLocks,
 ) -> Result<Result<Vec<LockHolder>, LockRefusal>, EngineError> {
     let name = locks.lock.as_deref().unwrap_or_default();
@@ -143,7 +145,7 @@ async fn wait(
     loop {
         let freed = session.shared.locks.freed.notified();
         let look;
-        match session.store.try_lock(locks, &run.run_ref.id, place).await? {
+        match session.store.try_lock(locks, &run.run_ref.id, task_id).await? {
             LockAcquisition::Acquired => return Ok(Ok(Vec::new())),
             LockAcquisition::TakenOver(dead) => return Ok(Ok(dead)),
             LockAcquisition::Refused(LockObstacle { holder, .. }) => {
@@ -165,7 +167,7 @@ async fn wait(
                 if told_holder.as_ref() != Some(&holder.key) {
                     told_holder = Some(holder.key.clone());
                     let (this, remark) = (&run.run_ref, TaskRemark::LockHeld(holder));
-                    session.observe(|observer| observer.remark(this, place, &remark));
+                    session.observe(|observer| observer.remark(this, task_id, &remark));
                 }
             }
         }
@@ -174,10 +176,10 @@ async fn wait(
 }
 
 /// Waits for the work that dead holders left under way.
-async fn outlast(run: &RunContext, place: &TaskId, dead_holders: Vec<LockHolder>) {
+async fn outlast(run: &RunContext, task_id: &TaskId, dead_holders: Vec<LockHolder>) {
     for holder in dead_holders {
         // Its own earlier work is taken over, not waited for.
-        if holder.run != run.run_ref.id || holder.place != place.to_string() {
+        if holder.run != run.run_ref.id || holder.place != task_id.to_string() {
             outlast_task(run, &holder.run, &holder.place).await;
         }
     }
@@ -191,9 +193,9 @@ pub(super) async fn outlast_task(run: &RunContext, of: &RunId, place: &str) {
     supervisor::outlast(past, of, place).await;
 }
 
-async fn release(run: Arc<RunContext>, place: TaskId, freed: oneshot::Sender<()>) -> UnitResult {
+async fn release(run: Arc<RunContext>, task_id: TaskId, freed: oneshot::Sender<()>) -> UnitResult {
     let session = &run.session;
-    session.store.unlock(&run.run_ref.id, &place).await?;
+    session.store.unlock(&run.run_ref.id, &task_id).await?;
     session.shared.locks.freed.notify_waiters();
     drop(freed);
     Ok(None)

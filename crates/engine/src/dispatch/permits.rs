@@ -27,7 +27,7 @@ impl RunDispatcher {
     /// Starts a unit of work in which a step executes; `stop` tells it to end.
     pub(super) fn spawn_execution<W, F>(
         &mut self,
-        place: &TaskId,
+        task_id: &TaskId,
         stop: watch::Receiver<StopLevel>,
         work: W,
     ) -> AbortHandle
@@ -39,14 +39,14 @@ impl RunDispatcher {
             return self.spawn_unit(work(stop));
         }
         let (run, work) = (Arc::clone(&self.run), Box::pin(work(stop.clone())));
-        self.spawn_unit(execute(run, place.clone(), stop, work))
+        self.spawn_unit(execute(run, task_id.clone(), stop, work))
     }
 }
 
 /// Does work under a permit. Work that is told to end before it has one ends at once, and needs none.
 async fn execute<F>(
     run: Arc<RunContext>,
-    place: TaskId,
+    task_id: TaskId,
     stop: watch::Receiver<StopLevel>,
     work: F,
 ) -> UnitResult
@@ -56,33 +56,33 @@ where
     tokio::select! {
         biased;
         () = wait_for_stop(stop) => {
-            give_back(&run, &place).await?;
+            give_back(&run, &task_id).await?;
             return work.await;
         }
-        permit = acquire(&run, &place) => permit?,
+        permit = acquire(&run, &task_id) => permit?,
     }
     let ended = work.await;
-    give_back(&run, &place).await?;
+    give_back(&run, &task_id).await?;
     ended
 }
 
 /// Gives back the permit of a task, or ends its wait for one.
-async fn give_back(run: &RunContext, place: &TaskId) -> Result<(), EngineError> {
+async fn give_back(run: &RunContext, task_id: &TaskId) -> Result<(), EngineError> {
     let session = &run.session;
-    session.store.return_permit(&run.run_ref.id, place).await?;
+    session.store.return_permit(&run.run_ref.id, task_id).await?;
     session.shared.permits.freed.notify_waiters();
     Ok(())
 }
 
 /// Waits until a task has a permit, and the work the last holder may have left has ended.
-async fn acquire(run: &RunContext, place: &TaskId) -> Result<(), EngineError> {
+async fn acquire(run: &RunContext, task_id: &TaskId) -> Result<(), EngineError> {
     let session = &run.session;
     let permits = &session.shared.permits;
     let began = tokio::time::Instant::now();
     let (mut is_told, mut look) = (false, FIRST_POLL_INTERVAL);
     loop {
         let freed = permits.freed.notified();
-        match session.store.try_permit(permits.limits, &run.run_ref.id, place).await? {
+        match session.store.try_permit(permits.limits, &run.run_ref.id, task_id).await? {
             PermitAnswer::Given { previous_task: after } => {
                 if let Some(dead) = after {
                     locks::outlast_task(run, &dead.run, &dead.place).await;
@@ -94,7 +94,7 @@ async fn acquire(run: &RunContext, place: &TaskId) -> Result<(), EngineError> {
                     is_told = true;
                     let limit = limit.and_then(|limit| Some((limit, permits.limits.value(limit)?)));
                     let (this, remark) = (&run.run_ref, TaskRemark::PermitAwaited(limit));
-                    session.observe(|observer| observer.remark(this, place, &remark));
+                    session.observe(|observer| observer.remark(this, task_id, &remark));
                 }
             }
         }

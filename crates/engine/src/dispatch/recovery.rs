@@ -16,7 +16,7 @@ use crate::session::{EngineError, EngineSession, waiting::block_on};
 /// any alternative.
 pub fn secrets_given(plan: &Plan, events: &[(u64, Event)]) -> Vec<SecretDeclaration> {
     let begun = events.iter().filter_map(|(_, event)| match &event.fact {
-        EventKind::AttemptStarted(attempt) => plan.find(attempt.place.step.as_str()),
+        EventKind::AttemptStarted(attempt) => plan.find(attempt.task_id.step.as_str()),
         _ => None,
     });
     let begun: BTreeSet<_> = begun.collect();

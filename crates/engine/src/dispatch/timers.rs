@@ -125,7 +125,7 @@ impl RunDispatcher {
 
     pub(super) fn set_timer(&mut self, at: Moment, timer: TimerKind) {
         let step = match &timer {
-            TimerKind::Wait(attempt) => Some(attempt_task::step_of(&self.run, &attempt.place)),
+            TimerKind::Wait(attempt) => Some(attempt_task::step_of(&self.run, &attempt.task_id)),
             _ => None,
         };
         // Its limit, if that is earlier, is a duration.

@@ -72,7 +72,7 @@ impl EffectUnit {
         W: FnOnce(watch::Receiver<StopLevel>) -> F + Send + 'static,
         F: Future<Output = UnitResult> + Send + 'static,
     {
-        let executes = Some(attempt.place.clone());
+        let executes = Some(attempt.task_id.clone());
         Self { executes, ..Self::stoppable(Some(attempt), begin) }
     }
 
@@ -95,11 +95,11 @@ impl EffectUnit {
             Effect::Gate(question) => {
                 Self::stoppable(question.attempt(), |stop| GateEvaluation { run, question }.ask(stop))
             }
-            Effect::Lookup { place, item_value, reads } => {
-                Self::unstoppable(cache::restore_cached(run, place, item_value, reads))
+            Effect::Lookup { task_id, item_value, reads } => {
+                Self::unstoppable(cache::restore_cached(run, task_id, item_value, reads))
             }
-            Effect::Remember { place, outputs, artifacts } => {
-                Self::unstoppable(cache::remember(run, place, outputs, artifacts))
+            Effect::Remember { task_id, outputs, artifacts } => {
+                Self::unstoppable(cache::remember(run, task_id, outputs, artifacts))
             }
             Effect::Plan { request } => Self::stoppable(None, |stop| planning::ask(run, request, stop)),
             Effect::Guide { request } => {
@@ -142,7 +142,7 @@ impl EffectUnit {
 
     /// Returns the unit that begins the work of an attempt, or goes on with it.
     fn of_attempt(task: AttemptTask, record: Option<Box<AgentRecord>>) -> Self {
-        let step = attempt_task::step_of(&task.run, &task.attempt.place);
+        let step = attempt_task::step_of(&task.run, &task.attempt.task_id);
         let attempt = task.attempt.clone();
         let before = before_work::is_wanted(&step).then(|| CheckSubject {
             run: Arc::clone(&task.run),

@@ -79,7 +79,7 @@ impl KeptFile {
 
 /// Copies what a task left, with its permissions and its time, if it is going to be checked.
 pub(crate) fn keep(run: &RunContext, attempt: &Attempt, files: &[CachedFile]) -> Result<(), WorkError> {
-    let (place, root) = (&attempt.place, run.folder_of(attempt));
+    let (place, root) = (&attempt.task_id, run.folder_of(attempt));
     let unneeded = run.session.sandboxes.is_none() || written_step(run, place).verify.is_empty();
     // An earlier attempt may have left a folder where there is a file now.
     drop(fs::remove_dir_all(folder(run, place)));
@@ -96,15 +96,15 @@ pub(crate) fn keep(run: &RunContext, attempt: &Attempt, files: &[CachedFile]) ->
     Ok(())
 }
 
-fn copy_path(run: &RunContext, place: &TaskId, path: &str) -> PathBuf {
-    folder(run, place).join(path)
+fn copy_path(run: &RunContext, task_id: &TaskId, path: &str) -> PathBuf {
+    folder(run, task_id).join(path)
 }
 
 /// Takes over the copies of an ended nested run, for the task it was.
-pub(crate) fn adopt(run: &RunContext, place: &TaskId, nested_run: &RunContext) {
+pub(crate) fn adopt(run: &RunContext, task_id: &TaskId, nested_run: &RunContext) {
     for (task, files) in nested_run.all_evidence() {
         for file in files.into_iter().filter(|file| !file.is_product()) {
-            let to = copy_path(run, place, &file.path);
+            let to = copy_path(run, task_id, &file.path);
             // A copy that is missing is made anew.
             let moved = to.parent().map_or(Ok(()), fs::create_dir_all);
             drop(moved.and_then(|()| fs::rename(copy_path(nested_run, &task, &file.path), &to)));
@@ -133,14 +133,14 @@ pub(super) fn restored_folder(session: &EngineSession, run: &RunId) -> PathBuf {
 }
 
 /// Returns the verified files of all that a task depends on, or of the whole run.
-pub(crate) fn kept_files(run: &RunContext, place: Option<&TaskId>) -> Vec<KeptFile> {
+pub(crate) fn kept_files(run: &RunContext, task_id: Option<&TaskId>) -> Vec<KeptFile> {
     let evidence = run.all_evidence();
     let mut files = run.inherited_files();
     if evidence.is_empty() && files.is_empty() {
         return files;
     }
-    let direct: Vec<&Name> = place.map(|place| direct(run, &place.step)).unwrap_or_default();
-    let upstream = place.map(|place| upstream(run, &place.step));
+    let direct: Vec<&Name> = task_id.map(|place| direct(run, &place.step)).unwrap_or_default();
+    let upstream = task_id.map(|place| upstream(run, &place.step));
     for (task, artifacts) in evidence {
         if upstream.as_ref().is_some_and(|upstream| !upstream.contains(&task.step)) {
             continue;
@@ -184,12 +184,12 @@ pub(crate) fn of_step(
     attempt: &Attempt,
     permissions: Option<&SandboxPermissions>,
 ) -> Result<Vec<KeptCopy>, WorkError> {
-    let files = kept_files(run, Some(&attempt.place)).into_iter();
+    let files = kept_files(run, Some(&attempt.task_id)).into_iter();
     let (shown, real): (Vec<KeptFile>, Vec<KeptFile>) =
         files.partition(|file| permissions.is_some_and(|allow| !allow.writes(&file.path)));
-    let step = step_of(run, &attempt.place);
+    let step = step_of(run, &attempt.task_id);
     // What an earlier attempt, or another item, wrote may be in any state.
-    let is_first = attempt.attempt <= 1 && attempt.place.item.is_none_or(|item| item == 0);
+    let is_first = attempt.attempt <= 1 && attempt.task_id.item.is_none_or(|item| item == 0);
     let declared = view::declared_by(&step, run.params());
     let is_own = |file: &KeptFile| !is_first && declared(Path::new(&file.path));
     let is_read = |file: &KeptFile| file.is_direct && !is_own(file);
@@ -204,8 +204,8 @@ pub(super) fn uncopied_files(
     attempt: &Attempt,
     permissions: Option<&SandboxPermissions>,
 ) -> Vec<KeptFile> {
-    let mut files = kept_files(run, Some(&attempt.place));
-    let step = step_of(run, &attempt.place);
+    let mut files = kept_files(run, Some(&attempt.task_id));
+    let step = step_of(run, &attempt.task_id);
     let is_nested = matches!(step.work, StepWork::Uses(_) | StepWork::Generated(_));
     if is_nested || run.folder_of(attempt) != run.session.root {
         files.clear();
@@ -251,11 +251,11 @@ fn summary(files: impl Iterator<Item = KeptFile>) -> Option<String> {
 /// Returns the copies that checks are to see of files, and of the files of their own result.
 fn of_checks(
     run: &RunContext,
-    place: Option<&TaskId>,
+    task_id: Option<&TaskId>,
     own_artifacts: Vec<Artifact>,
 ) -> Result<Vec<KeptCopy>, WorkError> {
-    let mut files = kept_files(run, place);
-    if let Some(place) = place {
+    let mut files = kept_files(run, task_id);
+    if let Some(place) = task_id {
         files.extend(own_artifacts.into_iter().filter(|file| !file.is_product()).map(|file| KeptFile {
             step: place.step.clone(),
             copy: copy_path(run, place, &file.path),
@@ -272,20 +272,20 @@ fn of_checks(
 /// Does the same on a thread that may wait for the disk, if the checks have a view of their own.
 pub(crate) async fn of_checks_of(
     run: &Arc<RunContext>,
-    place: Option<TaskId>,
+    task_id: Option<TaskId>,
     own_artifacts: Vec<Artifact>,
 ) -> Result<Vec<KeptCopy>, WorkError> {
     let has_view = run.view.as_ref().is_some_and(|view| !view.is_open());
     if run.session.sandboxes.is_none() || !has_view {
         return Ok(Vec::new());
     }
-    blocking(run, move |run| of_checks(run, place.as_ref(), own_artifacts)).await
+    blocking(run, move |run| of_checks(run, task_id.as_ref(), own_artifacts)).await
 }
 
 /// Returns a remark about the files that checks see as they were verified although they have changed
 /// since; empty if there are none.
-pub(crate) fn remark(run: &RunContext, place: Option<&TaskId>) -> String {
-    let files = kept_files(run, place).into_iter();
+pub(crate) fn remark(run: &RunContext, task_id: Option<&TaskId>) -> String {
+    let files = kept_files(run, task_id).into_iter();
     let changed = files.filter(|file| file.is_changed(run) && has_no_links(&run.session.root, &file.path));
     summary(changed).map_or_else(String::new, |paths| {
         format!("; seen as it was verified, but changed since: {paths}; {REMEDY}")
@@ -337,7 +337,7 @@ pub(crate) fn release_recorded(run: &RunContext, events: &[(u64, Event)]) {
             EventKind::EvidenceTaken { .. } | EventKind::StepReused { .. } | EventKind::ItemReused(_) => {
                 is_any_checked = true;
             }
-            EventKind::AttemptEnded { attempt, .. } if is_any_checked => release(run, &attempt.place),
+            EventKind::AttemptEnded { attempt, .. } if is_any_checked => release(run, &attempt.task_id),
             _ => {}
         }
     }

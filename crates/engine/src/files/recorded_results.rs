@@ -174,19 +174,19 @@ impl RunResults {
                 self.keys.insert(step.clone(), keys);
             }
             EventKind::AttemptStarted(attempt) => {
-                self.results.insert(attempt.place.clone(), RecordedResult::default());
+                self.results.insert(attempt.task_id.clone(), RecordedResult::default());
             }
-            EventKind::CacheHit { place, found } => {
+            EventKind::CacheHit { task_id, found } => {
                 let left = RecordedResult { artifacts: found.artifacts.clone(), ..RecordedResult::default() };
-                self.results.insert(place.clone(), left);
+                self.results.insert(task_id.clone(), left);
             }
             EventKind::AttemptEnded { attempt, artifacts, left: ended, .. } => {
-                let left = self.results.entry(attempt.place.clone()).or_default();
+                let left = self.results.entry(attempt.task_id.clone()).or_default();
                 left.artifacts.clone_from(artifacts);
                 left.service = ended.service && !ended.detached;
             }
-            EventKind::StepEnded { place, reused_from: from @ Some(_), .. } => {
-                self.results.entry(place.clone()).or_default().reused_from.clone_from(from);
+            EventKind::StepEnded { task_id, reused_from: from @ Some(_), .. } => {
+                self.results.entry(task_id.clone()).or_default().reused_from.clone_from(from);
             }
             EventKind::StepReused { step, reused_from, .. } => {
                 let from = Some(reused_from.clone());
@@ -280,7 +280,7 @@ pub fn stale_now(
     let record = evidence_of_run(reader, events)?;
     let results = record.tasks().iter().filter_map(|(place, evidence)| {
         let path = first_stale(root, evidence, &memo, gone)?;
-        Some(StaleFile { place: place.clone(), path })
+        Some(StaleFile { task_id: place.clone(), path })
     });
     Ok(results.collect())
 }

@@ -22,23 +22,23 @@ pub(crate) async fn confirm(run: Arc<RunContext>, places: Vec<TaskId>) -> UnitRe
     Ok(Some(InputKind::Confirmed { stale }))
 }
 
-fn stale_file(run: &RunContext, place: TaskId, gone: bool) -> Option<StaleFile> {
-    let evidence = run.evidence_of(&place)?;
+fn stale_file(run: &RunContext, task_id: TaskId, gone: bool) -> Option<StaleFile> {
+    let evidence = run.evidence_of(&task_id)?;
     let session = &run.session;
     let path = first_stale(&session.root, &evidence, &session.shared.memo, gone)?;
-    Some(StaleFile { place, path })
+    Some(StaleFile { task_id, path })
 }
 
 /// Returns the tasks with evidence an attempt depends on directly.
 fn dependencies(run: &RunContext, attempt: &Attempt) -> Vec<TaskId> {
-    let step = step_of(run, &attempt.place);
+    let step = step_of(run, &attempt.task_id);
     let needed = step.depends_on.iter().map(|ix| &run.plan.step(*ix).id);
     run.tasks_with_evidence(needed)
 }
 
 /// Returns the permissions of a step, if it is confined.
 fn permissions_of(run: &RunContext, attempt: &Attempt) -> Option<Box<SandboxPermissions>> {
-    let allow = &step_of(run, &attempt.place).allow;
+    let allow = &step_of(run, &attempt.task_id).allow;
     allow.clone().filter(|_| run.session.sandboxes.is_some())
 }
 
@@ -59,7 +59,7 @@ impl ReliedEvidence {
     pub(crate) async fn check_before(task: &AttemptTask) -> Self {
         let AttemptTask { run, attempt, since, .. } = task;
         let allow = permissions_of(run, attempt);
-        let is_first = attempt.attempt == 1 && attempt.place.item.is_none_or(|item| item == 0);
+        let is_first = attempt.attempt == 1 && attempt.task_id.item.is_none_or(|item| item == 0);
         let is_checked = allow.is_some() || (is_first && since.is_none());
         let places = if is_checked { dependencies(run, attempt) } else { Vec::new() };
         let (run, attempt, is_adopted) = (Arc::clone(run), attempt.clone(), since.is_some());
@@ -82,13 +82,13 @@ impl ReliedEvidence {
     /// Notes the results with files touched since. Returns a file the attempt may have read as it was not verified.
     pub(crate) fn end(self, run: &RunContext) -> Option<String> {
         let root = &run.session.root;
-        for (place, traces) in self.results {
+        for (task_id, traces) in self.results {
             // A step that declares a file may have begun to change it.
-            let evidence = run.evidence_of(&place).unwrap_or_default();
+            let evidence = run.evidence_of(&task_id).unwrap_or_default();
             let is_evidence = |path: &str| evidence.iter().any(|file| file.path == path);
             if let Some(path) = traces.touched_among(root, is_evidence) {
                 let path = path.to_owned();
-                run.note_stale(StaleFile { place, path });
+                run.note_stale(StaleFile { task_id, path });
             }
         }
         let touched = self.uncopied_evidence.as_ref().and_then(|traces| traces.touched(root));
@@ -100,17 +100,17 @@ impl ReliedEvidence {
 fn relied_files(
     run: &RunContext,
     permissions: Option<&SandboxPermissions>,
-    place: TaskId,
+    task_id: TaskId,
 ) -> Option<(TaskId, EvidenceTrace)> {
     // In this order: any write after the traces leaves others.
     let traces = permissions.and_then(|allow| {
-        let mut evidence = run.evidence_of(&place)?;
+        let mut evidence = run.evidence_of(&task_id)?;
         // Files that it writes itself may be in any state.
         evidence.retain(|file| !allow.writes(&file.path));
         Some(EvidenceTrace::from_paths(&run.session.root, evidence.iter().map(|file| file.path.as_str())))
     });
-    match stale_file(run, place.clone(), true) {
-        None => Some((place, traces?)),
+    match stale_file(run, task_id.clone(), true) {
+        None => Some((task_id, traces?)),
         Some(stale) => {
             run.note_stale(stale);
             None

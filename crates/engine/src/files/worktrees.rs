@@ -28,13 +28,13 @@ const MAX_SHOWN_DIFF: usize = 16 << 10;
 impl RunContext {
     /// Returns the worktree of an attempt, if it works in one.
     pub(crate) fn worktree_of(&self, attempt: &Attempt) -> Option<AttemptWorktree> {
-        let is_in_one = attempt.attempt > 0 && works_in_worktree(&step_of(self, &attempt.place));
+        let is_in_one = attempt.attempt > 0 && works_in_worktree(&step_of(self, &attempt.task_id));
         is_in_one.then(|| self.worktree(attempt))
     }
 
     pub(crate) fn worktree(&self, attempt: &Attempt) -> AttemptWorktree {
-        let Attempt { place, attempt } = attempt;
-        let (step, item) = (&place.step, place.item.map(|item| format!("{item}")));
+        let Attempt { task_id, attempt } = attempt;
+        let (step, item) = (&task_id.step, task_id.item.map(|item| format!("{item}")));
         let parts = [Some(step.to_string()), item, Some(attempt.to_string())];
         let parts: Vec<String> = parts.into_iter().flatten().collect();
         AttemptWorktree {

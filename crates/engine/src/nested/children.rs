@@ -61,7 +61,7 @@ pub(crate) async fn run_child(
     stop: watch::Receiver<StopLevel>,
 ) -> UnitResult {
     let ChildRun { id, plan, params } = child;
-    let listed = listed_plan(&step_of(&run, &id.attempt.place), plan.as_str())?;
+    let listed = listed_plan(&step_of(&run, &id.attempt.task_id), plan.as_str())?;
     let place = NestedPlace::of_child(&run, &id);
     let events = place.recorded_events()?;
     let beginning = NestedBeginning {

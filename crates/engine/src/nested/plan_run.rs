@@ -80,7 +80,7 @@ pub(crate) fn attempt_end(
     finished: FinishedRun,
     timed_out: bool,
 ) -> AttemptEnd {
-    let place = &task.attempt.place;
+    let place = &task.attempt.task_id;
     let step = step_of(&task.run, place);
     let is_approved = !matches!(step.work, StepWork::Generated(_));
     copies::adopt(&task.run, place, nested_run);
@@ -160,13 +160,13 @@ pub(crate) struct NestedBeginning<'a> {
 impl<'a> NestedPlace<'a> {
     /// The place of the run of an attempt whose step runs a plan.
     pub(crate) fn of_attempt(outer_run: &'a RunContext, attempt: &'a Attempt) -> Self {
-        let task = &attempt.place;
+        let task = &attempt.task_id;
         Self { outer_run, task, child: None, path: task.to_string(), attempt: attempt.to_string() }
     }
 
     /// The place of a child run of an agent.
     pub(crate) fn of_child(outer_run: &'a RunContext, id: &'a ChildId) -> Self {
-        let (task, child) = (&id.attempt.place, Some(&id.child));
+        let (task, child) = (&id.attempt.task_id, Some(&id.child));
         Self { outer_run, task, child, path: id.task_path(), attempt: id.attempt_path() }
     }
 
@@ -255,7 +255,7 @@ pub(crate) fn nested_past_run(
     };
     let reader = task.run.session.store.log_reader()?;
     let key = task.item.as_ref().map(|item| item.key.as_str());
-    let step = &task.attempt.place.step;
+    let step = &task.attempt.task_id.step;
     Ok(past.nested(&reader, step, key, Some(params))?)
 }
 

@@ -36,13 +36,13 @@ pub(crate) fn is_wanted(step: &Step) -> bool {
 }
 
 /// Returns the recorded findings of a task; `None`: its checks have not been run before its work.
-pub(crate) fn recorded(run: &RunContext, place: &TaskId) -> Option<PriorFindings> {
-    let text = std::fs::read(path(run, place)).ok()?;
+pub(crate) fn recorded(run: &RunContext, task_id: &TaskId) -> Option<PriorFindings> {
+    let text = std::fs::read(path(run, task_id)).ok()?;
     serde_json::from_slice(&text).ok()
 }
 
-fn path(run: &RunContext, place: &TaskId) -> PathBuf {
-    let task = Attempt { place: place.clone(), attempt: 0 };
+fn path(run: &RunContext, task_id: &TaskId) -> PathBuf {
+    let task = Attempt { task_id: task_id.clone(), attempt: 0 };
     log::path(&run.dir, &task).with_extension("before.json")
 }
 
@@ -51,7 +51,7 @@ fn path(run: &RunContext, place: &TaskId) -> PathBuf {
 pub(crate) async fn examine(subject: &CheckSubject, stop: &watch::Receiver<StopLevel>) -> Option<InputKind> {
     let attempt = subject.attempt.as_ref()?;
     let run = &subject.run;
-    if recorded(run, &attempt.place).is_some() {
+    if recorded(run, &attempt.task_id).is_some() {
         return None;
     }
     let verdicts = subject.verdicts_before(stop).await;
@@ -59,7 +59,7 @@ pub(crate) async fn examine(subject: &CheckSubject, stop: &watch::Receiver<StopL
     if *stop.borrow() != StopLevel::No {
         return ended(WorkExit::Cancelled);
     }
-    let step = written_step(run, &attempt.place);
+    let step = written_step(run, &attempt.task_id);
     let must_fail = |verdict: &&CheckVerdict| {
         let check = step.verify.iter().find(|check| check.name == verdict.name);
         check.is_some_and(|check| check.before.is_some())
@@ -76,16 +76,20 @@ pub(crate) async fn examine(subject: &CheckSubject, stop: &watch::Receiver<StopL
         };
         return ended(refusal.into());
     }
-    match record(run, &attempt.place, verdicts).await {
+    match record(run, &attempt.task_id, verdicts).await {
         Ok(()) => None,
         Err(unable) => ended(unable.into()),
     }
 }
 
-async fn record(run: &Arc<RunContext>, place: &TaskId, verdicts: Vec<CheckVerdict>) -> Result<(), WorkError> {
+async fn record(
+    run: &Arc<RunContext>,
+    task_id: &TaskId,
+    verdicts: Vec<CheckVerdict>,
+) -> Result<(), WorkError> {
     let findings: PriorFindings =
         verdicts.into_iter().map(|verdict| (verdict.name.clone(), finding(verdict))).collect();
-    let place = place.clone();
+    let place = task_id.clone();
     copies::blocking(run, move |run| {
         let unable = |error: std::io::Error| {
             WorkError::environmental(format!("cannot record what the checks found before the work: {error}"))

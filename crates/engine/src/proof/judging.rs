@@ -53,12 +53,12 @@ pub(crate) async fn check(subject: CheckSubject, stop: watch::Receiver<StopLevel
     artifacts.extend(subject.earlier_evidence());
     let (verdicts, mut seen) = judge(&subject, &stop, &artifacts).await;
     if let Some(attempt) = &subject.attempt {
-        if matches!(step_of(run, &attempt.place).work, StepWork::Uses(_)) {
+        if matches!(step_of(run, &attempt.task_id).work, StepWork::Uses(_)) {
             // The evidence of the plan that it uses counts, too.
-            declarations::add_evidence(&mut seen, run.evidence_of(&attempt.place).unwrap_or_default());
+            declarations::add_evidence(&mut seen, run.evidence_of(&attempt.task_id).unwrap_or_default());
         }
-        subject.with_values(|values| declarations::name_releasing(run, &attempt.place, values, &mut seen));
-        run.note_evidence(&attempt.place, &seen);
+        subject.with_values(|values| declarations::name_releasing(run, &attempt.task_id, values, &mut seen));
+        run.note_evidence(&attempt.task_id, &seen);
     }
     run.session.executor.ensure_supervised()?;
     Ok(Some(InputKind::Judged {
@@ -78,7 +78,7 @@ pub(crate) async fn judge(
 ) -> (Vec<CheckVerdict>, Vec<Artifact>) {
     let run = &subject.run;
     let attempt = subject.attempt.as_ref();
-    let step = attempt.map(|attempt| written_step(run, &attempt.place));
+    let step = attempt.map(|attempt| written_step(run, &attempt.task_id));
     let evidence_files =
         step.map_or_else(|| Ok(EvidenceFiles::default()), |step| subject.evidence_files(step));
     let folder = subject.folder();
@@ -180,7 +180,7 @@ impl CheckSubject {
     /// Returns the checks of all phases.
     fn checks(&self) -> &[Check] {
         match &self.attempt {
-            Some(attempt) => &written_step(&self.run, &attempt.place).verify,
+            Some(attempt) => &written_step(&self.run, &attempt.task_id).verify,
             None => &self.run.plan.parts().verify,
         }
     }
@@ -201,7 +201,7 @@ impl CheckSubject {
     fn earlier_evidence(&self) -> Vec<Artifact> {
         let first = CheckPhase::next_phase(None, self.checks());
         let attempt = self.attempt.as_ref().filter(|_| self.phase != first);
-        let evidence = attempt.and_then(|attempt| self.run.evidence_of(&attempt.place));
+        let evidence = attempt.and_then(|attempt| self.run.evidence_of(&attempt.task_id));
         evidence.unwrap_or_default()
     }
 
@@ -231,11 +231,12 @@ impl CheckSubject {
     ) -> Vec<CheckVerdict> {
         let precedes_work = own_artifacts.is_none();
         let own = own_artifacts.unwrap_or_default();
-        let place = self.attempt.as_ref().map(|attempt| attempt.place.clone());
+        let place = self.attempt.as_ref().map(|attempt| attempt.task_id.clone());
         let ground = match copies::of_checks_of(&self.run, place, own).await {
             Ok(copies) => {
                 let worktree = self.worktree();
-                let prior = self.attempt.as_ref().and_then(|of| before_work::recorded(&self.run, &of.place));
+                let prior =
+                    self.attempt.as_ref().and_then(|of| before_work::recorded(&self.run, &of.task_id));
                 let prior = Arc::new(prior.unwrap_or_default());
                 probe::CheckEnvironment {
                     copies,
@@ -278,7 +279,7 @@ impl CheckSubject {
 
     /// Adds to the verdicts that did not pass what the checks saw otherwise than it lies there.
     async fn explain(&self, verdicts: &mut [CheckVerdict]) {
-        let place = self.attempt.as_ref().map(|attempt| attempt.place.clone());
+        let place = self.attempt.as_ref().map(|attempt| attempt.task_id.clone());
         let remark = copies::blocking(&self.run, move |run| Ok(copies::remark(run, place.as_ref()))).await;
         for verdict in verdicts.iter_mut().filter(|failed| failed.ruling != CheckRuling::Pass) {
             verdict.found += remark.as_deref().unwrap_or_default();
@@ -304,7 +305,7 @@ impl CheckSubject {
         let is_product = self
             .attempt
             .as_ref()
-            .map(|attempt| view::declared_by(written_step(&self.run, &attempt.place), self.run.params()));
+            .map(|attempt| view::declared_by(written_step(&self.run, &attempt.task_id), self.run.params()));
         let (mut looks, mut spent) = (0, 0);
         loop {
             if *stop.borrow() != StopLevel::No {
@@ -345,7 +346,7 @@ impl CheckSubject {
     fn products(&self) -> Result<Vec<String>, WorkError> {
         match &self.attempt {
             Some(attempt) => {
-                let step = written_step(&self.run, &attempt.place);
+                let step = written_step(&self.run, &attempt.task_id);
                 self.with_values(|values| copies::artifact_globs(step, values))
             }
             None => Ok(Vec::new()),
@@ -377,7 +378,7 @@ impl CheckSubject {
             params: self.run.params(),
             reads: &self.reads,
             item: self.item.as_ref(),
-            index: attempt.and_then(|attempt| attempt.place.item),
+            index: attempt.and_then(|attempt| attempt.task_id.item),
             secrets: &BTreeMap::new(),
         })
     }

@@ -143,18 +143,18 @@ impl ReverifyContext {
             match &event.fact {
                 EventKind::CheckCompleted { attempt, verdict } => {
                     let number = attempt.as_ref().map_or(0, |attempt| attempt.attempt);
-                    let place = attempt.as_ref().map(|attempt| attempt.place.clone());
+                    let place = attempt.as_ref().map(|attempt| attempt.task_id.clone());
                     let last = rulings.entry(place).or_default();
                     if last.0 != number {
                         *last = (number, BTreeMap::new());
                     }
                     last.1.insert(verdict.name.clone(), verdict.ruling);
                 }
-                EventKind::StepEnded { place, standing, reused_from, .. } => {
+                EventKind::StepEnded { task_id, standing, reused_from, .. } => {
                     if reused_from.is_some() && standing.is_checked() {
-                        rulings.insert(Some(place.clone()), (0, self.passed(place)));
+                        rulings.insert(Some(task_id.clone()), (0, self.passed(task_id)));
                     }
-                    ended.push(place.clone());
+                    ended.push(task_id.clone());
                 }
                 // The items of a repeated step are known to the run that made them alone.
                 EventKind::StepReused { step, standing, .. }
@@ -167,14 +167,14 @@ impl ReverifyContext {
                 _ => {}
             }
         }
-        let is_selected = |place: &Option<TaskId>| match (&self.only, place) {
+        let is_selected = |task_id: &Option<TaskId>| match (&self.only, task_id) {
             (None, None) => true,
             (only, Some(place)) => {
                 ended.contains(place) && only.as_ref().is_none_or(|only| only.contains(place))
             }
             (Some(_), None) => false,
         };
-        let order = |place: &Option<TaskId>| match place {
+        let order = |task_id: &Option<TaskId>| match task_id {
             Some(place) => {
                 self.run.plan.find(place.step.as_str()).map_or(usize::MAX, wf_model::StepIx::index)
             }
@@ -186,8 +186,8 @@ impl ReverifyContext {
         selected
     }
 
-    fn checks(&self, place: Option<&TaskId>) -> &[Check] {
-        match place {
+    fn checks(&self, task_id: Option<&TaskId>) -> &[Check] {
+        match task_id {
             Some(place) => &written_step(&self.run, place).verify,
             None => &self.run.plan.parts().verify,
         }
@@ -199,22 +199,22 @@ impl ReverifyContext {
     }
 
     /// Returns the rulings on a result verified in another run.
-    fn passed(&self, place: &TaskId) -> BTreeMap<Name, CheckRuling> {
-        let checks = self.checks(Some(place)).iter();
+    fn passed(&self, task_id: &TaskId) -> BTreeMap<Name, CheckRuling> {
+        let checks = self.checks(Some(task_id)).iter();
         checks.map(|check| (check.name.clone(), CheckRuling::Pass)).collect()
     }
 
     async fn reverify_task(
         &self,
-        place: Option<TaskId>,
+        task_id: Option<TaskId>,
         then: &BTreeMap<Name, CheckRuling>,
         stop: &watch::Receiver<StopLevel>,
     ) -> ReverifiedResult {
-        let verdicts = match self.machine.read_by_checks(place.as_ref()) {
+        let verdicts = match self.machine.read_by_checks(task_id.as_ref()) {
             Some((item, reads)) => {
                 let case = CheckSubject {
                     run: Arc::clone(&self.run),
-                    attempt: place.clone().map(|place| Attempt { place, attempt: 0 }),
+                    attempt: task_id.clone().map(|task_id| Attempt { task_id, attempt: 0 }),
                     phase: None,
                     item,
                     reads,
@@ -228,14 +228,14 @@ impl ReverifyContext {
             verdicts.into_iter().filter_map(|now| Some(CriterionComparison { then: then(&now)?, now }));
         ReverifiedResult {
             path: self.run.run_ref.path.clone(),
-            evidence: place.as_ref().and_then(|place| self.freshness(place)),
-            place,
+            evidence: task_id.as_ref().and_then(|place| self.freshness(place)),
+            task_id,
             criteria: criteria.collect(),
         }
     }
 
-    fn freshness(&self, place: &TaskId) -> Option<EvidenceFreshness> {
-        let artifacts: Vec<Artifact> = self.run.evidence_of(place)?;
+    fn freshness(&self, task_id: &TaskId) -> Option<EvidenceFreshness> {
+        let artifacts: Vec<Artifact> = self.run.evidence_of(task_id)?;
         let session = &self.run.session;
         Some(EvidenceFreshness {
             files: artifacts.len(),

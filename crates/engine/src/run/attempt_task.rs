@@ -106,15 +106,15 @@ impl std::ops::Deref for PlanStep {
 }
 
 /// Returns the step of a task, as written: the parts no alternative replaces.
-pub(crate) fn written_step<'a>(run: &'a RunContext, place: &TaskId) -> &'a Step {
-    let ix = run.plan.find(place.step.as_str());
+pub(crate) fn written_step<'a>(run: &'a RunContext, task_id: &TaskId) -> &'a Step {
+    let ix = run.plan.find(task_id.step.as_str());
     run.plan.step(ix.expect("the machine names only steps of its plan"))
 }
 
 /// Returns the step of a task, with the alternative now in use.
-pub(crate) fn step_of(run: &RunContext, place: &TaskId) -> PlanStep {
+pub(crate) fn step_of(run: &RunContext, task_id: &TaskId) -> PlanStep {
     let plan = run.current_plan();
-    let ix = plan.find(place.step.as_str());
+    let ix = plan.find(task_id.step.as_str());
     let ix = ix.expect("the machine names only steps of its plan");
     PlanStep { plan, ix }
 }

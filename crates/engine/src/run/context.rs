@@ -266,7 +266,7 @@ impl RunContext {
     /// Notes the cache key of a task, for when its result is known.
     pub(crate) fn remember_key(&self, key: KnownKey) {
         let mut keys = self.keys.lock().unwrap_or_else(PoisonError::into_inner);
-        keys.insert(key.lookup.place.clone(), key);
+        keys.insert(key.lookup.task_id.clone(), key);
     }
 
     /// Forgets the keys of reopened steps: they use other alternatives or other inputs, and their
@@ -277,8 +277,8 @@ impl RunContext {
     }
 
     /// Returns the cache lookup of a task.
-    pub(crate) fn known_key(&self, place: &TaskId) -> Option<KnownKey> {
+    pub(crate) fn known_key(&self, task_id: &TaskId) -> Option<KnownKey> {
         let keys = self.keys.lock().unwrap_or_else(PoisonError::into_inner);
-        keys.get(place).cloned()
+        keys.get(task_id).cloned()
     }
 }

@@ -101,7 +101,7 @@ pub(crate) fn literal_products(step: &Step, values: &TemplateValues<'_>) -> Vec<
 /// uses are known by no name here: all items count as theirs.
 pub(crate) fn name_releasing(
     run: &RunContext,
-    place: &TaskId,
+    task_id: &TaskId,
     values: &TemplateValues<'_>,
     artifacts: &mut [Artifact],
 ) {
@@ -109,12 +109,12 @@ pub(crate) fn name_releasing(
         return;
     }
     let declarations = run.declarations();
-    let step = written_step(run, place);
+    let step = written_step(run, task_id);
     let uses_plans = step.ways().any(|way| !way.work.plans_used().is_empty());
     for file in artifacts {
         let Some(tasks) = &mut file.released_by else { continue };
         let own = TaskId::of_step(&step.id);
-        *tasks = match place.item {
+        *tasks = match task_id.item {
             None => Vec::new(),
             Some(_) if uses_plans => {
                 let declaring = declarations.declaring(&file.path).filter(|step| **step == own.step);
@@ -125,7 +125,7 @@ pub(crate) fn name_releasing(
                 let shared = run.shared_products(&step.id, |items| shared_files(step, values, items));
                 let items = shared.get(&file.path).into_iter().flatten();
                 let items = items.map(|item| TaskId { item: Some(*item), ..own.clone() });
-                items.filter(|item| item != place).collect()
+                items.filter(|item| item != task_id).collect()
             }
         };
         tasks.extend(declarations.others(&step.id, &file.path));

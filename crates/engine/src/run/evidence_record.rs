@@ -31,10 +31,10 @@ impl EvidenceRecord {
 
     pub(crate) fn apply(&mut self, kind: &EventKind) {
         match kind {
-            EventKind::AttemptStarted(attempt) => self.begin(&attempt.place),
-            EventKind::CacheHit { place, .. } => self.begin(place),
-            EventKind::StepEnded { place, .. } => self.turns.end(place),
-            EventKind::EvidenceTaken { attempt, files } => self.record_artifacts(&attempt.place, files),
+            EventKind::AttemptStarted(attempt) => self.begin(&attempt.task_id),
+            EventKind::CacheHit { task_id, .. } => self.begin(task_id),
+            EventKind::StepEnded { task_id, .. } => self.turns.end(task_id),
+            EventKind::EvidenceTaken { attempt, files } => self.record_artifacts(&attempt.task_id, files),
             EventKind::StepReused { step, evidence, .. } if !evidence.is_empty() => {
                 self.set(&TaskId::of_step(step), evidence.clone());
             }
@@ -82,24 +82,24 @@ impl EvidenceRecord {
     }
 
     /// Sets the files a task was checked with, except those another task may have changed meanwhile.
-    pub(crate) fn record_artifacts(&mut self, place: &TaskId, artifacts: &[Artifact]) {
+    pub(crate) fn record_artifacts(&mut self, task_id: &TaskId, artifacts: &[Artifact]) {
         let is_alone = |artifact: &&Artifact| {
             let mut declaring = artifact.released_by.iter().flatten();
-            !declaring.any(|other| self.turns.has_met(place, other))
+            !declaring.any(|other| self.turns.has_met(task_id, other))
         };
         let files = artifacts.iter().filter(is_alone).cloned().collect();
-        self.set(place, files);
+        self.set(task_id, files);
     }
 
     /// Sets the files of a task; without any, nothing is known of it.
-    fn set(&mut self, place: &TaskId, artifacts: Vec<Artifact>) {
+    fn set(&mut self, task_id: &TaskId, artifacts: Vec<Artifact>) {
         for declaring in artifacts.iter().filter_map(|file| file.released_by.as_ref()).flatten() {
-            self.releasable.entry(declaring.clone()).or_default().insert(place.clone());
+            self.releasable.entry(declaring.clone()).or_default().insert(task_id.clone());
         }
         if artifacts.is_empty() {
-            self.tasks.remove(place);
+            self.tasks.remove(task_id);
         } else {
-            self.tasks.insert(place.clone(), artifacts);
+            self.tasks.insert(task_id.clone(), artifacts);
         }
     }
 
@@ -126,25 +126,25 @@ struct TaskTurns {
 }
 
 impl TaskTurns {
-    fn begin(&mut self, place: &TaskId) {
+    fn begin(&mut self, task_id: &TaskId) {
         self.count += 1;
-        self.begun.insert(place.clone(), self.count);
+        self.begun.insert(task_id.clone(), self.count);
     }
 
-    fn end(&mut self, place: &TaskId) {
+    fn end(&mut self, task_id: &TaskId) {
         self.count += 1;
-        if self.begun.remove(place).is_some() {
-            self.ended.insert(place.clone(), self.count);
-            self.ended.insert(TaskId::of_step(&place.step), self.count);
+        if self.begun.remove(task_id).is_some() {
+            self.ended.insert(task_id.clone(), self.count);
+            self.ended.insert(TaskId::of_step(&task_id.step), self.count);
         }
     }
 
     /// True if another task, of those that `other` stands for, has been under way since the last attempt of a task began.
-    fn has_met(&self, place: &TaskId, other: &TaskId) -> bool {
+    fn has_met(&self, task_id: &TaskId, other: &TaskId) -> bool {
         let tasks = self.begun.range(other.clone()..).map(|(task, _)| task);
         let mut tasks = tasks.take_while(|task| other.contains(task));
-        let (begun, ended) = (self.begun.get(place), self.ended.get(other));
-        tasks.any(|task| task != place) || begun.zip(ended).is_some_and(|(begun, ended)| ended > begun)
+        let (begun, ended) = (self.begun.get(task_id), self.ended.get(other));
+        tasks.any(|task| task != task_id) || begun.zip(ended).is_some_and(|(begun, ended)| ended > begun)
     }
 }
 
@@ -170,13 +170,13 @@ mod tests {
         Artifact { path: path.into(), digest: Sha256Digest::of_bytes(b""), size: 0, released_by }
     }
 
-    fn begun(place: &TaskId) -> EventKind {
-        EventKind::AttemptStarted(Attempt { place: place.clone(), attempt: 1 })
+    fn begun(task_id: &TaskId) -> EventKind {
+        EventKind::AttemptStarted(Attempt { task_id: task_id.clone(), attempt: 1 })
     }
 
-    fn ended(place: &TaskId) -> EventKind {
+    fn ended(task_id: &TaskId) -> EventKind {
         EventKind::StepEnded {
-            place: place.clone(),
+            task_id: task_id.clone(),
             state: StepState::Succeeded,
             standing: Standing::Verified,
             reason: String::new(),
@@ -188,13 +188,13 @@ mod tests {
         }
     }
 
-    fn taken(place: &TaskId, artifacts: &[Artifact]) -> EventKind {
-        let attempt = Attempt { place: place.clone(), attempt: 1 };
+    fn taken(task_id: &TaskId, artifacts: &[Artifact]) -> EventKind {
+        let attempt = Attempt { task_id: task_id.clone(), attempt: 1 };
         EventKind::EvidenceTaken { attempt, files: artifacts.to_vec() }
     }
 
-    fn paths<'a>(record: &'a EvidenceRecord, place: &TaskId) -> Vec<&'a str> {
-        record.tasks().get(place).into_iter().flatten().map(|file| file.path.as_str()).collect()
+    fn paths<'a>(record: &'a EvidenceRecord, task_id: &TaskId) -> Vec<&'a str> {
+        record.tasks().get(task_id).into_iter().flatten().map(|file| file.path.as_str()).collect()
     }
 
     #[test]

@@ -74,14 +74,14 @@ impl RunContext {
         if let Some(left) = self.files().outputs.remove(attempt) {
             return Ok(left);
         }
-        let step = step_of(self, &attempt.place);
+        let step = step_of(self, &attempt.task_id);
         if attempt.attempt == 0 || step.artifacts.is_empty() {
             return Ok(Vec::new());
         }
         // It ended under an earlier engine.
         let artifacts = self.session.store.log_reader()?.artifacts(&self.run_ref.id)?.into_iter();
         let of_it = artifacts.filter(|row| {
-            let place = &attempt.place;
+            let place = &attempt.task_id;
             (&row.step, row.item, row.attempt) == (&place.step, place.item, attempt.attempt)
         });
         Ok(of_it.map(|row| row.artifact).collect())
@@ -98,11 +98,11 @@ impl RunContext {
     }
 
     /// Notes the files a task was checked with.
-    pub(crate) fn note_evidence(&self, place: &TaskId, artifacts: &[Artifact]) {
+    pub(crate) fn note_evidence(&self, task_id: &TaskId, artifacts: &[Artifact]) {
         let mut files = self.files();
-        let copies = folder(self, place);
+        let copies = folder(self, task_id);
         files.released.retain(|copy| !copy.starts_with(&copies));
-        files.evidence.record_artifacts(place, artifacts);
+        files.evidence.record_artifacts(task_id, artifacts);
     }
 
     /// Returns the files that all its tasks were checked with, and that are there: those that
@@ -119,8 +119,8 @@ impl RunContext {
     }
 
     /// Returns the files a task was checked with.
-    pub(crate) fn evidence_of(&self, place: &TaskId) -> Option<Vec<Artifact>> {
-        self.files().evidence.tasks().get(place).cloned()
+    pub(crate) fn evidence_of(&self, task_id: &TaskId) -> Option<Vec<Artifact>> {
+        self.files().evidence.tasks().get(task_id).cloned()
     }
 
     /// Returns the files its tasks were checked with.
@@ -161,6 +161,6 @@ impl RunContext {
 }
 
 /// Returns the folder of the copies of what a task left.
-pub(crate) fn folder(run: &RunContext, place: &TaskId) -> PathBuf {
-    run.dir.join(FOLDER).join(place.to_string())
+pub(crate) fn folder(run: &RunContext, task_id: &TaskId) -> PathBuf {
+    run.dir.join(FOLDER).join(task_id.to_string())
 }

@@ -61,7 +61,7 @@ impl AttemptTask {
             params: self.run.params(),
             reads: &self.reads,
             item: self.item.as_ref(),
-            index: self.attempt.place.item,
+            index: self.attempt.task_id.item,
             secrets,
         })
     }

@@ -142,7 +142,7 @@ impl LeftRunning {
             && !left.left.is_empty()
             && !left.detached
         {
-            let noted = (attempt.place.clone(), left.clone());
+            let noted = (attempt.task_id.clone(), left.clone());
             self.0.lock().unwrap_or_else(PoisonError::into_inner).push(noted);
         }
     }

@@ -27,8 +27,8 @@ impl std::fmt::Debug for LogTarget {
 /// Returns the log file of an attempt in a run's folder: `build.1.log`, or `build.0.1.log` for the
 /// first item of a repeated step.
 pub fn path(dir: &Path, attempt: &Attempt) -> PathBuf {
-    let step = &attempt.place.step;
-    dir.join(match attempt.place.item {
+    let step = &attempt.task_id.step;
+    dir.join(match attempt.task_id.item {
         Some(item) => format!("{step}.{item}.{}.log", attempt.attempt),
         None => format!("{step}.{}.log", attempt.attempt),
     })

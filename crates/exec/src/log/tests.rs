@@ -30,7 +30,7 @@ fn chunk(stream: LogStream, text: &str) -> LogChunk {
 
 /// The attempt whose log the tests write.
 fn attempt() -> Attempt {
-    Attempt { place: TaskId { step: Name::parse("a").unwrap(), item: None }, attempt: 1 }
+    Attempt { task_id: TaskId { step: Name::parse("a").unwrap(), item: None }, attempt: 1 }
 }
 
 /// Returns the logs in the folder of a log.
@@ -62,7 +62,8 @@ fn temporary() -> (tempfile::TempDir, PathBuf) {
 
 #[test]
 fn the_name_tells_the_attempt() {
-    let attempt = |item| Attempt { place: TaskId { step: Name::parse("build").unwrap(), item }, attempt: 2 };
+    let attempt =
+        |item| Attempt { task_id: TaskId { step: Name::parse("build").unwrap(), item }, attempt: 2 };
     let name = |item| path(Path::new("logs"), &attempt(item));
     assert_eq!(name(None), Path::new("logs/build.2.log"));
     assert_eq!(name(Some(7)), Path::new("logs/build.7.2.log"));

@@ -198,19 +198,19 @@ pub fn idempotency_key(scope: &str, step: &str, item_key: Option<&str>) -> Strin
 
 /// Returns the engine's own variables.
 fn engine_variables(sources: &EnvironmentSources<'_>) -> ProcessEnv {
-    let Attempt { place, attempt } = sources.attempt;
+    let Attempt { task_id, attempt } = sources.attempt;
     let key = sources.item.map(|item| item.key.as_str());
     let mut env = vec![
         ("WF_RUN".into(), sources.run.to_string()),
-        ("WF_STEP".into(), place.step.to_string()),
+        ("WF_STEP".into(), task_id.step.to_string()),
         ("WF_ATTEMPT".into(), attempt.to_string()),
         ("WF_OUTPUT".into(), sources.output.display().to_string()),
         ("WF_WORKSPACE".into(), sources.workspace.display().to_string()),
-        ("WF_IDEMPOTENCY_KEY".into(), idempotency_key(sources.key_scope, place.step.as_str(), key)),
+        ("WF_IDEMPOTENCY_KEY".into(), idempotency_key(sources.key_scope, task_id.step.as_str(), key)),
     ];
     env.extend(prefixed_variables("WF_PARAM_", sources.params));
     env.extend(sources.correction.iter().cloned());
-    if let (Some(item), Some(index)) = (sources.item, place.item) {
+    if let (Some(item), Some(index)) = (sources.item, task_id.item) {
         env.push(("WF_ITEM_KEY".into(), item.key.clone()));
         env.push(("WF_ITEM_INDEX".into(), index.to_string()));
         match (&item.value, sources.repetition) {

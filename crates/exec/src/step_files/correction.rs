@@ -55,7 +55,7 @@ mod tests {
 
     fn correction(what_was_wrong: String) -> AttemptFeedback {
         AttemptFeedback {
-            place: TaskId::of_step(&Name::parse("build").unwrap()),
+            task_id: TaskId::of_step(&Name::parse("build").unwrap()),
             attempt: 1,
             looped: None,
             failure_class: None,

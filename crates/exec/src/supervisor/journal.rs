@@ -177,7 +177,7 @@ mod tests {
         let path = path(dir.path(), "k1");
         let task = |step: &str| RunAttempt {
             run: RunId::from_bytes([7; 16]),
-            attempt: Attempt { place: TaskId::of_step(&Name::parse(step).unwrap()), attempt: 1 },
+            attempt: Attempt { task_id: TaskId::of_step(&Name::parse(step).unwrap()), attempt: 1 },
         };
         let mut journal = SupervisorJournal::open(&path).unwrap();
         let gone = ProcessOutcome {

@@ -81,7 +81,7 @@ pub async fn outlast(search: SupervisorSearch<'_>, run: &RunId, place: &str) {
         }
         let socket = journal::socket(search.dir, &supervisor);
         for task in journal::unfinished_attempts(&path).unwrap_or_default() {
-            if task.run == *run && task.attempt.place.to_string() == place {
+            if task.run == *run && task.attempt.task_id.to_string() == place {
                 let entry = journal::read_record(&path, &task).ok().flatten().unwrap_or_default();
                 ending(&socket, &path, &task, entry, JobHooks::without_output(StopLevel::never())).await;
             }

@@ -142,8 +142,8 @@ fn stale_results(input: &AttestationInput<'_>) -> Vec<AttestedStaleResult> {
     });
     let own = recorded.chain(&input.stale).map(|stale| AttestedStaleResult {
         run: input.record.run.id.clone(),
-        step: stale.place.step.clone(),
-        item: stale.place.item,
+        step: stale.task_id.step.clone(),
+        item: stale.task_id.item,
         path: stale.path.clone(),
     });
     let nested = input.nested.iter().flat_map(|(_, attestation_input)| stale_results(attestation_input));
@@ -232,7 +232,7 @@ fn reused_files(record: &RunRecord, row: &StepRow) -> Vec<AttestedFile> {
 fn attested_attempts(events: &[(u64, Event)]) -> BTreeMap<TaskId, BTreeMap<u32, AttestedAttempt>> {
     let mut attempts: BTreeMap<TaskId, BTreeMap<u32, AttestedAttempt>> = BTreeMap::new();
     let mut of = |attempt: &Attempt, say: &dyn Fn(&mut AttestedAttempt)| {
-        let place = attempts.entry(attempt.place.clone()).or_default();
+        let place = attempts.entry(attempt.task_id.clone()).or_default();
         let entry = place.entry(attempt.attempt).or_default();
         entry.attempt = attempt.attempt;
         say(entry);
@@ -240,8 +240,8 @@ fn attested_attempts(events: &[(u64, Event)]) -> BTreeMap<TaskId, BTreeMap<u32, 
     for (_, event) in events {
         match &event.fact {
             EventKind::AttemptStarted(attempt) => of(attempt, &|_| {}),
-            EventKind::CacheHit { place, found } => {
-                let attempt = Attempt { place: place.clone(), attempt: 0 };
+            EventKind::CacheHit { task_id, found } => {
+                let attempt = Attempt { task_id: task_id.clone(), attempt: 0 };
                 of(&attempt, &|entry| entry.artifacts = files(&found.artifacts));
             }
             EventKind::AttemptEnded { attempt, how, failure_class, artifacts, .. } => of(attempt, &|entry| {

@@ -45,7 +45,7 @@ pub(super) fn of_no(request: &ApprovalRequest) -> String {
         let refused = || format!("the agent is told that it may not call `{}`, and goes on", call.tool);
         return if call.is_question { "the agent goes on without an answer".into() } else { refused() };
     }
-    match (request.point, &request.place) {
+    match (request.point, &request.task_id) {
         _ if request.exchange.is_some() => "the agent is told, or ends if it cannot go on".into(),
         _ if request.merge.is_some() => format!("the changes stay in the agent's copy, and `{step}` fails"),
         (Some(_), None) => "the run ends as blocked".into(),
@@ -56,7 +56,7 @@ pub(super) fn of_no(request: &ApprovalRequest) -> String {
 
 /// Returns the step waiting for an answer.
 pub(super) fn waiting_step(request: &ApprovalRequest, plan: &Plan) -> Option<StepIx> {
-    request.place.as_ref().and_then(|place| plan.find(place.step.as_str()))
+    request.task_id.as_ref().and_then(|place| plan.find(place.step.as_str()))
 }
 
 fn of_followers(request: &ApprovalRequest, plan: Option<&Plan>) -> String {
@@ -83,5 +83,5 @@ fn of_exchange(point: GatePoint) -> &'static str {
 }
 
 fn place(request: &ApprovalRequest) -> String {
-    request.place.as_ref().map_or_else(|| "run".to_owned(), ToString::to_string)
+    request.task_id.as_ref().map_or_else(|| "run".to_owned(), ToString::to_string)
 }

@@ -43,7 +43,7 @@ impl CardKind {
             () if request.tool_call.is_some() || request.exchange.is_some() => Self::Agent,
             () if request.merge.is_some() => Self::Merge,
             () if request.phase.is_some() => Self::Checks,
-            () if request.place.is_none() => Self::Plan,
+            () if request.task_id.is_none() => Self::Plan,
             () if request.point.is_some() => Self::Gate,
             () => Self::Step,
         }

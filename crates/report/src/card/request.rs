@@ -44,7 +44,7 @@ impl RequestCard {
 /// Returns why a request comes: its origin, and the cause of its risk.
 fn rationale(request: &ApprovalRequest) -> String {
     let gates: Vec<String> = request.gates.iter().map(|gate| format!("`{gate}`")).collect();
-    let place = request.place.as_ref().map(ToString::to_string);
+    let place = request.task_id.as_ref().map(ToString::to_string);
     let asks = match (gates.as_slice(), place) {
         ([], None) => "The run asks.".to_owned(),
         ([], Some(place)) if request.stuck.is_some() => {

@@ -85,7 +85,7 @@ fn each_kind_says_what_its_answers_lead_to() {
         }
         let mut ask = request(&whole);
         if more.get("step").is_some() {
-            ask.place = None;
+            ask.task_id = None;
         }
         let card = RequestCard::from_request(&ask, Some(&plan()), &[]);
         assert_eq!(card.kind.as_str(), kind, "{more}");

@@ -12,21 +12,21 @@ pub(super) fn gate_or_approval_notification(
     kind: &EventKind,
     names: &ItemNames,
 ) -> Option<RunNotification> {
-    let named = |place: Option<&TaskId>| request_subject(run, place, names);
+    let named = |task_id: Option<&TaskId>| request_subject(run, task_id, names);
     let (verb, text) = match kind {
-        EventKind::GateEvaluated { place, result } => gate_notification(&named(place.as_ref()), result)?,
-        EventKind::Escalated { place, gate, action, message, .. } => {
-            let name = named(place.as_ref());
+        EventKind::GateEvaluated { task_id, result } => gate_notification(&named(task_id.as_ref()), result)?,
+        EventKind::Escalated { task_id, gate, action, message, .. } => {
+            let name = named(task_id.as_ref());
             let separator = if message.is_empty() { "" } else { ": " };
             let text = format!("{name} · gate `{gate}` · {}{separator}{message}", action.as_str());
             ("escalates", text)
         }
         EventKind::ApprovalRequested(ask) => {
-            let name = named(ask.place.as_ref());
+            let name = named(ask.task_id.as_ref());
             ("asking", format!("{name} · {}", ask.message))
         }
-        EventKind::ApprovalResolved { place, given, .. } => {
-            approval_notification(&named(place.as_ref()), given)
+        EventKind::ApprovalResolved { task_id, given, .. } => {
+            approval_notification(&named(task_id.as_ref()), given)
         }
         other => {
             let (place, text) = guidance_text(other)?;
@@ -37,8 +37,8 @@ pub(super) fn gate_or_approval_notification(
 }
 
 /// The subject of a question: a task, with those above it, or the run.
-fn request_subject(run: &RunRef, place: Option<&TaskId>, names: &ItemNames) -> String {
-    match place {
+fn request_subject(run: &RunRef, task_id: Option<&TaskId>, names: &ItemNames) -> String {
+    match task_id {
         Some(place) => names.subject(&run.path, place),
         None if run.path.is_empty() => "the run".into(),
         None => names.path(&run.path).join("/"),
@@ -79,14 +79,14 @@ pub(super) fn guidance_text(kind: &EventKind) -> Option<(&TaskId, String)> {
     match kind {
         EventKind::GuidanceRequested(start) => {
             let text = format!("asked for guidance after attempt {}", start.attempt.attempt);
-            Some((&start.attempt.place, text))
+            Some((&start.attempt.task_id, text))
         }
         EventKind::GuidanceEnded(end) => {
             let text = match &end.outcome {
                 GuidanceOutcome::Given { guidance } => format!("guides: {}", untrusted(&one_line(guidance))),
                 GuidanceOutcome::Refused { reason } => format!("no guidance: {}", untrusted(reason)),
             };
-            Some((&end.attempt.place, text))
+            Some((&end.attempt.task_id, text))
         }
         _ => None,
     }

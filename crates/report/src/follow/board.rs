@@ -77,7 +77,7 @@ impl RunTracker {
                 changed_result(run, &event.fact, &self.names)
             }
             EventKind::ApprovalRequested(ask) => {
-                let place = ask.place.as_ref();
+                let place = ask.task_id.as_ref();
                 if let Some(busy) = place.and_then(|place| self.task_in_progress(run, place)) {
                     busy.waiting = true;
                 }
@@ -105,14 +105,14 @@ impl RunTracker {
     }
 
     /// Returns the display name of a task with those above it.
-    pub fn subject(&self, run: &RunRef, place: &TaskId) -> String {
-        self.names.subject(&run.path, place)
+    pub fn subject(&self, run: &RunRef, task_id: &TaskId) -> String {
+        self.names.subject(&run.path, task_id)
     }
 
     /// Processes output.
     pub fn output(&mut self, run: &RunRef, attempt: &Attempt, bytes: &[u8]) {
         let number = attempt.attempt;
-        if let Some(busy) = self.task_in_progress(run, &attempt.place)
+        if let Some(busy) = self.task_in_progress(run, &attempt.task_id)
             && busy.attempt >= number
         {
             busy.output_tail.push(bytes);
@@ -158,28 +158,28 @@ impl RunTracker {
         }
     }
 
-    fn task_in_progress(&mut self, run: &RunRef, place: &TaskId) -> Option<&mut TaskInProgress> {
-        self.runs.get_mut(&run.id)?.places.get_mut(place)
+    fn task_in_progress(&mut self, run: &RunRef, task_id: &TaskId) -> Option<&mut TaskInProgress> {
+        self.runs.get_mut(&run.id)?.places.get_mut(task_id)
     }
 
     fn on_attempt_event(&mut self, run: &RunRef, event: &Event) -> Option<RunNotification> {
         match &event.fact {
             EventKind::AttemptStarted(attempt) => Some(self.on_attempt_started(run, attempt, event.at)),
             EventKind::AttemptEnded { attempt, how, .. } => {
-                let busy = self.task_in_progress(run, &attempt.place)?;
+                let busy = self.task_in_progress(run, &attempt.task_id)?;
                 busy.checking = how.is_success();
                 None
             }
             EventKind::RetryScheduled { attempt, due, reason, looped } => {
                 let mut gap = None;
-                if let Some(busy) = self.task_in_progress(run, &attempt.place) {
+                if let Some(busy) = self.task_in_progress(run, &attempt.task_id) {
                     (busy.waiting, busy.checking) = (true, false);
                     gap = busy.gap();
                 }
                 Some(RunNotification::Retries {
                     gap,
                     looped: *looped,
-                    subject: self.subject(run, &attempt.place),
+                    subject: self.subject(run, &attempt.task_id),
                     attempt: attempt.attempt,
                     wait: due.since(event.at),
                     reason: reason.clone(),
@@ -192,19 +192,19 @@ impl RunTracker {
     fn on_attempt_started(&mut self, run: &RunRef, attempt: &Attempt, at: Moment) -> RunNotification {
         self.open_run(run);
         if let Some(open) = self.runs.get_mut(&run.id) {
-            let begun = open.places.get(&attempt.place);
+            let begun = open.places.get(&attempt.task_id);
             let busy = TaskInProgress::new(begun.map_or(at, |busy| busy.since), attempt.attempt);
-            open.places.insert(attempt.place.clone(), busy);
+            open.places.insert(attempt.task_id.clone(), busy);
         }
-        RunNotification::Started { subject: self.subject(run, &attempt.place), attempt: attempt.attempt }
+        RunNotification::Started { subject: self.subject(run, &attempt.task_id), attempt: attempt.attempt }
     }
 
     /// Marks a repeated step, without work of its own, like one using a plan.
-    fn mark_expanded(&mut self, run: &RunRef, place: &TaskId, at: Moment) {
+    fn mark_expanded(&mut self, run: &RunRef, task_id: &TaskId, at: Moment) {
         self.open_run(run);
         if let Some(open) = self.runs.get_mut(&run.id) {
             let busy = TaskInProgress { nested: true, ..TaskInProgress::new(at, 0) };
-            open.places.insert(place.clone(), busy);
+            open.places.insert(task_id.clone(), busy);
         }
     }
 
@@ -221,7 +221,7 @@ impl RunTracker {
                 verdict: verdict.clone(),
             });
         };
-        let busy = self.task_in_progress(run, &attempt.place)?;
+        let busy = self.task_in_progress(run, &attempt.task_id)?;
         busy.verdict_count += 1;
         if !verdict.passed() {
             busy.failed_checks.push(verdict.clone());
@@ -232,7 +232,7 @@ impl RunTracker {
     fn on_step_ended(&mut self, run: &RunRef, event: &Event) -> Option<RunNotification> {
         let mut ending = task_ending(run, &event.fact, &self.names)?;
         let place = match &event.fact {
-            EventKind::StepEnded { place, .. } => place.clone(),
+            EventKind::StepEnded { task_id, .. } => task_id.clone(),
             _ => return Some(self.count_step(ending, true)),
         };
         let open = self.runs.get_mut(&run.id);
@@ -276,7 +276,7 @@ impl RunTracker {
             return None;
         };
         let files = stale.iter();
-        let texts = files.map(|file| file.text(&self.names.place(&run.path, &file.place)));
+        let texts = files.map(|file| file.text(&self.names.place(&run.path, &file.task_id)));
         Some(RunNotification::Over(Box::new(RunEnding {
             run: run.id.clone(),
             plan: run.plan.clone(),
@@ -320,8 +320,8 @@ mod tests {
             let at = Moment::from_millis(duration_ms);
             board.event(run, &Event { at, fact })
         };
-        let place = TaskId::of_step(&Name::parse("say").unwrap());
-        let attempt = Attempt { place, attempt: 1 };
+        let task_id = TaskId::of_step(&Name::parse("say").unwrap());
+        let attempt = Attempt { task_id, attempt: 1 };
         tell(&run("2", &["inner"]), 1_000, EventKind::AttemptStarted(attempt));
         let ended = EventKind::RunEnded {
             outcome: RunOutcome::Succeeded,

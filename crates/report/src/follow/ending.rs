@@ -26,7 +26,7 @@ pub(super) fn task_ending(run: &RunRef, kind: &EventKind, names: &ItemNames) -> 
     };
     match kind {
         EventKind::StepEnded {
-            place,
+            task_id,
             state,
             standing,
             reason,
@@ -41,7 +41,7 @@ pub(super) fn task_ending(run: &RunRef, kind: &EventKind, names: &ItemNames) -> 
             failure_class: *failure_class,
             allowed_to_fail: *allowed_to_fail,
             cached: cached.is_some(),
-            ..blank(&place.step, names.place(&run.path, place))
+            ..blank(&task_id.step, names.place(&run.path, task_id))
         }),
         EventKind::StepReused { step, standing, reused_from: from, .. } => Some(TaskEnding {
             standing: *standing,
@@ -57,7 +57,7 @@ pub(super) fn changed_result(run: &RunRef, kind: &EventKind, names: &ItemNames) 
     let (verb, place, reason) = match kind {
         EventKind::EvidenceStale(stale) => (
             "stale",
-            names.place(&run.path, &stale.place),
+            names.place(&run.path, &stale.task_id),
             format!("{} changed after it was checked", stale.path),
         ),
         EventKind::ResultDropped { step, item_key: key, reason, .. } => {

@@ -156,7 +156,7 @@ impl<W: Write> RunObserver for LiveView<W> {
         }
         let mut text = String::new();
         if let EventKind::AttemptEnded { attempt, .. } = &event.fact {
-            let name = self.tracker.subject(run, &attempt.place);
+            let name = self.tracker.subject(run, &attempt.task_id);
             text.push_str(&self.lines.close(&name, &run.id, attempt));
         }
         match self.tracker.event(run, event) {
@@ -178,9 +178,11 @@ impl<W: Write> RunObserver for LiveView<W> {
         }
     }
 
-    fn remark(&mut self, run: &RunRef, place: &TaskId, remark: &TaskRemark) {
-        let text =
-            notification_text(&remark_notification(self.tracker.subject(run, place), remark), self.verbosity);
+    fn remark(&mut self, run: &RunRef, task_id: &TaskId, remark: &TaskRemark) {
+        let text = notification_text(
+            &remark_notification(self.tracker.subject(run, task_id), remark),
+            self.verbosity,
+        );
         let text = self.colored(&text);
         self.print_above(&text);
     }
@@ -188,7 +190,7 @@ impl<W: Write> RunObserver for LiveView<W> {
     fn output(&mut self, run: &RunRef, attempt: &Attempt, _: OutputStream, bytes: &[u8]) {
         self.tracker.output(run, attempt, bytes);
         if self.verbosity == Verbosity::Verbose {
-            let name = self.tracker.subject(run, &attempt.place);
+            let name = self.tracker.subject(run, &attempt.task_id);
             let text = self.lines.push(&name, &run.id, attempt, bytes);
             let text = self.colored(&text);
             self.print_above(&text);
@@ -242,8 +244,8 @@ mod tests {
         };
         live.event(&run, &event(begun));
         for at in 0..5 {
-            let place = TaskId::of_step(&Name::parse(&format!("a_step_with_a_long_name_{at}")).unwrap());
-            let attempt = Attempt { place, attempt: 1 };
+            let task_id = TaskId::of_step(&Name::parse(&format!("a_step_with_a_long_name_{at}")).unwrap());
+            let attempt = Attempt { task_id, attempt: 1 };
             live.event(&run, &event(EventKind::AttemptStarted(attempt)));
         }
         live.tick();

@@ -55,7 +55,7 @@ mod tests {
     #[test]
     fn lines_come_whole_and_named() {
         let (run, name) = (RunId::from_stored("r"), "all/build");
-        let attempt = Attempt { place: TaskId::of_step(&Name::parse("build").unwrap()), attempt: 1 };
+        let attempt = Attempt { task_id: TaskId::of_step(&Name::parse("build").unwrap()), attempt: 1 };
         let mut lines = OutputLineBuffer::default();
         assert_eq!(lines.push(name, &run, &attempt, b"one"), "");
         let mut told = lines.push(name, &run, &attempt, b" line\ntwo\nthr");

@@ -39,7 +39,7 @@ impl<W: Write> PlainPrinter<W> {
 impl<W: Write> RunObserver for PlainPrinter<W> {
     fn event(&mut self, run: &RunRef, event: &Event) {
         if let EventKind::AttemptEnded { attempt, .. } = &event.fact {
-            let name = self.tracker.subject(run, &attempt.place);
+            let name = self.tracker.subject(run, &attempt.task_id);
             let rest = self.lines.close(&name, &run.id, attempt);
             self.write(&rest);
         }
@@ -54,9 +54,9 @@ impl<W: Write> RunObserver for PlainPrinter<W> {
         self.tracker.replay(run, event);
     }
 
-    fn remark(&mut self, run: &RunRef, place: &TaskId, remark: &TaskRemark) {
+    fn remark(&mut self, run: &RunRef, task_id: &TaskId, remark: &TaskRemark) {
         self.write(&notification_text(
-            &remark_notification(self.tracker.subject(run, place), remark),
+            &remark_notification(self.tracker.subject(run, task_id), remark),
             self.verbosity,
         ));
     }
@@ -64,7 +64,7 @@ impl<W: Write> RunObserver for PlainPrinter<W> {
     fn output(&mut self, run: &RunRef, attempt: &Attempt, _: OutputStream, bytes: &[u8]) {
         self.tracker.output(run, attempt, bytes);
         if self.verbosity == Verbosity::Verbose {
-            let name = self.tracker.subject(run, &attempt.place);
+            let name = self.tracker.subject(run, &attempt.task_id);
             let lines = self.lines.push(&name, &run.id, attempt, bytes);
             self.write(&lines);
         }

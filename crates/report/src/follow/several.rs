@@ -27,9 +27,9 @@ impl RunObserver for CombinedObserver {
         }
     }
 
-    fn remark(&mut self, run: &RunRef, place: &TaskId, remark: &TaskRemark) {
+    fn remark(&mut self, run: &RunRef, task_id: &TaskId, remark: &TaskRemark) {
         for observer in &mut self.observers {
-            observer.remark(run, place, remark);
+            observer.remark(run, task_id, remark);
         }
     }
 

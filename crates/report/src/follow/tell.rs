@@ -307,7 +307,7 @@ mod tests {
             interrupted\nretry with: wf retry 1a2b3c4d\n";
         assert_eq!(plain(&final_line(&cancelled)), lines);
         let mut stale = vec![
-            StaleFile { place: TaskId::of_step(&Name::parse("build").unwrap()), path: "out.txt".into() }
+            StaleFile { task_id: TaskId::of_step(&Name::parse("build").unwrap()), path: "out.txt".into() }
                 .text("build"),
         ];
         let told = |stale: &[String]| {

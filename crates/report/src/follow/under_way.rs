@@ -79,13 +79,13 @@ pub(super) struct NestedTaskPath<'o> {
     /// The tasks above, with their items in order.
     parents: Vec<Option<TaskId>>,
     path: &'o [String],
-    place: &'o TaskId,
+    task_id: &'o TaskId,
 }
 
 impl NestedTaskPath<'_> {
     /// Returns the display name of the task.
     pub(super) fn subject(&self, names: &ItemNames) -> String {
-        names.subject(self.path, self.place)
+        names.subject(self.path, self.task_id)
     }
 }
 
@@ -95,10 +95,10 @@ impl RunInProgress {
         &self,
     ) -> impl Iterator<Item = (Moment, NestedTaskPath<'_>, &TaskInProgress)> {
         let visible = self.places.iter().filter(|(_, busy)| !busy.nested);
-        visible.map(|(place, busy)| {
+        visible.map(|(task_id, busy)| {
             let above = self.path.iter().map(|above| above.parse().ok()).collect();
             let path = &self.path;
-            (busy.since, NestedTaskPath { parents: above, path, place }, busy)
+            (busy.since, NestedTaskPath { parents: above, path, task_id }, busy)
         })
     }
 }

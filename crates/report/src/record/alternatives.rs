@@ -50,8 +50,8 @@ impl RunRecord {
 
     /// Returns the alternative the step used last:
     /// `` in its way `mirror_b`, since round 2 (change_path) ``.
-    pub(super) fn last_alternative(&self, place: &TaskId) -> Option<String> {
-        let (change, round) = self.alternative_in_round(&place.step, usize::MAX)?;
+    pub(super) fn last_alternative(&self, task_id: &TaskId) -> Option<String> {
+        let (change, round) = self.alternative_in_round(&task_id.step, usize::MAX)?;
         let way = match &change.to {
             Some(id) => format!("with alternative {}", paint(NAME, &format!("`{id}`"))),
             None => "as written".to_owned(),

@@ -100,8 +100,8 @@ impl RecordedApproval {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct GateRecord {
     /// The task; absent: a gate of the run.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub place: Option<TaskId>,
+    #[serde(rename = "place", skip_serializing_if = "Option::is_none")]
+    pub task_id: Option<TaskId>,
     pub result: GateResult,
 }
 
@@ -132,8 +132,8 @@ impl RunDecisions {
     fn on_event(&mut self, kind: &EventKind) {
         match kind {
             EventKind::RunApproved(approved) => self.approved = Some((**approved).clone()),
-            EventKind::GateEvaluated { place, result } => {
-                self.gates.push(GateRecord { place: place.clone(), result: result.clone() });
+            EventKind::GateEvaluated { task_id, result } => {
+                self.gates.push(GateRecord { task_id: task_id.clone(), result: result.clone() });
             }
             EventKind::MemoryApplied { intent, advice, changes } => {
                 self.memory = Some(RecordedAdvice {
@@ -174,9 +174,9 @@ impl RunDecisions {
     }
 
     /// Returns the answers of gates and approvers on a task, a sentence each.
-    pub(super) fn reasons(&self, place: &TaskId) -> Vec<String> {
+    pub(super) fn reasons(&self, task_id: &TaskId) -> Vec<String> {
         let gates = self.gates.iter();
-        let gates = gates.filter(|gating| gating.place.as_ref() == Some(place));
+        let gates = gates.filter(|gating| gating.task_id.as_ref() == Some(task_id));
         let gates = gates.map(|GateRecord { result, .. }| {
             let (on, lane) = (result.trigger.as_str(), result.lane);
             let separator = if result.reason.is_empty() { "" } else { ": " };
@@ -188,7 +188,7 @@ impl RunDecisions {
             format!("{on}, gate `{}` {action}{separator}{reason}", result.gate)
         });
         let approvals = self.questions.iter();
-        let requests = approvals.filter(|question| question.ask.place.as_ref() == Some(place));
+        let requests = approvals.filter(|question| question.ask.task_id.as_ref() == Some(task_id));
         let texts = requests.map(|RecordedApproval { ask, given }| match given {
             None => format!("waiting for approval: {}", untrusted(&ask.message)),
             Some(outcome) => {
@@ -196,7 +196,7 @@ impl RunDecisions {
             }
         });
         let memory = self.memory.iter().flat_map(|memory| &memory.changes);
-        let began = memory.filter(|change| change.step == place.step);
+        let began = memory.filter(|change| change.step == task_id.step);
         let began = began.map(|change| {
             let change_text = plain(&rounds::change_text(change));
             format!(
@@ -215,17 +215,17 @@ impl RunDecisions {
                 let _ = writeln!(text, "  memory · {}", styled_line(&line));
             }
         }
-        let name = |place: Option<&TaskId>| place.map_or("the run".into(), called);
+        let name = |task_id: Option<&TaskId>| task_id.map_or("the run".into(), called);
         for RecordedInteraction { attempt, resolved } in &self.interactions {
             let ResolvedMode { mode, rule, register } = resolved;
             let _ = writeln!(
                 text,
                 "  {} · attempt {} · {mode} by the rule {rule}, in the register {register}",
-                called(&attempt.place),
+                called(&attempt.task_id),
                 attempt.attempt
             );
         }
-        for GateRecord { place, result } in &self.gates {
+        for GateRecord { task_id, result } in &self.gates {
             let (style, word) = match result.action {
                 GateAction::Block => (BAD, "blocked"),
                 GateAction::RequireApproval => (WARN, "asks"),
@@ -240,11 +240,11 @@ impl RunDecisions {
                 result.reason.clone()
             };
             let word = paint(style, word);
-            let place = name(place.as_ref());
+            let place = name(task_id.as_ref());
             let _ = writeln!(text, "  {place} · gate {} {word}: {}", result.gate, untrusted(&reason));
         }
         for RecordedApproval { ask, given } in &self.questions {
-            let place = name(ask.place.as_ref());
+            let place = name(ask.task_id.as_ref());
             let decision = match given {
                 None => format!("{} until {}", paint(WARN, "open"), moment(ask.expires)),
                 Some(outcome) => {

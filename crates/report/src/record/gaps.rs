@@ -36,8 +36,8 @@ impl GapTrajectory {
         trajectories
     }
 
-    pub fn is_of(&self, place: &TaskId) -> bool {
-        self.step == place.step && self.item == place.item
+    pub fn is_of(&self, task_id: &TaskId) -> bool {
+        self.step == task_id.step && self.item == task_id.item
     }
 
     fn was_checked(&mut self, attempt: u32, passed: bool) {

@@ -110,7 +110,7 @@ impl RunRecord {
     pub fn open_questions(&self) -> Vec<String> {
         let open = self.decisions.questions.iter();
         let open = open.filter(|question| question.given.is_none());
-        let own = open.map(|question| match &question.ask.place {
+        let own = open.map(|question| match &question.ask.task_id {
             Some(place) => self.task_display_name(place),
             None => "run".to_owned(),
         });
@@ -149,16 +149,16 @@ impl RunRecord {
     }
 
     /// Returns the verdicts on the last checked attempt of a task.
-    pub fn rulings(&self, place: &TaskId) -> Vec<&CheckRow> {
-        let of = |check: &&CheckRow| check.step.as_ref() == Some(&place.step) && check.item == place.item;
+    pub fn rulings(&self, task_id: &TaskId) -> Vec<&CheckRow> {
+        let of = |check: &&CheckRow| check.step.as_ref() == Some(&task_id.step) && check.item == task_id.item;
         let last = self.checks.iter().filter(of).filter_map(|check| check.attempt).max();
         let checks = self.checks.iter().filter(of);
         checks.filter(|check| check.attempt == last).collect()
     }
 
     /// Returns `gap 3/5 → 0/5`, if more than one attempt of a task was checked.
-    pub fn gap(&self, place: &TaskId) -> Option<String> {
-        self.gaps.iter().find(|gaps| gaps.is_of(place))?.text()
+    pub fn gap(&self, task_id: &TaskId) -> Option<String> {
+        self.gaps.iter().find(|gaps| gaps.is_of(task_id))?.text()
     }
 
     /// Returns the verdicts on the plan's own criteria.
@@ -166,24 +166,24 @@ impl RunRecord {
         self.checks.iter().filter(|check| check.step.is_none())
     }
 
-    pub fn task_display_name(&self, place: &TaskId) -> String {
-        let own = |row: &&StepRow| row.step == place.step && row.item == place.item;
-        match self.steps.iter().find(own).filter(|_| place.item.is_some()) {
+    pub fn task_display_name(&self, task_id: &TaskId) -> String {
+        let own = |row: &&StepRow| row.step == task_id.step && row.item == task_id.item;
+        match self.steps.iter().find(own).filter(|_| task_id.item.is_some()) {
             Some(row) => row_display_name(row),
-            None => place.to_string(),
+            None => task_id.to_string(),
         }
     }
 
     /// Returns the child runs agents of a task started.
-    pub fn children_of(&self, place: &TaskId) -> impl Iterator<Item = (ChildId, &Self)> {
+    pub fn children_of(&self, task_id: &TaskId) -> impl Iterator<Item = (ChildId, &Self)> {
         let named =
             self.nested.iter().filter_map(|nested| Some((nested.attempt.parse().ok()?, &nested.record)));
-        named.filter(move |(id, _): &(ChildId, &Self)| id.attempt.place == *place)
+        named.filter(move |(id, _): &(ChildId, &Self)| id.attempt.task_id == *task_id)
     }
 
     /// Returns the runs nested in attempts of a task.
-    pub fn nested_in(&self, place: &TaskId) -> impl Iterator<Item = &RunRecord> {
-        let place = place.to_string();
+    pub fn nested_in(&self, task_id: &TaskId) -> impl Iterator<Item = &RunRecord> {
+        let place = task_id.to_string();
         self.nested
             .iter()
             .filter(move |nested| nested.attempt.rsplit_once('#').is_some_and(|(p, _)| p == place))

@@ -33,21 +33,21 @@ impl LoopedAttempt {
 
 impl RunRecord {
     /// Returns the used loops of a task, and the findings ignored by approvers: `inspect 2/3`.
-    pub(super) fn loops_of_task(&self, place: &TaskId) -> Vec<String> {
-        let own = self.loops.iter().filter(|looped| looped.attempt.place == *place);
+    pub(super) fn loops_of_task(&self, task_id: &TaskId) -> Vec<String> {
+        let own = self.loops.iter().filter(|looped| looped.attempt.task_id == *task_id);
         let last = |phase| own.clone().rev().find(|looped_attempt| looped_attempt.looped.phase == phase);
         let phases = [CheckPhase::Inspect, CheckPhase::Test];
         let loops = phases.into_iter().filter_map(last);
         let mut texts: Vec<String> = loops.map(|attempt| attempt.looped.to_string()).collect();
-        texts.extend(self.ignored_findings(place));
+        texts.extend(self.ignored_findings(task_id));
         texts
     }
 
     /// Returns the number of attempts of a task that were loops, up to one of them.
-    pub(super) fn loop_count_until(&self, place: &TaskId, attempt: u32) -> u32 {
+    pub(super) fn loop_count_until(&self, task_id: &TaskId, attempt: u32) -> u32 {
         let own = self.loops.iter();
         let own = own.filter(|looped_attempt| {
-            looped_attempt.attempt.place == *place && looped_attempt.attempt.attempt <= attempt
+            looped_attempt.attempt.task_id == *task_id && looped_attempt.attempt.attempt <= attempt
         });
         u32::try_from(own.count()).unwrap_or(u32::MAX)
     }
@@ -57,7 +57,7 @@ impl RunRecord {
     pub(super) fn loop_reason(&self, row: &StepRow, attempt: u32) -> Option<String> {
         let place = super::record::task_of_row(row);
         let next = self.loops.iter().find(|looped_attempt| {
-            looped_attempt.attempt.place == place
+            looped_attempt.attempt.task_id == place
                 && looped_attempt.attempt.attempt == attempt.saturating_add(1)
         });
         if let Some(LoopedAttempt { looped, .. }) = next {
@@ -74,20 +74,20 @@ impl RunRecord {
     }
 
     /// Returns the ignored findings of an unverified result: `inspect ignored by ada`.
-    pub(super) fn ignored_findings(&self, place: &TaskId) -> Vec<String> {
-        let own = |row: &&StepRow| super::record::task_of_row(row) == *place;
+    pub(super) fn ignored_findings(&self, task_id: &TaskId) -> Vec<String> {
+        let own = |row: &&StepRow| super::record::task_of_row(row) == *task_id;
         let row = self.steps.iter().find(own);
         // Findings ignored in an attempt before the verified one do not matter.
         match row {
-            Some(row) if row.standing != Standing::Verified => ignored_in(&self.decisions, place),
+            Some(row) if row.standing != Standing::Verified => ignored_in(&self.decisions, task_id),
             _ => Vec::new(),
         }
     }
 }
 
-fn ignored_in(decisions: &RunDecisions, place: &TaskId) -> Vec<String> {
+fn ignored_in(decisions: &RunDecisions, task_id: &TaskId) -> Vec<String> {
     let own = decisions.questions.iter();
-    let own = own.filter(|question| question.ask.place.as_ref() == Some(place));
+    let own = own.filter(|question| question.ask.task_id.as_ref() == Some(task_id));
     let reasons = own.filter_map(|question| {
         let (phase, outcome) = (question.ask.phase?, question.given.as_ref()?);
         let names: Vec<&str> = outcome.by.iter().map(|by| by.name.as_str()).collect();

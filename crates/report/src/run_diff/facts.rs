@@ -153,7 +153,7 @@ fn approvals(record: &RunRecord) -> Vec<RunFact> {
     let requests = record.decisions.questions.iter().map(|approval| {
         let place = approval
             .ask
-            .place
+            .task_id
             .as_ref()
             .map_or_else(|| "run".to_owned(), |place| record.task_display_name(place));
         let resolution = approval.given.as_ref();

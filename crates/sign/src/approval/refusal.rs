@@ -1,11 +1,11 @@
 use std::time::Duration;
 
 use super::{ANSWER_VERSION, ApprovalScope, ApprovedFileDifference, VERSION};
+use wf_base::remedy::{Remedy, UserAction};
 use wf_base::{
     name::RunId,
     time::{Moment, format_duration},
 };
-use wf_base::remedy::{Remedy, UserAction};
 
 /// The reason why an approval allows nothing: one variant for each way to fail.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

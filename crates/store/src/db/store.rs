@@ -132,8 +132,8 @@ impl Store {
 
     /// Takes all locks of a task if they are free, or their holders' processes are dead; else none. Like all
     /// ending with its process, this survives a kill of the program, and not a loss of power: it costs no flush.
-    pub fn try_lock(&self, locks: &TaskLocks, run: &RunId, place: &TaskId) -> WriteTicket<LockAcquisition> {
-        let (locks, run, place) = (locks.clone(), run.clone(), place.to_string());
+    pub fn try_lock(&self, locks: &TaskLocks, run: &RunId, task_id: &TaskId) -> WriteTicket<LockAcquisition> {
+        let (locks, run, place) = (locks.clone(), run.clone(), task_id.to_string());
         self.queue.send_brief(move |writing| {
             let writer = writing.writer;
             let wish = LockRequest { locks: &locks, run: &run, place: &place, now: writer.clock.now() };
@@ -142,8 +142,8 @@ impl Store {
     }
 
     /// Releases the locks a task holds through this store; it waits for none any more.
-    pub fn unlock(&self, run: &RunId, place: &TaskId) -> WriteTicket<()> {
-        let (run, place) = (run.clone(), place.to_string());
+    pub fn unlock(&self, run: &RunId, task_id: &TaskId) -> WriteTicket<()> {
+        let (run, place) = (run.clone(), task_id.to_string());
         self.queue.send_brief(move |writing| {
             locks::give_back(writing.connection, &writing.writer.holder, &run, &place)
                 .map_err(|error| writing.failed(&error))
@@ -156,9 +156,9 @@ impl Store {
         &self,
         limits: ParallelLimits,
         run: &RunId,
-        place: &TaskId,
+        task_id: &TaskId,
     ) -> WriteTicket<PermitAnswer> {
-        let (run, place) = (run.clone(), place.to_string());
+        let (run, place) = (run.clone(), task_id.to_string());
         self.queue.send_brief(move |writing| {
             let writer = writing.writer;
             let wish = PermitRequest { limits, run: &run, place: &place, now: writer.clock.now() };
@@ -167,8 +167,8 @@ impl Store {
     }
 
     /// Gives back the permit a task has through this store, or ends its wait for one.
-    pub fn return_permit(&self, run: &RunId, place: &TaskId) -> WriteTicket<()> {
-        let (run, place) = (run.clone(), place.to_string());
+    pub fn return_permit(&self, run: &RunId, task_id: &TaskId) -> WriteTicket<()> {
+        let (run, place) = (run.clone(), task_id.to_string());
         self.queue.send_brief(move |writing| {
             permits::give_back(writing.connection, &writing.writer.holder, &run, &place)
                 .map_err(|error| writing.failed(&error))

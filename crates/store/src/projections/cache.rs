@@ -30,7 +30,8 @@ pub struct CacheEntry {
     /// The run that produced the result.
     pub run: RunId,
     /// The task that produced the result.
-    pub place: TaskId,
+    #[serde(rename = "place")]
+    pub task_id: TaskId,
     /// The outputs of the task.
     pub outputs: JsonObject,
     /// The artifacts of the task.
@@ -47,7 +48,8 @@ pub struct CacheLookup {
     /// The run that asked.
     pub run: RunId,
     /// The task that asked.
-    pub place: TaskId,
+    #[serde(rename = "place")]
+    pub task_id: TaskId,
     pub item_key: Option<String>,
     /// The key looked up.
     pub key: Sha256Digest,
@@ -82,7 +84,7 @@ impl Store {
                 )?
                 .execute((
                     lookup.run.as_str(),
-                    lookup.place.step.as_str(),
+                    lookup.task_id.step.as_str(),
                     lookup.item_key.as_deref().unwrap_or_default(),
                     lookup.key.to_string(),
                     lookup.hit,
@@ -161,8 +163,8 @@ pub(crate) fn put(writing: &WriteContext<'_>, entry: &CacheEntry) -> Result<(), 
     let values = (
         &key,
         entry.run.as_str(),
-        entry.place.step.as_str(),
-        ItemColumn(entry.place.item),
+        entry.task_id.step.as_str(),
+        ItemColumn(entry.task_id.item),
         JsonColumn(&entry.outputs),
         JsonColumn(&entry.artifacts),
         JsonColumn(&entry.files),
@@ -243,7 +245,7 @@ fn cached(row: &Row<'_>) -> rusqlite::Result<CacheEntry> {
     Ok(CacheEntry {
         key: row.get::<_, WordColumn<Sha256Digest>>("key")?.0,
         run: RunId::from_stored(row.get::<_, String>("run")?),
-        place: TaskId {
+        task_id: TaskId {
             step: row.get::<_, WordColumn<_>>("step")?.0,
             item: row.get::<_, ItemColumn>("item")?.0,
         },

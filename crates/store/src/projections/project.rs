@@ -66,13 +66,13 @@ pub(crate) fn event(connection: &Connection, position: RunPosition, event: &Even
     match fact {
         EventKind::StepReused { .. } => change.step_kept(fact),
         EventKind::StepExpanded { step, items } => change.step_expanded(step, items),
-        EventKind::LockRequested { place, .. } => change.step_waits(place, ""),
-        EventKind::CacheHit { place, found } => change.cache_hit(place, found),
+        EventKind::LockRequested { task_id, .. } => change.step_waits(task_id, ""),
+        EventKind::CacheHit { task_id, found } => change.cache_hit(task_id, found),
         EventKind::AttemptStarted(attempt) => change.attempt_started(attempt),
         EventKind::AttemptEnded { .. } => change.attempt_ended(fact),
         EventKind::CheckCompleted { attempt, verdict } => change.apply_verdict(attempt.as_ref(), verdict),
-        EventKind::RetryScheduled { attempt, reason, .. } => change.step_waits(&attempt.place, reason),
-        EventKind::GuidanceRequested(start) => change.step_waits(&start.attempt.place, &start.reason),
+        EventKind::RetryScheduled { attempt, reason, .. } => change.step_waits(&attempt.task_id, reason),
+        EventKind::GuidanceRequested(start) => change.step_waits(&start.attempt.task_id, &start.reason),
         EventKind::StepEnded { .. } => change.step_ended(fact),
         EventKind::RunEnded { .. } => change.run_ended(fact),
         EventKind::RoundCompleted(round) if round.goes_on() => change.reopen_steps(&round.reopened),
@@ -136,16 +136,16 @@ impl<'a> ProjectionChange<'a> {
         Ok(())
     }
 
-    fn step_waits(&self, place: &TaskId, reason: &str) -> rusqlite::Result<()> {
+    fn step_waits(&self, task_id: &TaskId, reason: &str) -> rusqlite::Result<()> {
         self.execute(
             "INSERT INTO steps (run, step, item, first_event, state, reason)
              VALUES (?1, ?2, ?3, ?4, 'waiting', ?5)
              ON CONFLICT DO UPDATE SET state = excluded.state, reason = excluded.reason",
-            (self.run, place.step.as_str(), ItemColumn(place.item), self.n, reason),
+            (self.run, task_id.step.as_str(), ItemColumn(task_id.item), self.n, reason),
         )
     }
 
-    fn cache_hit(&self, place: &TaskId, result: &CachedResult) -> rusqlite::Result<()> {
+    fn cache_hit(&self, task_id: &TaskId, result: &CachedResult) -> rusqlite::Result<()> {
         self.execute(
             "INSERT INTO steps (run, step, item, first_event, state, started, outputs)
              VALUES (?1, ?2, ?3, ?4, 'verifying', ?5, ?6)
@@ -153,19 +153,19 @@ impl<'a> ProjectionChange<'a> {
                  started = coalesce(started, excluded.started), outputs = excluded.outputs",
             (
                 self.run,
-                place.step.as_str(),
-                ItemColumn(place.item),
+                task_id.step.as_str(),
+                ItemColumn(task_id.item),
                 self.n,
                 MomentColumn(self.at),
                 outputs_column(&result.outputs),
             ),
         )?;
-        let (place, attempt) = (place.clone(), 0);
-        self.artifacts(&Attempt { place, attempt }, &result.artifacts)
+        let (task_id, attempt) = (task_id.clone(), 0);
+        self.artifacts(&Attempt { task_id, attempt }, &result.artifacts)
     }
 
     fn attempt_started(&self, attempt: &Attempt) -> rusqlite::Result<()> {
-        let (step, item) = (attempt.place.step.as_str(), ItemColumn(attempt.place.item));
+        let (step, item) = (attempt.task_id.step.as_str(), ItemColumn(attempt.task_id.item));
         self.execute(
             "INSERT INTO steps (run, step, item, first_event, state, attempts, started)
              VALUES (?1, ?2, ?3, ?4, 'running', ?5, ?6)
@@ -191,8 +191,8 @@ impl<'a> ProjectionChange<'a> {
              WHERE run = ?1 AND step = ?2 AND item = ?3 AND attempt = ?4",
             (
                 self.run,
-                attempt.place.step.as_str(),
-                ItemColumn(attempt.place.item),
+                attempt.task_id.step.as_str(),
+                ItemColumn(attempt.task_id.item),
                 attempt.attempt,
                 MomentColumn(self.at),
                 JsonColumn(how),
@@ -201,7 +201,7 @@ impl<'a> ProjectionChange<'a> {
             ),
         )?;
         self.artifacts(attempt, artifacts)?;
-        self.step_answered(&attempt.place, how, outputs)
+        self.step_answered(&attempt.task_id, how, outputs)
     }
 
     fn artifacts(&self, attempt: &Attempt, artifacts: &[Artifact]) -> rusqlite::Result<()> {
@@ -211,8 +211,8 @@ impl<'a> ProjectionChange<'a> {
                  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
                 (
                     self.run,
-                    attempt.place.step.as_str(),
-                    ItemColumn(attempt.place.item),
+                    attempt.task_id.step.as_str(),
+                    ItemColumn(attempt.task_id.item),
                     attempt.attempt,
                     &artifact.path,
                     artifact.digest.to_string(),
@@ -224,20 +224,20 @@ impl<'a> ProjectionChange<'a> {
     }
 
     /// Applies the reported success of a step; it is still unverified.
-    fn step_answered(&self, place: &TaskId, exit: &WorkExit, outputs: &JsonObject) -> rusqlite::Result<()> {
+    fn step_answered(&self, task_id: &TaskId, exit: &WorkExit, outputs: &JsonObject) -> rusqlite::Result<()> {
         if !exit.is_success() {
             return Ok(());
         }
         self.execute(
             "UPDATE steps SET state = 'verifying', outputs = ?4
              WHERE run = ?1 AND step = ?2 AND item = ?3",
-            (self.run, place.step.as_str(), ItemColumn(place.item), outputs_column(outputs)),
+            (self.run, task_id.step.as_str(), ItemColumn(task_id.item), outputs_column(outputs)),
         )
     }
 
     fn step_ended(&self, kind: &EventKind) -> rusqlite::Result<()> {
         let EventKind::StepEnded {
-            place,
+            task_id,
             state,
             standing,
             reason,
@@ -261,8 +261,8 @@ impl<'a> ProjectionChange<'a> {
                  reused_from = coalesce(excluded.reused_from, reused_from)",
             (
                 self.run,
-                place.step.as_str(),
-                ItemColumn(place.item),
+                task_id.step.as_str(),
+                ItemColumn(task_id.item),
                 self.n,
                 state.as_str(),
                 standing.as_str(),
@@ -341,7 +341,7 @@ impl ProjectionChange<'_> {
             // The cached result is not trusted, so none of it belongs to this run.
             self.execute(
                 "DELETE FROM artifacts WHERE run = ?1 AND step = ?2 AND item = ?3 AND attempt = 0",
-                (self.run, attempt.place.step.as_str(), ItemColumn(attempt.place.item)),
+                (self.run, attempt.task_id.step.as_str(), ItemColumn(attempt.task_id.item)),
             )?;
         }
         self.execute(
@@ -350,8 +350,8 @@ impl ProjectionChange<'_> {
             (
                 self.run,
                 self.n,
-                attempt.map(|attempt| attempt.place.step.as_str()),
-                attempt.and_then(|attempt| attempt.place.item),
+                attempt.map(|attempt| attempt.task_id.step.as_str()),
+                attempt.and_then(|attempt| attempt.task_id.item),
                 attempt.map(|attempt| attempt.attempt),
                 MomentColumn(self.at),
                 JsonColumn(verdict),
@@ -360,8 +360,8 @@ impl ProjectionChange<'_> {
     }
 
     /// Marks a task as stale, and the repeated step it is an item of.
-    fn mark_stale(&self, StaleFile { place, path }: &StaleFile) -> rusqlite::Result<()> {
-        let (step, item) = (place.step.as_str(), ItemColumn(place.item));
+    fn mark_stale(&self, StaleFile { task_id, path }: &StaleFile) -> rusqlite::Result<()> {
+        let (step, item) = (task_id.step.as_str(), ItemColumn(task_id.item));
         self.execute(
             "UPDATE steps SET standing = 'reported', stale = iif(item = ?3, ?4, stale)
              WHERE run = ?1 AND step = ?2 AND item IN (?3, ?5) AND standing IN ('verified', 'plausible')",
@@ -372,7 +372,7 @@ impl ProjectionChange<'_> {
     /// Applies a question to the user.
     fn apply_question(&self, request: &ApprovalRequest) -> rusqlite::Result<()> {
         self.count_open_questions(1)?;
-        match &request.place {
+        match &request.task_id {
             Some(place) => self.step_waits(place, &request.message),
             None => Ok(()),
         }

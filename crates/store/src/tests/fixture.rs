@@ -93,7 +93,7 @@ pub(crate) fn next(run: &RunId, facts: Vec<EventKind>) -> EventBatch {
 }
 
 pub(crate) fn attempt(step: &str, item: Option<u32>, number: u32) -> Attempt {
-    Attempt { place: TaskId { step: name(step), item }, attempt: number }
+    Attempt { task_id: TaskId { step: name(step), item }, attempt: number }
 }
 
 pub(crate) fn started(step: &str) -> EventKind {
@@ -117,9 +117,9 @@ pub(crate) fn answered(attempt: Attempt, code: i32) -> EventKind {
     }
 }
 
-pub(crate) fn ended(place: TaskId, state: StepState) -> EventKind {
+pub(crate) fn ended(task_id: TaskId, state: StepState) -> EventKind {
     EventKind::StepEnded {
-        place,
+        task_id,
         state,
         standing: Standing::Reported,
         reason: String::new(),
@@ -164,21 +164,21 @@ pub(crate) fn story() -> Vec<EventKind> {
             reused_from: run_id(200),
             evidence: Vec::new(),
         },
-        EventKind::LockRequested { place: fetch.place.clone(), lock: "network".into() },
+        EventKind::LockRequested { task_id: fetch.task_id.clone(), lock: "network".into() },
         EventKind::AttemptStarted(fetch.clone()),
         answered(fetch, 1),
         retried(again.clone()),
         EventKind::AttemptStarted(again.clone()),
         with_artifact(answered(again.clone(), 0)),
         EventKind::CheckCompleted { attempt: Some(again.clone()), verdict: verdict("not_empty") },
-        ended(again.place, StepState::Succeeded),
+        ended(again.task_id, StepState::Succeeded),
         EventKind::StepExpanded {
             step: name("load"),
             items: ["a", "b"].map(|key| StepItem { key: key.into(), value: json!(key) }).to_vec(),
         },
         EventKind::AttemptStarted(item.clone()),
         answered(item.clone(), 7),
-        ended(item.place, StepState::Failed),
+        ended(item.task_id, StepState::Failed),
         ended(TaskId::of_step(&name("send")), StepState::Skipped),
         EventKind::RunDraining { step: name("load") },
         EventKind::CancelRequested { reason: "asked to".into(), force: false },

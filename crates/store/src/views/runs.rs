@@ -113,7 +113,7 @@ impl StoreReader {
     pub fn attempt(&self, run: &RunId, attempt: &Attempt) -> Result<Option<AttemptRow>, StoreError> {
         self.fold(run)?;
         let values =
-            (run.as_str(), attempt.place.step.as_str(), ItemColumn(attempt.place.item), attempt.attempt);
+            (run.as_str(), attempt.task_id.step.as_str(), ItemColumn(attempt.task_id.item), attempt.attempt);
         self.query_one(rows::ATTEMPT, values, rows::attempt)
     }
 

@@ -103,7 +103,7 @@ mod tests {
         CacheEntry {
             key: Sha256Digest::of_bytes(b"key"),
             run: RunId::from_bytes([1; 16]),
-            place: TaskId::of_step(&Name::parse("a").unwrap()),
+            task_id: TaskId::of_step(&Name::parse("a").unwrap()),
             outputs: JsonObject::new(),
             artifacts: Vec::new(),
             files: vec![CachedFile {

@@ -164,8 +164,8 @@ impl LocalCopy {
     fn tell_waits(&mut self, lock_claims: Vec<LockClaim>) {
         for wait in lock_claims.iter().filter(|wait| !self.lock_claims.contains(wait)) {
             let LockClaim { task, lock, holder, .. } = wait.clone();
-            if let Some(LockTicket { run, place: holder, .. }) = holder {
-                say(&FromBackend::LockHeld { waits: task.run, place: task.place, lock, run, holder });
+            if let Some(LockTicket { run, task_id: holder, .. }) = holder {
+                say(&FromBackend::LockHeld { waits: task.run, task_id: task.task_id, lock, run, holder });
             }
         }
         self.lock_claims = lock_claims;

@@ -137,7 +137,7 @@ mod tests {
     use super::*;
 
     fn attempt(step: &str) -> Attempt {
-        Attempt { place: TaskId::of_step(&Name::parse(step).unwrap()), attempt: 1 }
+        Attempt { task_id: TaskId::of_step(&Name::parse(step).unwrap()), attempt: 1 }
     }
 
     #[tokio::test]

@@ -106,7 +106,7 @@ mod tests {
     use wf_core::machine::TaskId;
 
     fn attempt() -> RunAttempt {
-        let attempt = Attempt { place: TaskId::of_step(&Name::parse("a").unwrap()), attempt: 1 };
+        let attempt = Attempt { task_id: TaskId::of_step(&Name::parse("a").unwrap()), attempt: 1 };
         RunAttempt { run: RunId::from_bytes([1; 16]), attempt }
     }
 

@@ -18,14 +18,15 @@ pub(crate) struct FamilyClaims {
 pub struct FamilyClaim {
     /// The run of the task.
     pub run: RunId,
-    pub place: TaskId,
+    #[serde(rename = "place")]
+    pub task_id: TaskId,
     /// Paths in the workspace. A folder covers everything in it.
     pub files: Vec<String>,
 }
 
 impl FamilyClaim {
-    fn is_of(&self, run: &RunId, place: &TaskId) -> bool {
-        self.run == *run && self.place == *place
+    fn is_of(&self, run: &RunId, task_id: &TaskId) -> bool {
+        self.run == *run && self.task_id == *task_id
     }
 
     /// True if tasks of two runs would change the same.
@@ -41,8 +42,8 @@ impl FamilyClaim {
 impl FamilyClaims {
     /// Takes the files of a task, if they are free. Returns false if the task has to wait for them.
     pub(crate) fn take_claim(&mut self, claim: FamilyClaim) -> bool {
-        self.held.retain(|held_claim| !held_claim.is_of(&claim.run, &claim.place));
-        self.waiting.retain(|waiting| !waiting.is_of(&claim.run, &claim.place));
+        self.held.retain(|held_claim| !held_claim.is_of(&claim.run, &claim.task_id));
+        self.waiting.retain(|waiting| !waiting.is_of(&claim.run, &claim.task_id));
         let is_free = !self.held.iter().any(|held_claim| held_claim.excludes(&claim));
         if is_free { &mut self.held } else { &mut self.waiting }.push(claim);
         is_free
@@ -50,9 +51,9 @@ impl FamilyClaims {
 
     /// Gives back the files of a task, or of all tasks of a run, or ends a wait. Returns the claims that waited for them and
     /// are held now.
-    pub(crate) fn release(&mut self, run: &RunId, place: Option<&TaskId>) -> Vec<FamilyClaim> {
+    pub(crate) fn release(&mut self, run: &RunId, task_id: Option<&TaskId>) -> Vec<FamilyClaim> {
         let is_its =
-            |claim: &FamilyClaim| place.map_or_else(|| claim.run == *run, |place| claim.is_of(run, place));
+            |claim: &FamilyClaim| task_id.map_or_else(|| claim.run == *run, |place| claim.is_of(run, place));
         self.held.retain(|held_claim| !is_its(held_claim));
         self.waiting.retain(|waiting| !is_its(waiting));
         let mut taken = Vec::new();
@@ -72,8 +73,8 @@ mod tests {
     use wf_core::machine::TaskId;
 
     fn claim(run: u8, step: &str, file: &str) -> FamilyClaim {
-        let place = TaskId::of_step(&Name::parse(step).unwrap());
-        FamilyClaim { run: RunId::from_bytes([run; 16]), place, files: vec![file.to_owned()] }
+        let task_id = TaskId::of_step(&Name::parse(step).unwrap());
+        FamilyClaim { run: RunId::from_bytes([run; 16]), task_id, files: vec![file.to_owned()] }
     }
 
     #[test]
@@ -85,9 +86,9 @@ mod tests {
         assert!(!claims.take_claim(second.clone()));
         assert!(claims.take_claim(third), "a name that begins the same is another one");
         assert!(claims.take_claim(claim(1, "d", "out")), "a run takes care of its own tasks");
-        assert_eq!(claims.release(&first.run, Some(&first.place)), []);
+        assert_eq!(claims.release(&first.run, Some(&first.task_id)), []);
         let other = claim(1, "d", "out");
-        assert_eq!(claims.release(&other.run, Some(&other.place)), std::slice::from_ref(&second));
+        assert_eq!(claims.release(&other.run, Some(&other.task_id)), std::slice::from_ref(&second));
         assert!(!claims.take_claim(first), "it is held now");
     }
 

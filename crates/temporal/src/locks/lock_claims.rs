@@ -30,8 +30,8 @@ pub struct LockClaim {
 }
 
 impl LockClaim {
-    fn is_of(&self, run: &RunId, place: Option<&TaskId>) -> bool {
-        self.task.run == *run && place.is_none_or(|place| self.task.place == *place)
+    fn is_of(&self, run: &RunId, task_id: Option<&TaskId>) -> bool {
+        self.task.run == *run && task_id.is_none_or(|place| self.task.task_id == *place)
     }
 }
 
@@ -49,7 +49,7 @@ pub enum LockRight {
 impl LockClaims {
     /// Claims a lock for a task, with this number if it has no claim.
     pub fn claim(&mut self, number: u64, lock: &str, task: &FamilyClaim) -> LockRight {
-        match self.0.values().find(|claim| claim.is_of(&task.run, Some(&task.place))) {
+        match self.0.values().find(|claim| claim.is_of(&task.run, Some(&task.task_id))) {
             Some(claim) if claim.is_granted => LockRight::Granted,
             Some(_) => LockRight::Awaited,
             None => {
@@ -68,9 +68,9 @@ impl LockClaims {
         Some(claim.task.clone())
     }
 
-    pub fn remove(&mut self, run: &RunId, place: Option<&TaskId>) -> BTreeMap<u64, LockClaim> {
+    pub fn remove(&mut self, run: &RunId, task_id: Option<&TaskId>) -> BTreeMap<u64, LockClaim> {
         let claims = std::mem::take(&mut self.0).into_iter();
-        let (removed, rest) = claims.partition(|(_, claim)| claim.is_of(run, place));
+        let (removed, rest) = claims.partition(|(_, claim)| claim.is_of(run, task_id));
         self.0 = rest;
         removed
     }
@@ -96,11 +96,11 @@ mod tests {
     }
 
     fn task(step: &str) -> FamilyClaim {
-        FamilyClaim { run: run(), place: place(step), files: Vec::new() }
+        FamilyClaim { run: run(), task_id: place(step), files: Vec::new() }
     }
 
     fn notice(number: u64, is_held: bool) -> LockNotice {
-        let ticket = LockTicket { run: run(), place: place("a"), number };
+        let ticket = LockTicket { run: run(), task_id: place("a"), number };
         LockNotice { lock: "db".into(), holder: is_held.then(|| ticket.clone()), ticket }
     }
 
@@ -118,7 +118,7 @@ mod tests {
         assert_eq!(claims.claim(3, "db", &task), LockRight::Granted);
         assert_eq!(claims.remove(&run, Some(&place("b"))).len(), 0);
         assert_eq!(claims.remove(&RunId::from_bytes([2; 16]), None).len(), 0, "another run");
-        assert_eq!(claims.remove(&run, Some(&task.place)).into_keys().collect::<Vec<_>>(), [1]);
+        assert_eq!(claims.remove(&run, Some(&task.task_id)).into_keys().collect::<Vec<_>>(), [1]);
         assert_eq!(claims.claim(4, "db", &task), LockRight::New);
     }
 

@@ -15,7 +15,8 @@ use wf_core::machine::TaskId;
 pub struct LockTicket {
     /// The run of the task, whose workflow hears of it.
     pub run: RunId,
-    pub place: TaskId,
+    #[serde(rename = "place")]
+    pub task_id: TaskId,
     /// The number no other ticket of the run has.
     pub number: u64,
 }
@@ -108,8 +109,8 @@ mod tests {
     use wf_base::name::Name;
 
     fn ticket(run: u8, number: u64) -> LockTicket {
-        let place = TaskId::of_step(&Name::parse("a").unwrap());
-        LockTicket { run: RunId::from_bytes([run; 16]), place, number }
+        let task_id = TaskId::of_step(&Name::parse("a").unwrap());
+        LockTicket { run: RunId::from_bytes([run; 16]), task_id, number }
     }
 
     fn queue(tickets: &[LockTicket]) -> LockQueue {

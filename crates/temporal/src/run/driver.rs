@@ -294,8 +294,8 @@ impl RunDriver {
                 self.commands.push(DriverCommand::Wake { at, timer });
             }
             Effect::Kill { attempt, force } => self.kill(run, attempt.as_ref(), force),
-            Effect::Lock { place, locks } => self.lock(run, place, locks),
-            Effect::Unlock { place } => self.unlock(run, Some(&place)),
+            Effect::Lock { task_id, locks } => self.lock(run, task_id, locks),
+            Effect::Unlock { task_id } => self.unlock(run, Some(&task_id)),
             Effect::Dismiss { number } => {
                 if let Some(driven) = self.runs.get_mut(run) {
                     driven.tokens.remove(&number);

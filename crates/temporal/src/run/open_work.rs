@@ -95,7 +95,7 @@ impl OpenWork {
 
     /// Returns the step it is for; `None`: it is for the run.
     pub(crate) fn step(&self) -> Option<&Name> {
-        let place = self.attempt.as_ref().map(|attempt| &attempt.place);
+        let place = self.attempt.as_ref().map(|attempt| &attempt.task_id);
         let place = place.or(match &self.part {
             WorkPart::Lookup(place) | WorkPart::Remember(place) => Some(place),
             _ => None,
@@ -113,8 +113,8 @@ impl WorkPart {
             Effect::Gate(question) if question.is_of_agent() => return Self::Call,
             Effect::CallTool { .. } | Effect::EndAgent { .. } => return Self::Call,
             call if begins_call(call) => return Self::Call,
-            Effect::Lookup { place, .. } => return Self::Lookup(place.clone()),
-            Effect::Remember { place, .. } => return Self::Remember(place.clone()),
+            Effect::Lookup { task_id, .. } => return Self::Lookup(task_id.clone()),
+            Effect::Remember { task_id, .. } => return Self::Remember(task_id.clone()),
             _ => return Self::Other,
         };
         match step_of(machine, attempt).map(|step| &step.work) {
@@ -143,7 +143,7 @@ pub(crate) fn nested_path(effect: &Effect) -> Option<String> {
 
 /// Returns the step of an attempt, as it is carried out now.
 pub(crate) fn step_of<'m>(machine: &'m Machine, attempt: &Attempt) -> Option<&'m Step> {
-    step_named(machine, &attempt.place.step)
+    step_named(machine, &attempt.task_id.step)
 }
 
 /// Returns a step by its name, as it is carried out now.
@@ -204,8 +204,8 @@ pub(crate) fn name_of(effect: &Effect) -> String {
         Effect::CallTool { .. } => "tool",
         Effect::StartChild { .. } => "run",
         Effect::Confirm { .. } => "confirm",
-        Effect::Lookup { place, .. } => return format!("lookup {place}"),
-        Effect::Remember { place, .. } => return format!("remember {place}"),
+        Effect::Lookup { task_id, .. } => return format!("lookup {task_id}"),
+        Effect::Remember { task_id, .. } => return format!("remember {task_id}"),
         _ => "work",
     };
     nested_path(effect).map_or_else(|| kind.to_owned(), |path| format!("{kind} {path}"))
@@ -240,21 +240,21 @@ mod tests {
 
     #[test]
     fn of_work_whose_files_another_host_changed_merges_are_outdated_results_unused_and_attempts_fail() {
-        let attempt = Attempt { place: TaskId::of_step(&Name::parse("a").unwrap()), attempt: 1 };
+        let attempt = Attempt { task_id: TaskId::of_step(&Name::parse("a").unwrap()), attempt: 1 };
         let merged = MergeEnd { attempt: attempt.clone(), outcome: MergeOutcome::Merged };
         let mut input = InputKind::Merged(merged.clone());
         note_conflict(&mut input, "f");
         assert_eq!(input, InputKind::Merged(MergeEnd { outcome: MergeOutcome::Outdated, ..merged }));
-        let place = attempt.place.clone();
+        let task_id = attempt.task_id.clone();
         let found = CachedResult {
             cache_key: Sha256Digest::of_bytes(b"key"),
             reused_from: RunId::from_bytes([1; 16]),
             outputs: wf_model::JsonObject::new(),
             artifacts: Vec::new(),
         };
-        let mut input = InputKind::Looked { place: place.clone(), found: Some(found) };
+        let mut input = InputKind::Looked { task_id: task_id.clone(), found: Some(found) };
         note_conflict(&mut input, "f");
-        assert_eq!(input, InputKind::Looked { place, found: None });
+        assert_eq!(input, InputKind::Looked { task_id, found: None });
         let mut input = InputKind::Ended(AttemptEnd::new(attempt, WorkExit::Completed));
         note_conflict(&mut input, "f");
         let InputKind::Ended(end) = input else { panic!("it is still an end") };

@@ -246,7 +246,7 @@ impl AnswerReview {
     fn evidence_step(&self, path: &str) -> String {
         let step = self.events.iter().rev().find_map(|event| {
             let (step, files) = match &event.fact {
-                EventKind::EvidenceTaken { attempt, files } => (&attempt.place.step, files),
+                EventKind::EvidenceTaken { attempt, files } => (&attempt.task_id.step, files),
                 EventKind::StepReused { step, evidence, .. } => (step, evidence),
                 EventKind::ItemReused(item) => (&item.step, &item.evidence),
                 _ => return None,
@@ -261,7 +261,7 @@ impl AnswerReview {
     pub(super) fn request_ref(&self) -> ApprovalRequestRef {
         let ask = &self.request.request;
         ApprovalRequestRef {
-            place: ask.place.as_ref().map(ToString::to_string),
+            place: ask.task_id.as_ref().map(ToString::to_string),
             number: ask.request,
             proposal: Sha256Digest::of_bytes(self.proposal_text().as_bytes()),
         }

@@ -62,7 +62,7 @@ fn collect_nested(
     let mut found = Vec::new();
     let facts = reader.facts_apart(run, &RecordedApproval::EVENTS)?;
     for RecordedApproval { ask, given } in RecordedApproval::from_events(&facts) {
-        let ParentTasks { path, numbers } = match &ask.place {
+        let ParentTasks { path, numbers } = match &ask.task_id {
             Some(place) => above.with(task_name(reader, run, place)?, place.to_string()),
             None => above.clone(),
         };

@@ -54,10 +54,10 @@ impl LogClient {
 }
 
 fn feed(path: &Path, start: LogStart) -> LogFeed {
-    let place = TaskId { step: Name::parse("talk").unwrap(), item: None };
+    let task_id = TaskId { step: Name::parse("talk").unwrap(), item: None };
     let run = RunId::from_bytes([1; 16]);
     let logs = RunLogs::new(path.parent().unwrap().to_path_buf());
-    LogFeed::open(run, Attempt { place, attempt: 1 }, logs, start).unwrap()
+    LogFeed::open(run, Attempt { task_id, attempt: 1 }, logs, start).unwrap()
 }
 
 fn writer(path: &Path, limit: u64) -> LogWriter {

@@ -83,7 +83,7 @@ fn the_next_attempt_gets_the_findings_of_the_checks() {
     let feedback = AttemptFeedback {
         guidance: Some("Add, do not multiply.".into()),
         person_guidance: Some("robin: try the other file".into()),
-        place: TaskId::of_step(&Name::parse("fix").unwrap()),
+        task_id: TaskId::of_step(&Name::parse("fix").unwrap()),
         attempt: 2,
         looped: None,
         failure_class: None,

@@ -226,7 +226,7 @@ pub(in crate::machine) fn end_agent(
     exit: WorkExit,
     answer: Option<Sha256Digest>,
 ) {
-    let task = run.task_ix(&attempt.place);
+    let task = run.task_ix(&attempt.task_id);
     let record = task.and_then(|task| run.agent_record(task));
     if record.is_some_and(|record| record.exit.is_none()) {
         let (attempt, exit) = (attempt.clone(), exit.clone());

@@ -148,7 +148,7 @@ pub(in crate::machine) fn request_children(run: &mut Run, task: TaskIx, attempt:
 /// Applies the end of a child run.
 pub(in crate::machine) fn on_child_end(run: &mut Run, end: ChildEnd) {
     let attempt = end.id.attempt.clone();
-    let Some(task) = run.task_ix(&attempt.place).filter(|_| run.flight.children.remove(&end.id)) else {
+    let Some(task) = run.task_ix(&attempt.task_id).filter(|_| run.flight.children.remove(&end.id)) else {
         return;
     };
     run.emit(EventKind::ChildEnded(Box::new(end)));

@@ -74,7 +74,7 @@ pub(in crate::machine) fn on_exchange_gates(
     run.flight.set(task, None);
     let place = state::task_id(&run.plan, task);
     for result in &gated.results {
-        run.emit(EventKind::GateEvaluated { place: Some(place.clone()), result: result.clone() });
+        run.emit(EventKind::GateEvaluated { task_id: Some(place.clone()), result: result.clone() });
     }
     let ExchangePart { attempt, call, position } = part;
     if let Some(exit) = run.forced_exit(task) {

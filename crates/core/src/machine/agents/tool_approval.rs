@@ -66,7 +66,7 @@ pub(in crate::machine) fn on_tool_gates(
     arguments: Option<Box<ShownContent>>,
 ) {
     let waits = |task: &TaskIx| run.flight.request(*task) == Some(TaskRequest::ToolGates);
-    let Some(task) = run.task_ix(&call_id.attempt.place).filter(waits) else {
+    let Some(task) = run.task_ix(&call_id.attempt.task_id).filter(waits) else {
         return;
     };
     let Some((id, tool)) = next_tool(run, task).filter(|(next, _)| next == call_id) else {
@@ -75,8 +75,8 @@ pub(in crate::machine) fn on_tool_gates(
     run.flight.set(task, None);
     let GateOutcome { results, rewritten, .. } = gated;
     for result in &results {
-        let place = Some(id.attempt.place.clone());
-        run.emit(EventKind::GateEvaluated { place, result: result.clone() });
+        let task_id = Some(id.attempt.task_id.clone());
+        run.emit(EventKind::GateEvaluated { task_id, result: result.clone() });
     }
     if let Some(exit) = run.forced_exit(task) {
         return agent::end_agent(run, &id.attempt, exit, None);

@@ -157,7 +157,7 @@ fn spawn_task(
 fn record_escalation(run: &mut Run, task: Option<TaskIx>, block: &GateBlock, escalation: &Escalation) {
     let said = escalation.rephrase.as_ref().or(escalation.message.as_ref());
     run.emit(EventKind::Escalated {
-        place: task.map(|task| state::task_id(&run.plan, task)),
+        task_id: task.map(|task| state::task_id(&run.plan, task)),
         gate: block.gate.clone(),
         name: escalation.name.clone(),
         action: escalation.action,

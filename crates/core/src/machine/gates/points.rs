@@ -56,7 +56,7 @@ pub(in crate::machine) fn ask_gates(
     let made = record.map_or(0, |record| record.attempts);
     let live = task.and_then(|task| run.state.activity(task));
     let question = GateQuestion {
-        place: task.map(|task| state::task_id(&plan, task)),
+        task_id: task.map(|task| state::task_id(&plan, task)),
         point,
         attempt: live.map_or(0, |live| live.attempt),
         next: (point == GatePoint::Again).then(|| made.saturating_add(1)),
@@ -102,8 +102,8 @@ pub(in crate::machine) fn on_gates(
         |result: &&GateResult| result.lane == GateLane::Policy && result.action != GateAction::Continue;
     let heard: Vec<GateResult> = results.iter().filter(heard).cloned().collect();
     for result in results {
-        let place = task_id.cloned();
-        run.emit(EventKind::GateEvaluated { place, result });
+        let task_id = task_id.cloned();
+        run.emit(EventKind::GateEvaluated { task_id, result });
     }
     if let Some(task) = task
         && let Some(end) = run.end_at_gates(task, point)
@@ -179,8 +179,8 @@ fn pass_gates(run: &mut Run, task: Option<TaskIx>, point: GatePoint, rewritten: 
         }
         return;
     }
-    let place = task.map(|task| state::task_id(&run.plan, task));
-    run.emit(EventKind::GatesPassed { place, point, rewritten });
+    let task_id = task.map(|task| state::task_id(&run.plan, task));
+    run.emit(EventKind::GatesPassed { task_id, point, rewritten });
     match (point, task) {
         (GatePoint::Enter | GatePoint::Again, Some(task)) => timers::renew_queue_timer(run, task),
         (GatePoint::Start, _) => run.enter_phase(RunPhase::Steps),

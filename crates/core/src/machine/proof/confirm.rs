@@ -42,7 +42,7 @@ pub(in crate::machine) fn on_confirmation(run: &mut Run, stale: Vec<StaleFile>) 
 /// Applies a change to a file of a task's evidence. It changes nothing if the task is not
 /// verified or not known, or if the change is reported twice.
 pub(in crate::machine) fn on_stale_evidence(run: &mut Run, stale: StaleFile) {
-    let task = run.task_ix(&stale.place);
+    let task = run.task_ix(&stale.task_id);
     if task.is_some_and(|task| run.state.is_verified(task)) {
         run.emit(EventKind::EvidenceStale(stale));
     }

@@ -155,7 +155,7 @@ pub(in crate::machine) fn count_ruling(
     verdict: &CheckVerdict,
 ) {
     if plan.parts().replan.is_some() {
-        let step = of.and_then(|attempt| plan.find(attempt.place.step.as_str()));
+        let step = of.and_then(|attempt| plan.find(attempt.task_id.step.as_str()));
         state.control.count(step.map(|ix| ix.0), verdict);
     }
 }

@@ -12,7 +12,7 @@ pub(in crate::machine) fn correction(run: &Run, task: TaskIx) -> Option<Box<Atte
     let record = run.state.task_record(task)?;
     let tries = record.tries.as_deref()?;
     Some(Box::new(AttemptFeedback {
-        place: state::task_id(&run.plan, task),
+        task_id: state::task_id(&run.plan, task),
         attempt: tries.attempt,
         looped: tries.looped,
         failure_class: tries.failure_class,

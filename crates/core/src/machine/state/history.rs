@@ -48,7 +48,7 @@ pub(in crate::machine) fn record_attempt(
     failure_class: Option<FailureClass>,
     tally: Option<FailureTally>,
 ) {
-    let Some(record) = state.named_record_mut(plan, &attempt.place) else { return };
+    let Some(record) = state.named_record_mut(plan, &attempt.task_id) else { return };
     // Work that succeeded at once needs no correction.
     if exit.is_success() && record.tries.is_none() {
         return;
@@ -73,7 +73,7 @@ pub(in crate::machine) fn record_calls(
     attempt: &Attempt,
     calls: &[String],
 ) {
-    if let Some(record) = state.named_record_mut(plan, &attempt.place) {
+    if let Some(record) = state.named_record_mut(plan, &attempt.task_id) {
         record.calls.extend(calls.iter().cloned());
     }
 }
@@ -86,7 +86,7 @@ pub(in crate::machine) fn record_findings(
     findings: &NestedFindings,
 ) {
     record_calls(state, plan, attempt, &findings.calls);
-    if let Some(record) = state.named_record_mut(plan, &attempt.place) {
+    if let Some(record) = state.named_record_mut(plan, &attempt.task_id) {
         record.failed_check.clone_from(&findings.failed_check);
     }
 }
@@ -98,7 +98,7 @@ pub(in crate::machine) fn record_verdict(
     attempt: &Attempt,
     verdict: &CheckVerdict,
 ) {
-    let Some(record) = state.named_record_mut(plan, &attempt.place) else { return };
+    let Some(record) = state.named_record_mut(plan, &attempt.task_id) else { return };
     record.is_unbounded |= verdict.is_unbounded;
     if !verdict.passed() && record.failed_check.is_none() {
         record.failed_check = Some(verdict.name.to_string());

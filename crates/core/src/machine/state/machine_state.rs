@@ -263,7 +263,7 @@ pub(in crate::machine) fn task_id(plan: &Plan, task: TaskIx) -> TaskId {
 
 /// Returns the name of an attempt of a numbered task.
 pub(in crate::machine) fn attempt(plan: &Plan, task: TaskIx, attempt: u32) -> Attempt {
-    Attempt { place: task_id(plan, task), attempt }
+    Attempt { task_id: task_id(plan, task), attempt }
 }
 
 impl MachineState {
@@ -274,7 +274,7 @@ impl MachineState {
 
     /// Notes that an attempt came closer to success than the one before it.
     pub(in crate::machine) fn note_progress(&mut self, plan: &Plan, at: Moment, attempt: &Attempt) {
-        let record = state::find_task_ix(plan, &attempt.place).and_then(|task| self.task_record(task));
+        let record = state::find_task_ix(plan, &attempt.task_id).and_then(|task| self.task_record(task));
         let gaps = record.and_then(|record| record.tries.as_ref()).map(|tries| &tries.gaps);
         if let Some([.., before, last]) = gaps.map(Vec::as_slice)
             && last.attempt.saturating_add(1) == attempt.attempt

@@ -26,7 +26,7 @@ pub(in crate::machine) fn draft(
     };
     ApprovalRequest {
         request: run.state.gates.asked + 1,
-        place: task.map(|task| state::task_id(plan, task)),
+        task_id: task.map(|task| state::task_id(plan, task)),
         point: None,
         phase: None,
         tool_call: None,
@@ -106,8 +106,8 @@ pub(in crate::machine) fn wait_for(run: &mut Run, request: ApprovalRequest) {
 
 pub(in crate::machine) fn record_outcome(run: &mut Run, number: u32, outcome: ApprovalOutcome) {
     let pending = run.state.gates.asks.get(&number);
-    let place = pending.and_then(|pending| pending.ask.place.clone());
-    run.emit(EventKind::ApprovalResolved { request: number, place, given: outcome });
+    let task_id = pending.and_then(|pending| pending.ask.task_id.clone());
+    run.emit(EventKind::ApprovalResolved { request: number, task_id, given: outcome });
     run.push_effect(Effect::Dismiss { number });
 }
 

@@ -125,7 +125,7 @@ impl Run {
         attempt: &Attempt,
         kind: ActivityKind,
     ) -> Option<(TaskIx, TaskActivity)> {
-        let task = self.task_ix(&attempt.place)?;
+        let task = self.task_ix(&attempt.task_id)?;
         let activity = self.state.activity(task)?;
         let same = activity.attempt == attempt.attempt && activity.doing == kind;
         (same && !self.flight.is_returning(task)).then_some((task, activity))

@@ -39,7 +39,7 @@ impl TaskScope<'_> {
         let block = self.state.gates.spawned.get(&self.task?.step)?;
         Some(match field {
             BlockField::Gate => block.gate.as_str().into(),
-            BlockField::Step => block.place.as_ref().map(|place| self.display_name(place)).into(),
+            BlockField::Step => block.task_id.as_ref().map(|place| self.display_name(place)).into(),
             // No variable of a process can contain it.
             BlockField::Reason => block.reason.replace('\0', "\u{fffd}").into(),
         })

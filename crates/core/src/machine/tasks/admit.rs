@@ -37,7 +37,7 @@ fn admit_one(run: &mut Run, task: TaskIx) {
         return run.then(FollowUp::AskGates { task: Some(task), point, exchange: None });
     }
     let step = run.plan.step(task.ix());
-    let place = state::task_id(&run.plan, task);
+    let task_id = state::task_id(&run.plan, task);
     if !run.flight.locked.contains(&task) {
         let locks = TaskLocks::of(&run.plan, &run.state, task);
         if !locks.is_empty() {
@@ -54,7 +54,7 @@ fn admit_one(run: &mut Run, task: TaskIx) {
         Ok(reads) => {
             run.flight.set(task, Some(TaskRequest::Lookup));
             let item_value = run.state.item(task).cloned();
-            run.push_effect(Effect::Lookup { place, item_value, reads });
+            run.push_effect(Effect::Lookup { task_id, item_value, reads });
         }
         Err(error) => finish::finish(run, task, TaskCompletion::unstartable(error.to_string())),
     }
@@ -63,15 +63,15 @@ fn admit_one(run: &mut Run, task: TaskIx) {
 /// Asks for the locks of a task. Only the wait for a named lock is an event: files are free most of the time, and
 /// nothing follows from the wait for them.
 fn request_locks(run: &mut Run, task: TaskIx, locks: TaskLocks) {
-    let place = state::task_id(&run.plan, task);
+    let task_id = state::task_id(&run.plan, task);
     let is_told = run.state.task_record(task).is_none_or(|record| record.phase == TaskPhase::Locking);
     if let (Some(lock), false) = (&locks.lock, is_told) {
-        run.emit(EventKind::LockRequested { place: place.clone(), lock: lock.clone() });
+        run.emit(EventKind::LockRequested { task_id: task_id.clone(), lock: lock.clone() });
     }
     // Files are free most of the time: the room is kept, or tasks would not start in their order.
     let room = locks.lock.is_none() && takes_room(&run.plan, task);
     run.flight.set(task, Some(TaskRequest::Lock { room }));
-    run.push_effect(Effect::Lock { place, locks });
+    run.push_effect(Effect::Lock { task_id, locks });
 }
 
 /// Starts the next attempt of a task.
@@ -167,12 +167,12 @@ pub(in crate::machine) fn on_cache_lookup(run: &mut Run, task_id: &TaskId, cache
         run.flight.set(task, None);
         return start(run, task);
     };
-    run.emit(EventKind::CacheHit { place: task_id.clone(), found });
+    run.emit(EventKind::CacheHit { task_id: task_id.clone(), found });
     if has_gates(&run.plan, Some(task), GatePoint::Leave) {
         let (task, point) = (Some(task), GatePoint::Leave);
         run.then(FollowUp::AskGates { task, point, exchange: None });
     } else {
-        let attempt = Attempt { place: task_id.clone(), attempt: 0 };
+        let attempt = Attempt { task_id: task_id.clone(), attempt: 0 };
         run.then(FollowUp::ConfirmWork { task, attempt, standing: None });
     }
 }

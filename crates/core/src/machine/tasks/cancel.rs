@@ -158,8 +158,8 @@ pub(in crate::machine) fn kill_work(run: &mut Run, task: TaskIx, activity: TaskA
 pub(in crate::machine) fn withdraw_return(run: &mut Run, task: TaskIx) -> Option<bool> {
     let TaskRequest::Return { approved } = run.flight.request(task)? else { return None };
     run.flight.set(task, None);
-    let place = state::task_id(&run.plan, task);
-    run.push_effect(Effect::Unlock { place });
+    let task_id = state::task_id(&run.plan, task);
+    run.push_effect(Effect::Unlock { task_id });
     Some(approved)
 }
 

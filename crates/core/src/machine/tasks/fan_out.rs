@@ -90,7 +90,7 @@ fn reuse_item(run: &mut Run, task: TaskIx, result: ReusableResult) {
         None => "reused from the previous round".to_owned(),
     };
     run.emit(EventKind::StepEnded {
-        place: state::task_id(&run.plan, task),
+        task_id: state::task_id(&run.plan, task),
         state: StepState::Succeeded,
         standing: result.standing,
         reason,

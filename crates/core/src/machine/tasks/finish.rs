@@ -90,21 +90,21 @@ pub(in crate::machine) fn finish(run: &mut Run, task: TaskIx, completion: TaskCo
     let record = run.state.task_record(task);
     let result = record.and_then(|record| record.result.as_deref().cloned());
     let has_lock = run.flight.uses_lock(task);
-    let place = state::task_id(&run.plan, task);
+    let task_id = state::task_id(&run.plan, task);
     let step = run.plan.step(task.ix());
     if has_lock {
-        run.turn.effects.push(Effect::Unlock { place: place.clone() });
+        run.turn.effects.push(Effect::Unlock { task_id: task_id.clone() });
     }
     let good = completion.state == StepState::Succeeded;
     let result = result.filter(|_| good).unwrap_or_default();
     // What may have been made of other files than the key names is not reused.
     if good && step.cache.is_some() && result.cached.is_none() && result.swapped_file.is_none() {
         let (outputs, artifacts) = (result.outputs, result.artifacts);
-        run.turn.effects.push(Effect::Remember { place: place.clone(), outputs, artifacts });
+        run.turn.effects.push(Effect::Remember { task_id: task_id.clone(), outputs, artifacts });
     }
     let bad = completion.state == StepState::Failed && !allowed_to_fail;
     run.emit(EventKind::StepEnded {
-        place,
+        task_id,
         state: completion.state,
         standing: completion.standing,
         reason: truncate_reason(completion.reason),
@@ -170,9 +170,9 @@ pub(in crate::machine) fn end_repeated_step(run: &mut Run, step: u32) {
     let standing = standing.unwrap_or(Standing::Reported);
     let allowed_to_fail = state == StepState::Failed && run.tolerates(step);
     let outputs = gather(run, step);
-    let place = TaskId::of_step(&run.plan.step(StepIx(step)).id);
+    let task_id = TaskId::of_step(&run.plan.step(StepIx(step)).id);
     run.emit(EventKind::StepEnded {
-        place,
+        task_id,
         state,
         standing,
         reason,

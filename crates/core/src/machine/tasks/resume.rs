@@ -78,8 +78,8 @@ pub(in crate::machine) fn resume_locks(run: &mut Run) {
         let when_busy = LockBusyPolicy::Queue;
         let locks = TaskLocks { when_busy, ..TaskLocks::of(&run.plan, &run.state, task) };
         if !locks.is_empty() && !run.is_halting(task) {
-            let place = state::task_id(&run.plan, task);
-            run.push_effect(Effect::Lock { place, locks });
+            let task_id = state::task_id(&run.plan, task);
+            run.push_effect(Effect::Lock { task_id, locks });
             run.flight.set(task, Some(TaskRequest::Return { approved: false }));
         }
     }

@@ -134,7 +134,7 @@ pub(in crate::machine) fn schedule_attempt(
     reason: String,
     looped: Option<ReworkLoop>,
 ) {
-    if let Some(task) = run.task_ix(&attempt.place) {
+    if let Some(task) = run.task_ix(&attempt.task_id) {
         // It asks for its locks in its turn.
         cancel::withdraw_return(run, task);
     }

@@ -52,7 +52,7 @@ pub(in crate::machine) fn end_run(run: &mut Run) {
         .proof
         .stale
         .iter()
-        .map(|(task, path)| StaleFile { place: state::task_id(&run.plan, *task), path: path.clone() });
+        .map(|(task, path)| StaleFile { task_id: state::task_id(&run.plan, *task), path: path.clone() });
     let stale = stale.collect();
     let accepted = run.state.control.accepted;
     let outputs = if outcome == RunOutcome::Succeeded { outputs } else { JsonObject::new() };

@@ -63,7 +63,7 @@ pub(in crate::machine) fn run_timer(run: &mut Run) {
 
 /// Queues a task whose next attempt is due.
 pub(in crate::machine) fn on_retry_due(run: &mut Run, attempt: &Attempt) {
-    if let Some(task) = run.task_ix(&attempt.place)
+    if let Some(task) = run.task_ix(&attempt.task_id)
         && is_due(run, task, attempt.attempt)
     {
         run.flight.enqueue(&run.plan, task);

@@ -45,12 +45,12 @@ pub(in crate::machine) fn on_input(run: &mut Run, input: InputKind) {
             checks::on_plan_verdicts(run, phase, verdicts);
         }
         InputKind::Woke { timer } => on_timer(run, timer),
-        InputKind::Locked { place } => admit::on_lock_acquired(run, &place),
-        InputKind::LockHeld { place } => admit::on_lock_held(run, &place),
-        InputKind::LockRefused { place, reason, is_replaced } => {
-            admit::on_lock_refused(run, &place, reason, is_replaced);
+        InputKind::Locked { task_id } => admit::on_lock_acquired(run, &task_id),
+        InputKind::LockHeld { task_id } => admit::on_lock_held(run, &task_id),
+        InputKind::LockRefused { task_id, reason, is_replaced } => {
+            admit::on_lock_refused(run, &task_id, reason, is_replaced);
         }
-        InputKind::Looked { place, found } => admit::on_cache_lookup(run, &place, found),
+        InputKind::Looked { task_id, found } => admit::on_cache_lookup(run, &task_id, found),
         InputKind::Stale(stale) => confirm::on_stale_evidence(run, stale),
         InputKind::Confirmed { stale } => confirm::on_confirmation(run, stale),
         InputKind::Gated { gated, tool_call: Some(id), arguments, .. } => {
@@ -59,7 +59,9 @@ pub(in crate::machine) fn on_input(run: &mut Run, input: InputKind) {
         InputKind::Gated { point, gated, exchange: Some(exchange), .. } => {
             exchange::on_exchange_gates(run, point, &gated, *exchange);
         }
-        InputKind::Gated { place, point, gated, .. } => points::on_gates(run, place.as_ref(), point, gated),
+        InputKind::Gated { task_id, point, gated, .. } => {
+            points::on_gates(run, task_id.as_ref(), point, gated)
+        }
         InputKind::Answered { number, given } => answers::on_approval_outcome(run, number, given),
         InputKind::Planned(reply) => planner::on_planner_reply(run, reply),
         InputKind::Guided(reply) => guidance::on_guidance(run, reply),

@@ -76,15 +76,20 @@ pub enum Effect {
     /// Acquire the locks of a task, all at once, when they are free. Answered by
     /// [`Locked`](super::InputKind::Locked).
     Lock {
-        place: TaskId,
+        #[serde(rename = "place")]
+        task_id: TaskId,
         #[serde(flatten)]
         locks: TaskLocks,
     },
     /// Release the locks of a task, or stop waiting for them.
-    Unlock { place: TaskId },
+    Unlock {
+        #[serde(rename = "place")]
+        task_id: TaskId,
+    },
     /// Look up the step's result in the cache. Answered by [`Looked`](super::InputKind::Looked).
     Lookup {
-        place: TaskId,
+        #[serde(rename = "place")]
+        task_id: TaskId,
         /// The item, where the step is repeated.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         item_value: Option<StepItem>,
@@ -94,7 +99,8 @@ pub enum Effect {
     },
     /// Store the result of a task for reuse.
     Remember {
-        place: TaskId,
+        #[serde(rename = "place")]
+        task_id: TaskId,
         #[serde(default, skip_serializing_if = "JsonObject::is_empty")]
         outputs: JsonObject,
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -239,8 +245,8 @@ pub enum Effect {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GateQuestion {
     /// The task; `None`: the gates of the run.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub place: Option<TaskId>,
+    #[serde(rename = "place", default, skip_serializing_if = "Option::is_none")]
+    pub task_id: Option<TaskId>,
     pub point: GatePoint,
     /// The number of the attempt: the next one before its work, else the last.
     pub attempt: u32,
@@ -270,8 +276,8 @@ pub struct GateQuestion {
 impl GateQuestion {
     /// Returns the attempt with which the gates are told to end; `None`: they are those of the run.
     pub fn attempt(&self) -> Option<Attempt> {
-        let place = self.place.clone()?;
-        Some(Attempt { place, attempt: self.attempt })
+        let task_id = self.task_id.clone()?;
+        Some(Attempt { task_id, attempt: self.attempt })
     }
 }
 
@@ -301,7 +307,7 @@ impl Effect {
     pub fn prepares(&self) -> bool {
         match self {
             Self::Lock { .. } | Self::Lookup { .. } => true,
-            Self::Gate(question) => question.place.is_some() && !question.is_of_agent(),
+            Self::Gate(question) => question.task_id.is_some() && !question.is_of_agent(),
             Self::Wake { timer, .. } => matches!(timer, TimerKind::Queue(_)),
             _ => false,
         }

@@ -85,7 +85,7 @@ pub enum EventKind {
     LockRequested {
         /// The task.
         #[serde(flatten)]
-        place: TaskId,
+        task_id: TaskId,
         /// The lock.
         lock: String,
     },
@@ -93,7 +93,7 @@ pub enum EventKind {
     CacheHit {
         /// The task.
         #[serde(flatten)]
-        place: TaskId,
+        task_id: TaskId,
         /// The cached result.
         #[serde(flatten)]
         found: CachedResult,
@@ -199,7 +199,7 @@ pub enum EventKind {
     GateEvaluated {
         /// The task; absent for a gate of the run.
         #[serde(flatten)]
-        place: Option<TaskId>,
+        task_id: Option<TaskId>,
         /// Its result.
         result: GateResult,
     },
@@ -207,7 +207,7 @@ pub enum EventKind {
     GatesPassed {
         /// The task; absent for the gates of the run.
         #[serde(flatten)]
-        place: Option<TaskId>,
+        task_id: Option<TaskId>,
         /// The gate point.
         point: GatePoint,
         /// The parts that they rewrote, with their new values.
@@ -218,7 +218,7 @@ pub enum EventKind {
     Escalated {
         /// The task; absent for a gate of the run.
         #[serde(flatten)]
-        place: Option<TaskId>,
+        task_id: Option<TaskId>,
         /// The gate that blocked.
         gate: GateId,
         /// The name of the escalation.
@@ -237,7 +237,7 @@ pub enum EventKind {
         request: u32,
         /// The task that waited for it; absent: the run did.
         #[serde(flatten)]
-        place: Option<TaskId>,
+        task_id: Option<TaskId>,
         /// The resolution.
         #[serde(flatten)]
         given: ApprovalOutcome,
@@ -312,7 +312,7 @@ pub enum EventKind {
     StepEnded {
         /// The task.
         #[serde(flatten)]
-        place: TaskId,
+        task_id: TaskId,
         /// The final state.
         state: StepState,
         /// The verification status of the result.

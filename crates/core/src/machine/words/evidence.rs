@@ -54,7 +54,7 @@ pub struct Baseline {
 pub struct StaleFile {
     /// The task.
     #[serde(flatten)]
-    pub place: TaskId,
+    pub task_id: TaskId,
     /// The file, relative to the workspace.
     pub path: String,
 }

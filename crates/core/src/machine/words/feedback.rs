@@ -12,7 +12,7 @@ use wf_model::{CheckPhase, FailureClass};
 pub struct AttemptFeedback {
     /// The task of these attempts.
     #[serde(flatten)]
-    pub place: TaskId,
+    pub task_id: TaskId,
     /// The attempt that failed; 0: a result from the cache that failed verification.
     pub attempt: u32,
     /// The loop of `inspect` or `test` that the next attempt is; absent: none.

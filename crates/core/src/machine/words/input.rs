@@ -135,17 +135,20 @@ pub enum InputKind {
     /// The locks of a task are now held for it. Answers [`Effect::Lock`](super::Effect::Lock).
     Locked {
         /// The task.
-        place: TaskId,
+        #[serde(rename = "place")]
+        task_id: TaskId,
     },
     /// Another task holds a lock of a task, which waits. Comes before [`InputKind::Locked`], for a task that needs only files.
     LockHeld {
         /// The task.
-        place: TaskId,
+        #[serde(rename = "place")]
+        task_id: TaskId,
     },
     /// A task does not get its lock, and does not wait for it. Answers [`Effect::Lock`](super::Effect::Lock).
     LockRefused {
         /// The task.
-        place: TaskId,
+        #[serde(rename = "place")]
+        task_id: TaskId,
         /// The reason, for the record.
         reason: String,
         /// True if a newer run waits in its place: the run is cancelled. Else the task fails.
@@ -154,7 +157,8 @@ pub enum InputKind {
     /// The cache was looked up. Answers [`Effect::Lookup`](super::Effect::Lookup).
     Looked {
         /// The task.
-        place: TaskId,
+        #[serde(rename = "place")]
+        task_id: TaskId,
         /// The cached result, if there is one.
         found: Option<CachedResult>,
     },
@@ -169,8 +173,8 @@ pub enum InputKind {
     /// The gates at a point were asked. Answers [`Effect::Gate`](super::Effect::Gate).
     Gated {
         /// The task; `None`: the gates of the run.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        place: Option<TaskId>,
+        #[serde(rename = "place", default, skip_serializing_if = "Option::is_none")]
+        task_id: Option<TaskId>,
         /// The gate point.
         point: GatePoint,
         /// Their results.
@@ -330,7 +334,7 @@ impl InputKind {
                 | Self::LockHeld { .. }
                 | Self::LockRefused { .. }
                 | Self::Looked { .. }
-                | Self::Gated { place: Some(_), tool_call: None, exchange: None, .. }
+                | Self::Gated { task_id: Some(_), tool_call: None, exchange: None, .. }
         )
     }
 }

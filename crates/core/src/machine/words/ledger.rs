@@ -266,8 +266,8 @@ mod tests {
     use wf_model::{BudgetResource, JsonObject, Money, RunBudget};
 
     fn attempt(number: u32) -> Attempt {
-        let place = TaskId::of_step(&Name::parse("a").unwrap());
-        Attempt { place, attempt: number }
+        let task_id = TaskId::of_step(&Name::parse("a").unwrap());
+        Attempt { task_id, attempt: number }
     }
 
     fn ended(usage: AttemptUsage) -> EventKind {

@@ -24,7 +24,7 @@ pub struct TaskId {
 pub struct Attempt {
     /// The task.
     #[serde(flatten)]
-    pub place: TaskId,
+    pub task_id: TaskId,
     /// Its number, from one.
     pub attempt: u32,
 }
@@ -83,7 +83,7 @@ impl fmt::Display for TaskId {
 
 impl fmt::Display for Attempt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}#{}", self.place, self.attempt)
+        write!(f, "{}#{}", self.task_id, self.attempt)
     }
 }
 
@@ -93,7 +93,7 @@ mod tests {
 
     #[test]
     fn an_item_is_called_by_a_key_that_can_be_typed() {
-        let place: TaskId = "build[2]".parse().unwrap();
+        let task_id: TaskId = "build[2]".parse().unwrap();
         for (key, name) in [
             (Some("linux,3.12"), "build[linux,3.12]"),
             (Some("a/b#2"), "build[a/b#2]"),
@@ -105,9 +105,9 @@ mod tests {
             (Some(""), "build[2]"),
             (None, "build[2]"),
         ] {
-            assert_eq!(place.display_name(key), name);
+            assert_eq!(task_id.display_name(key), name);
         }
-        assert_eq!(TaskId::of_step(&place.step).display_name(Some("eu")), "build");
+        assert_eq!(TaskId::of_step(&task_id.step).display_name(Some("eu")), "build");
         assert!("build[eu]".parse::<TaskId>().is_err());
         assert!("audit/docs".parse::<TaskId>().is_err());
     }

@@ -61,7 +61,7 @@ impl StepDecision {
         outcome: &ApprovalOutcome,
         external: bool,
     ) -> Option<Self> {
-        let step = &request.place.as_ref()?.step;
+        let step = &request.task_id.as_ref()?.step;
         let of_gate_or_phase = request.point.is_some() || request.phase.is_some();
         let of_agent = request.tool_call.is_some() || request.exchange.is_some() || request.stuck.is_some();
         if of_gate_or_phase || of_agent || request.merge.is_some() {

@@ -69,7 +69,7 @@ impl ClientProcess {
             PortSource::open(session.command.sandbox.as_ref()).await.map_err(|error| unopened(&error))?;
         let mut command = session.command.clone();
         let input = client.prepare(&mut command, session, &port, &token)?;
-        let step = step_of(run, &session.task.attempt.place);
+        let step = step_of(run, &session.task.attempt.task_id);
         let since = run.session.clock.now().since(session.began);
         let limits = DialogueLimits {
             timeout: step.timeout.map_or(NO_LIMIT, |limit| limit.saturating_sub(since)),

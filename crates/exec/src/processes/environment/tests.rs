@@ -39,12 +39,12 @@ fn step(
     let run = RunId::from_bytes([1; 16]);
     let params = json!({ "day": "mon", "count": 3 });
     let attempt = Attempt {
-        place: TaskId { step: Name::parse("build").unwrap(), item: item.is_some().then_some(4) },
+        task_id: TaskId { step: Name::parse("build").unwrap(), item: item.is_some().then_some(4) },
         attempt: 2,
     };
     let pass: Vec<String> = pass.iter().map(|glob| (*glob).into()).collect();
     let (value, fan) = item.unwrap_or((Value::Null, StepRepetition::Once));
-    let item = attempt.place.item.map(|_| StepItem { key: "k".into(), value });
+    let item = attempt.task_id.item.map(|_| StepItem { key: "k".into(), value });
     let parts = EnvironmentSources {
         host: &host(),
         permissions: None,

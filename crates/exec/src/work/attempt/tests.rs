@@ -223,7 +223,7 @@ async fn a_flood_is_bounded() {
     assert!(log.contains(&note), "{note}");
     let files = std::fs::read_dir(dir.path()).unwrap().count();
     assert_eq!(files, 2, "only the log and its index are left");
-    let attempt = Attempt { place: TaskId { step: Name::parse("a").unwrap(), item: None }, attempt: 1 };
+    let attempt = Attempt { task_id: TaskId { step: Name::parse("a").unwrap(), item: None }, attempt: 1 };
     let logs = log::RunLogs::new(dir.path().to_path_buf());
     let read: usize = logs.read_chunks(&attempt).unwrap().map(|c| c.unwrap().bytes.len()).sum();
     assert_eq!(read, log.len());

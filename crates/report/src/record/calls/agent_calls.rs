@@ -148,7 +148,7 @@ impl AgentCalls {
                 }
             } else if let Some(place) = place_of(&event.fact) {
                 // What is asked about the task before its agent begins, or once that is done, is about no call.
-                let own = agent_calls.iter_mut().rfind(|calls| calls.attempt.place == *place);
+                let own = agent_calls.iter_mut().rfind(|calls| calls.attempt.task_id == *place);
                 if let Some(calls) = own.filter(|calls| calls.exit.is_none()) {
                     calls.apply_question(&event.fact);
                 }
@@ -349,8 +349,10 @@ fn attempt_of(kind: &EventKind) -> Option<&Attempt> {
 /// Returns the task a question is about.
 fn place_of(kind: &EventKind) -> Option<&TaskId> {
     match kind {
-        EventKind::GateEvaluated { place, .. } | EventKind::ApprovalResolved { place, .. } => place.as_ref(),
-        EventKind::ApprovalRequested(asked) => asked.place.as_ref(),
+        EventKind::GateEvaluated { task_id, .. } | EventKind::ApprovalResolved { task_id, .. } => {
+            task_id.as_ref()
+        }
+        EventKind::ApprovalRequested(asked) => asked.task_id.as_ref(),
         _ => None,
     }
 }

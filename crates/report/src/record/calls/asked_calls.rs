@@ -18,7 +18,7 @@ pub struct AskedCall {
     pub address: String,
     /// The task it is about; `None`: the run.
     #[serde(skip)]
-    pub place: Option<TaskId>,
+    pub task_id: Option<TaskId>,
     /// The attempt; `None` for a gate.
     #[serde(skip)]
     pub attempt: Option<u32>,
@@ -158,13 +158,13 @@ impl AskedFold {
             EventKind::CheckCompleted { attempt, verdict } => {
                 let asker = CallAsker::Check(verdict.name.clone());
                 for call in verdict.judgement.iter().flat_map(|judged| &judged.asked) {
-                    let place = attempt.as_ref().map(|attempt| attempt.place.clone());
+                    let place = attempt.as_ref().map(|attempt| attempt.task_id.clone());
                     self.add(place, attempt.as_ref().map(|attempt| attempt.attempt), &asker, call);
                 }
             }
-            EventKind::GateEvaluated { place, result } => {
+            EventKind::GateEvaluated { task_id, result } => {
                 if let Some(call) = &result.asked {
-                    self.add(place.clone(), None, &CallAsker::Gate(result.gate.clone()), call);
+                    self.add(task_id.clone(), None, &CallAsker::Gate(result.gate.clone()), call);
                 }
             }
             EventKind::PlannerAccepted { calls, .. }
@@ -175,13 +175,13 @@ impl AskedFold {
             }
             EventKind::CompactionEnded(end) => {
                 if let Some(call) = &end.asked {
-                    let place = Some(end.attempt.place.clone());
+                    let place = Some(end.attempt.task_id.clone());
                     self.add(place, Some(end.attempt.attempt), &CallAsker::Compactor, call);
                 }
             }
             EventKind::GuidanceEnded(end) => {
                 for call in &end.asked {
-                    let place = Some(end.attempt.place.clone());
+                    let place = Some(end.attempt.task_id.clone());
                     self.add(place, Some(end.attempt.attempt), &CallAsker::Planner, call);
                 }
             }
@@ -189,8 +189,8 @@ impl AskedFold {
         }
     }
 
-    fn add(&mut self, place: Option<TaskId>, attempt: Option<u32>, asker: &CallAsker, call: &AskedModel) {
-        let mut address = place.as_ref().map_or_else(|| "run".to_owned(), TaskId::to_string);
+    fn add(&mut self, task_id: Option<TaskId>, attempt: Option<u32>, asker: &CallAsker, call: &AskedModel) {
+        let mut address = task_id.as_ref().map_or_else(|| "run".to_owned(), TaskId::to_string);
         if let Some(attempt) = attempt {
             let _ = write!(address, "#{attempt}");
         }
@@ -199,6 +199,6 @@ impl AskedFold {
         *number += 1;
         let (number, asker) = (*number, asker.clone());
         let _ = write!(address, ".{number}");
-        self.calls.push(AskedCall { address, place, attempt, asker, number, record: call.clone() });
+        self.calls.push(AskedCall { address, task_id, attempt, asker, number, record: call.clone() });
     }
 }

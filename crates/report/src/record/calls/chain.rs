@@ -79,7 +79,7 @@ impl CallChain {
 fn tasks(sources: CallSources<'_>) -> BTreeMap<Option<TaskId>, CallerCounts> {
     let mut tasks: BTreeMap<Option<TaskId>, CallerCounts> = BTreeMap::new();
     for calls in sources.agents {
-        let task = tasks.entry(Some(calls.attempt.place.clone())).or_default();
+        let task = tasks.entry(Some(calls.attempt.task_id.clone())).or_default();
         task.add_calls(ModelCaller::Agents, calls.calls.len());
     }
     for call in sources.asked {
@@ -89,14 +89,14 @@ fn tasks(sources: CallSources<'_>) -> BTreeMap<Option<TaskId>, CallerCounts> {
             CallAsker::Planner => ModelCaller::Planners,
             CallAsker::Compactor => ModelCaller::Compactor,
         };
-        tasks.entry(call.place.clone()).or_default().add_calls(caller, 1);
+        tasks.entry(call.task_id.clone()).or_default().add_calls(caller, 1);
     }
     // The child runs of an attempt work side by side.
     let mut children: BTreeMap<(TaskId, u32), CallerCounts> = BTreeMap::new();
     for nested in sources.nested {
         let inside = CallerCounts(nested.record.call_chain.callers.clone());
         if let Ok(child) = nested.attempt.parse::<ChildId>() {
-            children.entry((child.attempt.place, child.attempt.attempt)).or_default().keep_longer(inside);
+            children.entry((child.attempt.task_id, child.attempt.attempt)).or_default().keep_longer(inside);
         } else if let Some(task) = nested.attempt.rsplit_once('#').and_then(|(task, _)| task.parse().ok()) {
             tasks.entry(Some(task)).or_default().add(&inside);
         }
@@ -143,7 +143,7 @@ mod tests {
     fn call(step: Option<&str>, item: Option<u32>, asker: CallAsker) -> AskedCall {
         AskedCall {
             address: String::new(),
-            place: step.map(|step| TaskId { step: name(step), item }),
+            task_id: step.map(|step| TaskId { step: name(step), item }),
             attempt: None,
             asker,
             number: 1,

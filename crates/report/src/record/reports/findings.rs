@@ -36,7 +36,7 @@ pub fn all_pass(results: &[ReverifiedResult]) -> bool {
 }
 
 fn name(result: &ReverifiedResult, names: &ItemNames) -> String {
-    match &result.place {
+    match &result.task_id {
         Some(place) => names.subject(&result.path, place),
         None => names.text(&result.path, "(plan)"),
     }

@@ -57,7 +57,7 @@ fn noted_tasks(record: &RunRecord) -> BTreeSet<TaskId> {
     let checks = record.checks.iter().filter(|check| !check.verdict.passed());
     let of_check = |check: &CheckRow| Some(TaskId { step: check.step.clone()?, item: check.item });
     let nested = record.nested.iter().filter_map(|nested| nested.attempt.split('#').next()?.parse().ok());
-    let unbegun = record.unbegun.iter().map(|child| child.id.attempt.place.clone());
+    let unbegun = record.unbegun.iter().map(|child| child.id.attempt.task_id.clone());
     checks.filter_map(of_check).chain(nested).chain(unbegun).collect()
 }
 

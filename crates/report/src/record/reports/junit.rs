@@ -197,11 +197,11 @@ fn story_of(record: &RunRecord, row: &StepRow, attempt: Option<u32>) -> String {
 
 /// The last attempt of a failed task.
 fn last_attempt(record: &RunRecord, row: &StepRow) -> Option<Attempt> {
-    let place = task_of_row(row);
+    let task_id = task_of_row(row);
     let own = record.attempts.iter();
-    let own = own.filter(|attempt| attempt.step == place.step && attempt.item == place.item);
+    let own = own.filter(|attempt| attempt.step == task_id.step && attempt.item == task_id.item);
     let attempt = own.map(|attempt| attempt.attempt).max()?;
-    (row.state == StepState::Failed).then_some(Attempt { place, attempt })
+    (row.state == StepState::Failed).then_some(Attempt { task_id, attempt })
 }
 
 /// Adds the output to a failure: not all readers show the output of a case.

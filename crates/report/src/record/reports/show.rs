@@ -179,7 +179,7 @@ fn steps(record: &RunRecord, depth: usize, text: &mut String) {
             text.push_str(&child_line(&id, child, depth));
             steps(child, depth + 1, text);
         }
-        for child in record.unbegun.iter().filter(|child| child.id.attempt.place == place) {
+        for child in record.unbegun.iter().filter(|child| child.id.attempt.task_id == place) {
             text.push_str(&unbegun_line(child, depth));
         }
     }
@@ -318,8 +318,8 @@ fn next(record: &RunRecord) -> String {
 }
 
 /// Returns the processes a task left running, as a part of its line.
-fn left_text(record: &RunRecord, place: &TaskId) -> Option<String> {
-    let own = |row: &&AttemptRow| row.step == place.step && row.item == place.item;
+fn left_text(record: &RunRecord, task_id: &TaskId) -> Option<String> {
+    let own = |row: &&AttemptRow| row.step == task_id.step && row.item == task_id.item;
     let left = &record.attempts.iter().rev().find(own)?.left;
     let end = if left.detached { "they outlive the run" } else { "ended with the run" };
     let count = plural(left.left.len(), "process");

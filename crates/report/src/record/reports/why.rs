@@ -28,7 +28,7 @@ pub struct StepExplanation<'a> {
     /// The plan of the run.
     pub plan: &'a Plan,
     /// The step or item.
-    pub place: &'a TaskId,
+    pub task_id: &'a TaskId,
     /// The lookups in the cache.
     pub cache: Option<&'a CacheExplanation>,
     /// The reason why it ran again, if the run retries another.
@@ -37,8 +37,8 @@ pub struct StepExplanation<'a> {
 
 /// Explains why a step ran or did not, why it ended so, and by which rule.
 pub fn explain_step(explanation: &StepExplanation<'_>) -> String {
-    let row = explanation.record.steps.iter().find(|row| task_of_row(row) == *explanation.place);
-    let mut text = head(&explanation.record.task_display_name(explanation.place), row);
+    let row = explanation.record.steps.iter().find(|row| task_of_row(row) == *explanation.task_id);
+    let mut text = head(&explanation.record.task_display_name(explanation.task_id), row);
     for reason in reasons(explanation, row) {
         let _ = writeln!(text, "  {} {}", paint(DIM, "·"), styled_line(&reason));
     }
@@ -47,19 +47,19 @@ pub fn explain_step(explanation: &StepExplanation<'_>) -> String {
 
 /// Returns the same as a document.
 pub fn explain_step_json(explanation: &StepExplanation<'_>) -> serde_json::Value {
-    let row = explanation.record.steps.iter().find(|row| task_of_row(row) == *explanation.place);
+    let row = explanation.record.steps.iter().find(|row| task_of_row(row) == *explanation.task_id);
     let reasons: Vec<String> = reasons(explanation, row).iter().map(|reason| plain(reason)).collect();
     serde_json::json!({
         "v": 1,
         "run": explanation.record.run.id,
-        "step": explanation.record.task_display_name(explanation.place),
+        "step": explanation.record.task_display_name(explanation.task_id),
         "state": row.map(|row| row.state),
         "reasons": reasons,
     })
 }
 
 fn reasons(explanation: &StepExplanation<'_>, row: Option<&StepRow>) -> Vec<String> {
-    let step = explanation.plan.find(explanation.place.step.as_str()).map(|ix| explanation.plan.step(ix));
+    let step = explanation.plan.find(explanation.task_id.step.as_str()).map(|ix| explanation.plan.step(ix));
     let mut reasons = Vec::new();
     match row {
         None => reasons.push("it never started: the run ended before it, or has not reached it yet".into()),
@@ -68,15 +68,15 @@ fn reasons(explanation: &StepExplanation<'_>, row: Option<&StepRow>) -> Vec<Stri
             reasons.extend(
                 explanation.cache.map(|story| cache_explanation(explanation, row, story)).unwrap_or_default(),
             );
-            reasons.extend(explanation.record.decisions.reasons(explanation.place));
+            reasons.extend(explanation.record.decisions.reasons(explanation.task_id));
             reasons.extend(attempts(explanation, row, step));
             reasons.extend(
-                explanation.record.gap(explanation.place).map(|gap| format!("{gap} of its criteria")),
+                explanation.record.gap(explanation.task_id).map(|gap| format!("{gap} of its criteria")),
             );
             reasons.extend(used_alternative(explanation, row));
             reasons.extend(remarks_of_checks(explanation));
             reasons.extend(isolation_of_checks(explanation));
-            reasons.extend(untrusted_values(explanation.plan, explanation.place.step.as_str()));
+            reasons.extend(untrusted_values(explanation.plan, explanation.task_id.step.as_str()));
             reasons.extend(end(explanation.record, row));
         }
     }
@@ -211,14 +211,14 @@ fn attempts(explanation: &StepExplanation<'_>, row: &StepRow, step: Option<&Step
 /// Returns the alternative that was used, if it was not done as written.
 fn used_alternative(explanation: &StepExplanation<'_>, row: &StepRow) -> Option<String> {
     let done = matches!(row.state, StepState::Succeeded | StepState::Failed);
-    let way = explanation.record.last_alternative(explanation.place).filter(|_| done)?;
+    let way = explanation.record.last_alternative(explanation.task_id).filter(|_| done)?;
     Some(format!("it ran {way}"))
 }
 
 /// Returns the number of attempts `retry` counted up to this one: its round's, without loops.
 fn retry_count(explanation: &StepExplanation<'_>, attempt: &AttemptRow) -> u32 {
     let before = explanation.record.attempts_before_round(attempt);
-    let loops = |until| explanation.record.loop_count_until(explanation.place, until);
+    let loops = |until| explanation.record.loop_count_until(explanation.task_id, until);
     let looped = loops(attempt.attempt).saturating_sub(loops(before));
     let own = attempt.attempt.saturating_sub(before);
     own.saturating_sub(looped)
@@ -305,7 +305,7 @@ fn budget_explanation(explanation: &StepExplanation<'_>, over: bool) -> Option<S
     let spent = explanation.record.ledger.as_ref()?.spent?;
     let failed = explanation.record.steps.iter();
     let mut failed = failed.filter(|row| row.state == StepState::Failed);
-    let failed = failed.any(|row| task_of_row(row) == *explanation.place);
+    let failed = failed.any(|row| task_of_row(row) == *explanation.task_id);
     (over && failed).then(|| format!("not retried: {BUDGET_SPENT_PREFIX}: {spent}"))
 }
 
@@ -321,7 +321,7 @@ fn class_word(failure_class: FailureClass) -> &'static str {
 /// Returns what stands beside the verdicts of its last checks, each remark once.
 fn remarks_of_checks(explanation: &StepExplanation<'_>) -> Vec<String> {
     let mut remarks: Vec<String> = Vec::new();
-    for check in explanation.record.rulings(explanation.place) {
+    for check in explanation.record.rulings(explanation.task_id) {
         for remark in verdict_remarks(&check.verdict) {
             let text = format!("its checks: {remark}");
             if !remarks.contains(&text) {
@@ -334,7 +334,7 @@ fn remarks_of_checks(explanation: &StepExplanation<'_>) -> Vec<String> {
 
 /// Returns the guards of the processes of its last checks; nothing if none was run.
 fn isolation_of_checks(explanation: &StepExplanation<'_>) -> Option<String> {
-    let rulings = explanation.record.rulings(explanation.place);
+    let rulings = explanation.record.rulings(explanation.task_id);
     let isolation: Vec<&Vec<IsolationKind>> =
         rulings.iter().filter_map(|check| check.verdict.isolation.as_ref()).collect();
     // Only the guards common to all of them are reported.

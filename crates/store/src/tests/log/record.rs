@@ -87,7 +87,7 @@ fn what_the_cache_held_is_shown_until_a_check_refutes_it() {
         released_by: None,
     };
     let hit = EventKind::CacheHit {
-        place: TaskId::of_step(&name("build")),
+        task_id: TaskId::of_step(&name("build")),
         found: CachedResult {
             cache_key: Sha256Digest::of_bytes(b"key"),
             reused_from: run_id(2),
@@ -242,7 +242,7 @@ fn the_cache_says_what_it_kept_and_was_asked() {
     let entry = CacheEntry {
         key: Sha256Digest::of_bytes(b"key"),
         run: run_id(1),
-        place: TaskId::of_step(&name("build")),
+        task_id: TaskId::of_step(&name("build")),
         outputs: object(json!({"rows": 3})),
         artifacts: vec![],
         files: vec![CachedFile {
@@ -260,7 +260,7 @@ fn the_cache_says_what_it_kept_and_was_asked() {
         store.append(first(&run, new_run("report"), vec![])).wait().unwrap();
         let lookup = CacheLookup {
             run,
-            place: entry.place.clone(),
+            task_id: entry.task_id.clone(),
             item_key: None,
             key: entry.key,
             hit: number == 2,

@@ -113,18 +113,18 @@ fn files_go_when_nothing_names_them() {
 
 /// Stores a result of the first run, which the second one reused.
 fn keep_result(store: &Store, digest: Sha256Digest) {
-    let place = TaskId::of_step(&name("build"));
+    let task_id = TaskId::of_step(&name("build"));
     let key = Sha256Digest::of_bytes(b"key");
     let entry = CacheEntry {
         key,
         run: run_id(1),
-        place: place.clone(),
+        task_id: task_id.clone(),
         outputs: object(json!({})),
         artifacts: vec![wf_core::machine::Artifact { path: "a".into(), digest, size: 6, released_by: None }],
         files: vec![],
         created: NOW,
     };
-    let lookup = CacheLookup { run: run_id(2), place, item_key: None, key, hit: true, parts: json!({}) };
+    let lookup = CacheLookup { run: run_id(2), task_id, item_key: None, key, hit: true, parts: json!({}) };
     store.cache_put(entry).wait().unwrap();
     store.cache_note(lookup).wait().unwrap();
 }
@@ -254,20 +254,20 @@ fn cached_results_of_runs_beyond_the_limit_go_unless_others_looked_them_up() {
         let dir = tempfile::tempdir().unwrap();
         let store = open(dir.path());
         let [first, ..] = [1, 2, 3].map(|number| run_with_artifact(&store, number));
-        let place = TaskId::of_step(&name("build"));
+        let task_id = TaskId::of_step(&name("build"));
         let key = Sha256Digest::of_bytes(b"key");
         let artifact = Artifact { path: "out".into(), digest: first, size: 100_000, released_by: None };
         let entry = CacheEntry {
             key,
             run: run_id(1),
-            place: place.clone(),
+            task_id: task_id.clone(),
             outputs: object(json!({})),
             artifacts: vec![artifact],
             files: vec![],
             created: NOW,
         };
         let run = run_id(looked_up_by);
-        let lookup = CacheLookup { run, place, item_key: None, key, hit: true, parts: json!({}) };
+        let lookup = CacheLookup { run, task_id, item_key: None, key, hit: true, parts: json!({}) };
         store.cache_put(entry).wait().unwrap();
         store.cache_note(lookup).wait().unwrap();
         let keep = RunRetention { max_artifact_bytes: Some(150_000), ..RunRetention::default() };

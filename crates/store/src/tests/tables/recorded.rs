@@ -1,8 +1,8 @@
 //! Somebody who may write to the database changes memory and connections.
 
 use crate::{
-    CacheEntry, ConnectionApprovalUse, ConnectionRow, MegramSelection, StateFault,
-    StoreReader, UnrecordedResult, examine,
+    CacheEntry, ConnectionApprovalUse, ConnectionRow, MegramSelection, StateFault, StoreReader,
+    UnrecordedResult, examine,
     tests::fixture::{NOW, name, object, open, run_id, stranger},
 };
 use serde_json::json;
@@ -123,7 +123,7 @@ fn a_cached_result_is_used_as_the_log_records_it() {
     let entry = |number: u8| CacheEntry {
         key: Sha256Digest::of_bytes(&[number]),
         run: run_id(1),
-        place: TaskId::of_step(&name("build")),
+        task_id: TaskId::of_step(&name("build")),
         outputs: object(json!({ "rows": number })),
         artifacts: Vec::new(),
         files: Vec::new(),
@@ -171,7 +171,7 @@ fn a_cached_result_that_is_replaced_while_it_is_read_is_one_or_none() {
     let entry = CacheEntry {
         key,
         run: run_id(1),
-        place: TaskId::of_step(&name("build")),
+        task_id: TaskId::of_step(&name("build")),
         outputs: object(json!({ "rows": 1 })),
         artifacts: Vec::new(),
         files: Vec::new(),

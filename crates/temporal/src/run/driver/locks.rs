@@ -23,8 +23,8 @@ use crate::{
 impl RunDriver {
     /// Asks for the locks of a task: first that with a name, and then, all at once, the files, so no two tasks wait for
     /// each other.
-    pub(super) fn lock(&mut self, run: &RunId, place: TaskId, locks: TaskLocks) {
-        let claim = FamilyClaim { run: run.clone(), place, files: locks.files };
+    pub(super) fn lock(&mut self, run: &RunId, task_id: TaskId, locks: TaskLocks) {
+        let claim = FamilyClaim { run: run.clone(), task_id, files: locks.files };
         let Some(lock) = locks.lock else {
             return self.claim_files(claim);
         };
@@ -32,33 +32,33 @@ impl RunDriver {
         match self.locks.claim(number, &lock, &claim) {
             LockRight::Granted => self.claim_files(claim),
             LockRight::Awaited => {}
-            LockRight::New => self.tell(run, lock, LockMessage::Acquire(self.ticket(claim.place, number))),
+            LockRight::New => self.tell(run, lock, LockMessage::Acquire(self.ticket(claim.task_id, number))),
         }
     }
 
     /// Asks for the files of a task that has its lock, or needs none.
     fn claim_files(&mut self, claim: FamilyClaim) {
-        let FamilyClaim { run, place, .. } = claim.clone();
+        let FamilyClaim { run, task_id, .. } = claim.clone();
         let is_held = self.claims.take_claim(claim);
-        let kind = if is_held { InputKind::Locked { place } } else { InputKind::LockHeld { place } };
+        let kind = if is_held { InputKind::Locked { task_id } } else { InputKind::LockHeld { task_id } };
         self.inputs.push_back(RunInput { run, kind });
     }
 
     /// Gives up the locks of a task, or of all tasks of a run, whether they have them or wait.
-    pub(super) fn unlock(&mut self, run: &RunId, place: Option<&TaskId>) {
-        for (number, LockClaim { lock, task, .. }) in self.locks.remove(run, place) {
-            let ticket = self.ticket(task.place, number);
+    pub(super) fn unlock(&mut self, run: &RunId, task_id: Option<&TaskId>) {
+        for (number, LockClaim { lock, task, .. }) in self.locks.remove(run, task_id) {
+            let ticket = self.ticket(task.task_id, number);
             self.tell(run, lock, LockMessage::Release(ticket));
         }
-        for FamilyClaim { run, place, .. } in self.claims.release(run, place) {
-            self.inputs.push_back(RunInput { run, kind: InputKind::Locked { place } });
+        for FamilyClaim { run, task_id, .. } in self.claims.release(run, task_id) {
+            self.inputs.push_back(RunInput { run, kind: InputKind::Locked { task_id } });
         }
     }
 
     /// Gives up the locks of what has ended. After a resume, a machine knows of a lock only once it asked for it again.
     pub(super) fn unlock_ended(&mut self, run: &RunId, kind: &EventKind) {
         match kind {
-            EventKind::StepEnded { place, .. } => self.unlock(run, Some(place)),
+            EventKind::StepEnded { task_id, .. } => self.unlock(run, Some(task_id)),
             EventKind::RunEnded { .. } => self.unlock(run, None),
             _ => {}
         }
@@ -87,8 +87,8 @@ impl RunDriver {
     }
 
     /// Returns the ticket of a task. The workflow hears of it, whichever of its runs the task is of.
-    fn ticket(&self, place: TaskId, number: u64) -> LockTicket {
-        LockTicket { run: self.order.run.clone(), place, number }
+    fn ticket(&self, task_id: TaskId, number: u64) -> LockTicket {
+        LockTicket { run: self.order.run.clone(), task_id, number }
     }
 }
 
@@ -104,7 +104,8 @@ impl RunDriver {
         let mut ledgers = self.ledgers();
         let open = self.open.get_mut(&key)?;
         let WorkClaim { wanted, own_allows } = claim;
-        let claim = CallClaim { run: &open.run, before_usage: open.set_aside, wanted_usage: wanted, own_allows };
+        let claim =
+            CallClaim { run: &open.run, before_usage: open.set_aside, wanted_usage: wanted, own_allows };
         let refusal = ledgers.claim(&claim).err();
         if refusal.is_none() {
             open.set_aside = wanted;

@@ -52,8 +52,8 @@ impl RunDriver {
         }
         match open.part {
             WorkPart::Other | WorkPart::Call | WorkPart::Remember(_) => {}
-            WorkPart::Lookup(place) => {
-                let kind = InputKind::Looked { place, found: None };
+            WorkPart::Lookup(task_id) => {
+                let kind = InputKind::Looked { task_id, found: None };
                 self.inputs.push_back(RunInput { run: open.run, kind });
             }
             _ => self.end(&open, WorkExit::Interrupted),
@@ -113,7 +113,7 @@ impl RunDriver {
                     driven.hosts.remove(&end.attempt);
                     let step = step_of(&driven.machine, &end.attempt);
                     if step.is_some_and(|step| step.cache.is_some()) {
-                        driven.makers.insert(end.attempt.place.clone(), host.clone());
+                        driven.makers.insert(end.attempt.task_id.clone(), host.clone());
                     }
                 }
                 InputKind::Answered { number, .. } => drop(driven.tokens.remove(number)),

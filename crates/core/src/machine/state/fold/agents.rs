@@ -36,7 +36,7 @@ pub(in crate::machine) fn apply_to_agent(
 ) {
     match kind {
         EventKind::AgentBriefed(briefing) => {
-            if let Some(record) = state.named_record_mut(plan, &briefing.attempt.place) {
+            if let Some(record) = state.named_record_mut(plan, &briefing.attempt.task_id) {
                 record.agent = Some(Box::new(AgentRecord::new(briefing)));
                 record.note_untrusted(briefing.untrusted.as_ref());
             }
@@ -73,7 +73,7 @@ pub(in crate::machine) fn apply_to_agent(
                 record.take_ruling(gated);
             }
             let added = gated.supplement.context.as_ref();
-            if let Some(record) = state.named_record_mut(plan, &gated.attempt.place) {
+            if let Some(record) = state.named_record_mut(plan, &gated.attempt.task_id) {
                 record.note_untrusted(added.and_then(|added| added.untrusted.as_ref()));
             }
         }
@@ -99,7 +99,7 @@ fn end_tool(state: &mut MachineState, plan: &Plan, at: Moment, end: &ToolCallEnd
     if let Some(tool) = turn.and_then(|turn| turn.tools.get_mut(end.id.position as usize)) {
         *tool = ToolRecord::Ended { result: end.result, tokens: end.tokens, gated: false };
     }
-    if let Some(record) = state.named_record_mut(plan, &end.id.attempt.place) {
+    if let Some(record) = state.named_record_mut(plan, &end.id.attempt.task_id) {
         record.note_untrusted(end.untrusted.as_ref());
     }
     end_collect(state, plan, at, &end.id.attempt);
@@ -120,7 +120,7 @@ pub(in crate::machine) fn agent_record_mut<'a>(
     plan: &Plan,
     attempt: &Attempt,
 ) -> Option<&'a mut AgentRecord> {
-    state.named_record_mut(plan, &attempt.place)?.agent.as_deref_mut()
+    state.named_record_mut(plan, &attempt.task_id)?.agent.as_deref_mut()
 }
 
 fn agent_turn_mut<'a>(

@@ -40,7 +40,7 @@ pub(in crate::machine) fn record_phase_passed(
         state.proof.judged = None;
         return;
     };
-    if let Some(record) = state.named_record_mut(plan, &attempt.place) {
+    if let Some(record) = state.named_record_mut(plan, &attempt.task_id) {
         record.passed = Some(phase);
     }
 }
@@ -62,7 +62,7 @@ pub(in crate::machine) fn record_loop(state: &mut MachineState, task: TaskIx, lo
 
 /// Downgrades a task, and the repeated step that it is an item of, to unverified success.
 pub(in crate::machine) fn mark_stale(state: &mut MachineState, plan: &Plan, stale: &StaleFile) {
-    let Some(task) = state::find_task_ix(plan, &stale.place) else {
+    let Some(task) = state::find_task_ix(plan, &stale.task_id) else {
         return;
     };
     if !state.is_verified(task) {

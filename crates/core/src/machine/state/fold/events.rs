@@ -81,16 +81,16 @@ impl MachineState {
 
     fn apply_to_task(&mut self, plan: &Plan, at: Moment, kind: &EventKind) {
         match kind {
-            EventKind::LockRequested { place, .. } => {
-                if let Some(task) = state::find_task_ix(plan, place) {
+            EventKind::LockRequested { task_id, .. } => {
+                if let Some(task) = state::find_task_ix(plan, task_id) {
                     self.move_task(task, TaskPhase::Locking);
                 }
             }
-            EventKind::CacheHit { place, found } => {
-                let cached = Attempt { place: place.clone(), attempt: 0 };
+            EventKind::CacheHit { task_id, found } => {
+                let cached = Attempt { task_id: task_id.clone(), attempt: 0 };
                 let doing = after_work(plan, &cached);
                 self.start_attempt(plan, at, &cached, doing);
-                self.store_result(plan, place, AttemptResult::from_cache(found));
+                self.store_result(plan, task_id, AttemptResult::from_cache(found));
             }
             EventKind::AttemptStarted(attempt) => gates::begin_attempt(self, plan, at, attempt),
             EventKind::AttemptEnded { attempt, how, failure_class, findings, .. } => {
@@ -100,7 +100,7 @@ impl MachineState {
             }
             EventKind::RetryScheduled { attempt, due, looped, .. } => {
                 self.note_progress(plan, at, attempt);
-                if let Some(task) = state::find_task_ix(plan, &attempt.place) {
+                if let Some(task) = state::find_task_ix(plan, &attempt.task_id) {
                     checks::record_loop(self, task, *looped);
                     self.move_task(task, TaskPhase::Resting(*due));
                     self.set_step_state(task, StepState::Waiting);
@@ -110,10 +110,10 @@ impl MachineState {
                 guidance::apply_guidance(self, plan, at, kind);
             }
             EventKind::EvidenceTaken { attempt, .. } => {
-                self.proof.evidence.extend(state::find_task_ix(plan, &attempt.place));
+                self.proof.evidence.extend(state::find_task_ix(plan, &attempt.task_id));
             }
             EventKind::EvidenceStale(stale) => checks::mark_stale(self, plan, stale),
-            EventKind::StepEnded { place, .. } => self.apply_task_end(plan, at, place, kind),
+            EventKind::StepEnded { task_id, .. } => self.apply_task_end(plan, at, task_id, kind),
             EventKind::MergeRequested(_) | EventKind::MergeStarted(_) | EventKind::MergeEnded(_) => {
                 merges::apply_merge(self, plan, kind);
             }
@@ -214,7 +214,7 @@ impl MachineState {
         attempt: &Attempt,
         doing: ActivityKind,
     ) {
-        let Some(task) = state::find_task_ix(plan, &attempt.place) else {
+        let Some(task) = state::find_task_ix(plan, &attempt.task_id) else {
             return;
         };
         let room = doing != ActivityKind::Working || takes_room(plan, task);
@@ -234,11 +234,11 @@ impl MachineState {
     }
 
     fn apply_work_end(&mut self, plan: &Plan, attempt: &Attempt, exit: &WorkExit, result: AttemptResult) {
-        let Some(task) = state::find_task_ix(plan, &attempt.place) else {
+        let Some(task) = state::find_task_ix(plan, &attempt.task_id) else {
             return;
         };
         if exit.is_success() {
-            self.store_result(plan, &attempt.place, result);
+            self.store_result(plan, &attempt.task_id, result);
             self.set_activity(task, after_work(plan, attempt));
             self.set_step_state(task, StepState::Verifying);
         } else if self.activity(task).is_some() {
@@ -308,7 +308,7 @@ impl AttemptResult {
 
 /// Returns the activity after the work of an attempt: its gates, if it has any, else its checks.
 fn after_work(plan: &Plan, attempt: &Attempt) -> ActivityKind {
-    let task = state::find_task_ix(plan, &attempt.place);
+    let task = state::find_task_ix(plan, &attempt.task_id);
     if task.is_some_and(|task| has_gates(plan, Some(task), GatePoint::Leave)) {
         ActivityKind::Leaving
     } else {
@@ -318,7 +318,7 @@ fn after_work(plan: &Plan, attempt: &Attempt) -> ActivityKind {
 
 impl MachineState {
     fn apply_generation(&mut self, plan: &Plan, generation: &PlanGeneration) {
-        if let Some(record) = self.named_record_mut(plan, &generation.attempt.place) {
+        if let Some(record) = self.named_record_mut(plan, &generation.attempt.task_id) {
             record.generated = Some(generation.text_digest);
         }
     }

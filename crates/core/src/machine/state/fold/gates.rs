@@ -52,14 +52,15 @@ pub(in crate::machine) fn apply_held(state: &mut MachineState, plan: &Plan, at: 
             apply_gates_passed(state, plan, at, kind);
         }
         EventKind::Escalated {
-            place,
+            task_id,
             gate,
             action: EscalationAction::Retry | EscalationAction::SuppressAndRephrase,
             message,
             ..
-        } => apply_gate_retry(state, plan, place.as_ref(), gate, message),
-        EventKind::Escalated { place, gate, name, action: EscalationAction::SpawnTask, message } => {
-            let block = StandingBlock { gate: gate.clone(), place: place.clone(), reason: message.clone() };
+        } => apply_gate_retry(state, plan, task_id.as_ref(), gate, message),
+        EventKind::Escalated { task_id, gate, name, action: EscalationAction::SpawnTask, message } => {
+            let block =
+                StandingBlock { gate: gate.clone(), task_id: task_id.clone(), reason: message.clone() };
             spawn(state, plan, name, block);
         }
         EventKind::ApprovalRequested(ask) => open_request(state, plan, at, ask),
@@ -86,16 +87,16 @@ pub(in crate::machine) fn begin_attempt(
     attempt: &Attempt,
 ) {
     state.start_attempt(plan, at, attempt, ActivityKind::Working);
-    if let Some(record) = state.named_record_mut(plan, &attempt.place) {
+    if let Some(record) = state.named_record_mut(plan, &attempt.task_id) {
         record.admitted = false;
     }
 }
 
 fn apply_gates_passed(state: &mut MachineState, plan: &Plan, at: Moment, kind: &EventKind) {
-    let EventKind::GatesPassed { place, point, rewritten: new } = kind else {
+    let EventKind::GatesPassed { task_id, point, rewritten: new } = kind else {
         return;
     };
-    let Some(place) = place else {
+    let Some(place) = task_id else {
         if let (GatePoint::Start, Some(params)) = (*point, object(new, "message")) {
             state.params = params;
         }
@@ -193,7 +194,7 @@ fn apply_answer(state: &mut MachineState, at: Moment, number: u32, outcome: &App
 
 fn open_request(state: &mut MachineState, plan: &Plan, at: Moment, request: &ApprovalRequest) {
     state.gates.asked = request.request;
-    let task = request.place.as_ref().and_then(|place| state::find_task_ix(plan, place));
+    let task = request.task_id.as_ref().and_then(|place| state::find_task_ix(plan, place));
     let pending = PendingApproval { ask: request.clone(), task };
     state.gates.asks.insert(request.request, pending);
     let Some(task) = task else { return };
@@ -220,6 +221,7 @@ fn object(rewritten: &JsonObject, key: &str) -> Option<JsonObject> {
 pub(in crate::machine) struct StandingBlock {
     pub(in crate::machine) gate: GateId,
     /// The blocked task; `None`: the run.
-    pub(in crate::machine) place: Option<TaskId>,
+    #[serde(rename = "place")]
+    pub(in crate::machine) task_id: Option<TaskId>,
     pub(in crate::machine) reason: String,
 }

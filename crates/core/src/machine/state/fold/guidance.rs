@@ -30,7 +30,7 @@ pub(in crate::machine) fn apply_guidance(
 ) {
     match kind {
         EventKind::GuidanceRequested(GuidanceStart { attempt, reason }) => {
-            let Some(task) = state::find_task_ix(plan, &attempt.place) else { return };
+            let Some(task) = state::find_task_ix(plan, &attempt.task_id) else { return };
             if let Some(record) = state.task_record_mut(task) {
                 let (after, reason) = (attempt.attempt, reason.clone());
                 record.guidance = Some(Box::new(TaskGuidance { after, reason, text: None }));
@@ -41,7 +41,7 @@ pub(in crate::machine) fn apply_guidance(
             state.set_step_state(task, StepState::Waiting);
         }
         EventKind::GuidanceEnded(end) => {
-            let Some(task) = state::find_task_ix(plan, &end.attempt.place) else { return };
+            let Some(task) = state::find_task_ix(plan, &end.attempt.task_id) else { return };
             if let (Some(record), GuidanceOutcome::Given { guidance }) =
                 (state.task_record_mut(task), &end.outcome)
                 && let Some(known) = &mut record.guidance

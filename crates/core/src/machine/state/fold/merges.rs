@@ -26,7 +26,7 @@ pub(in crate::machine) struct TaskMerge {
 pub(in crate::machine) fn apply_merge(state: &mut MachineState, plan: &Plan, kind: &EventKind) {
     match kind {
         EventKind::MergeRequested(request) => {
-            let Some(task) = state::find_task_ix(plan, &request.attempt.place) else {
+            let Some(task) = state::find_task_ix(plan, &request.attempt.task_id) else {
                 return;
             };
             if let Some(record) = state.task_record_mut(task) {
@@ -40,13 +40,13 @@ pub(in crate::machine) fn apply_merge(state: &mut MachineState, plan: &Plan, kin
             queue_merge(state, task);
         }
         EventKind::MergeStarted(start) => {
-            let record = state.named_record_mut(plan, &start.attempt.place);
+            let record = state.named_record_mut(plan, &start.attempt.task_id);
             if let Some(merge) = record.and_then(|record| record.merge.as_mut()) {
                 merge.plan = Some(start.plan.clone());
             }
         }
         EventKind::MergeEnded(end) => {
-            let Some(task) = state::find_task_ix(plan, &end.attempt.place) else {
+            let Some(task) = state::find_task_ix(plan, &end.attempt.task_id) else {
                 return;
             };
             leave_merges(state, task);

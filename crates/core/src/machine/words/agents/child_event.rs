@@ -76,7 +76,7 @@ pub enum ChildPhase {
 impl ChildId {
     /// Returns the task of the child run in the names of tasks: `audit/docs`, `audit[2]/docs`.
     pub fn task_path(&self) -> String {
-        format!("{}/{}", self.attempt.place, self.child)
+        format!("{}/{}", self.attempt.task_id, self.child)
     }
 
     /// Returns its name, in the form of an attempt: `audit/docs#1`.
@@ -93,7 +93,7 @@ impl FromStr for ChildId {
         let bad = || TaskPathError(text.to_owned());
         let (path, attempt) = text.rsplit_once('#').ok_or_else(bad)?;
         let (place, child) = path.rsplit_once('/').ok_or_else(bad)?;
-        let attempt = Attempt { place: place.parse()?, attempt: attempt.parse().map_err(|_| bad())? };
+        let attempt = Attempt { task_id: place.parse()?, attempt: attempt.parse().map_err(|_| bad())? };
         Ok(Self { attempt, child: Name::parse(child).map_err(|_| bad())? })
     }
 }

@@ -24,7 +24,7 @@ pub struct ApprovalRequest {
     pub since: Moment,
     /// The task that waits for it; absent: the run does.
     #[serde(flatten)]
-    pub place: Option<TaskId>,
+    pub task_id: Option<TaskId>,
     /// The point of the gates that request it; absent: the step itself does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub point: Option<GatePoint>,

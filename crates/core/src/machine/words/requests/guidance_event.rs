@@ -98,7 +98,7 @@ impl GuidanceRequest {
     /// Returns the words by which memory finds what it knows about the task.
     pub fn subject(&self) -> String {
         let title = self.intent.title.as_deref().unwrap_or_default();
-        format!("{title} {} {} {}", self.intent.description, self.attempt.place.step, self.briefing)
+        format!("{title} {} {} {}", self.intent.description, self.attempt.task_id.step, self.briefing)
     }
 }
 

@@ -7,7 +7,7 @@ fn check(step: &str, cache: Option<&CacheExplanation>, expected: &str) {
     let told = explain_step(&StepExplanation {
         record: &sample::record(),
         plan: &sample::plan(),
-        place: &TaskId::of_step(&sample::name(step)),
+        task_id: &TaskId::of_step(&sample::name(step)),
         cache,
         rerun_reason: None,
     });
@@ -74,7 +74,7 @@ fn check_cached(change: impl FnOnce(&mut super::RunRecord), expected: &str) {
     let told = explain_step(&StepExplanation {
         record: &record,
         plan: &sample::plan(),
-        place: &TaskId::of_step(&sample::name("fetch")),
+        task_id: &TaskId::of_step(&sample::name("fetch")),
         cache: Some(&hit()),
         rerun_reason: None,
     });
@@ -111,7 +111,7 @@ fn what_is_stale_says_so_and_what_confined_its_checks() {
         plain(&explain_step(&StepExplanation {
             record: &record,
             plan: &sample::plan(),
-            place: &TaskId::of_step(&sample::name(step)),
+            task_id: &TaskId::of_step(&sample::name(step)),
             cache: None,
             rerun_reason: None,
         }))

@@ -57,13 +57,14 @@ impl CassetteArgs {
             (None, None) => return Ok(None),
         };
         cassette.map(Some).map_err(|error| {
-            let failure = CommandError::new(CliExitCode::Usage, error.to_string());
+            let command_error = CommandError::new(CliExitCode::Usage, error.to_string());
             match error {
-                CassetteError::Used(_) => {
-                    failure.hint("name a new directory, or remove the recordings: one belongs to one run")
+                CassetteError::Used(_) => command_error
+                    .hint("name a new directory, or remove the recordings: one belongs to one run"),
+                CassetteError::NoFolder { .. } => {
+                    command_error.hint("make a recording: wf run PLAN --record DIR")
                 }
-                CassetteError::NoFolder { .. } => failure.hint("make a recording: wf run PLAN --record DIR"),
-                _ => failure,
+                _ => command_error,
             }
         })
     }

@@ -20,7 +20,7 @@ pub struct SecretArgs {
 
 fn pair(text: &str) -> Result<(RefId, PathBuf), String> {
     let (name, file) = text.split_once('=').ok_or("expected REF=FILE")?;
-    let name = RefId::parse(name).map_err(|bad| bad.to_string())?;
+    let name = RefId::parse(name).map_err(|error| error.to_string())?;
     Ok((name, file.into()))
 }
 

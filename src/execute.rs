@@ -87,40 +87,40 @@ pub fn start_run(
 
 /// The listeners that follow a run for the user.
 pub fn observer(ui: &Ui, loaded: &LoadedPlan, output: &OutputArgs) -> Box<dyn RunObserver + Send> {
-    let mut all = CombinedObserver::default();
-    let is_job = loaded.goal.as_ref().is_some_and(|of| of.goal.is_job);
+    let mut observer = CombinedObserver::default();
+    let is_job = loaded.goal.as_ref().is_some_and(|goal_plan| goal_plan.goal.is_job);
     if is_job && loaded.options.part == Some(ReconciliationPart::Look) && !output.json {
         // Its check run has no checks, and only takes up the slot.
-        return Box::new(all);
+        return Box::new(observer);
     }
     let next = ResumeOptions::from_path(&loaded.path, loaded.options.part.is_some());
     let board = RunTracker::for_run(next, loaded.options.prior_work);
     let board = board.without_sandbox(!loaded.config.sandbox.on);
     if output.json {
-        all.add(JsonEventWriter::new(std::io::stdout()));
+        observer.add(JsonEventWriter::new(std::io::stdout()));
     } else if output.print.is_given() {
-        all.add(PlainPrinter::new(ui.err(), ui.volume, board));
+        observer.add(PlainPrinter::new(ui.err(), ui.verbosity, board));
     } else if is_live(ui) {
         let Terminal { width, height, .. } = ui.terminal;
         let screen = TerminalInfo { width, height, color: ui.colors(), steps: loaded.plan.steps().len() };
-        all.add(LiveView::new(std::io::stdout(), screen, ui.volume, board, ui.host.clock()));
+        observer.add(LiveView::new(std::io::stdout(), screen, ui.verbosity, board, ui.host.clock()));
     } else {
-        all.add(PlainPrinter::new(ui.out(), ui.volume, board));
+        observer.add(PlainPrinter::new(ui.out(), ui.verbosity, board));
     }
     if ui.host.in_actions() {
         let sites = loaded.sites.clone();
-        all.add(GithubAnnotator::new(
+        observer.add(GithubAnnotator::new(
             std::io::stderr(),
             place_in_repository(&loaded.workspace.root),
             loaded.path.clone(),
             sites,
         ));
     }
-    Box::new(all)
+    Box::new(observer)
 }
 
 fn is_live(ui: &Ui) -> bool {
-    let watched = ui.terminal.is_output && ui.volume != Verbosity::Quiet;
+    let watched = ui.terminal.is_output && ui.verbosity != Verbosity::Quiet;
     watched && !ui.host.in_ci() && ui.host.var("TERM") != Some("dumb")
 }
 
@@ -227,14 +227,15 @@ fn report_waiting(
     let names = recorded_requests(workspace, top)?;
     for SuspendedRequest { run, request: ask } in questions {
         let time = wf_base::time::format_duration(ask.expires.since(ask.since));
-        let own = |posed: &&RunApprovalRequest| posed.run == run.id && posed.request.request == ask.request;
+        let own =
+            |request: &&RunApprovalRequest| request.run == run.id && request.request.request == ask.request;
         let name = match names.iter().find(own).map(RunApprovalRequest::name).as_deref() {
             None | Some("run") => format!("run {short}"),
             Some(path) => format!("`{path}` of run {short}"),
         };
         let message = &ask.message;
-        let wanted = if ask.is_question() { "an answer" } else { "approval" };
-        caller.message_line(&format!("{name} waits for {wanted} (expires in {time}): {message}"));
+        let expected = if ask.is_question() { "an answer" } else { "approval" };
+        caller.message_line(&format!("{name} waits for {expected} (expires in {time}): {message}"));
     }
     let step = if questions.len() > 1 { " STEP" } else { "" };
     let asks = questions.iter().all(|question| question.request.is_question());
@@ -270,8 +271,8 @@ fn write_reports(
 
 fn write(ui: &Ui, path: &Path, text: &str) -> Result<(), CommandError> {
     let path = normalize_path(&ui.host.cwd().join(path));
-    let made = path.parent().map_or(Ok(()), fs::create_dir_all);
-    made.and_then(|()| fs::write(&path, text)).map_err(|error| {
+    let created = path.parent().map_or(Ok(()), fs::create_dir_all);
+    created.and_then(|()| fs::write(&path, text)).map_err(|error| {
         let shown = relative_path(&path, ui.host.cwd());
         CommandError::new(CliExitCode::Usage, format!("cannot write the report {shown}: {error}"))
     })

@@ -34,7 +34,7 @@ impl LogPrefix {
 
 /// True if an open stream is the one of a device and an inode, written as `DEVICE:INODE`.
 fn is_stream(stream: &impl AsFd, named: &str) -> bool {
-    fstat(stream).is_ok_and(|found| format!("{}:{}", found.st_dev, found.st_ino) == named)
+    fstat(stream).is_ok_and(|stat| format!("{}:{}", stat.st_dev, stat.st_ino) == named)
 }
 
 /// Puts a time and a goal before each line of a text.
@@ -67,9 +67,9 @@ mod tests {
     fn a_stream_is_the_journal_s_only_if_it_is_the_named_one() {
         use std::os::unix::fs::MetadataExt as _;
         let file = tempfile::tempfile().unwrap();
-        let found = file.metadata().unwrap();
-        assert!(is_stream(&file, &format!("{}:{}", found.dev(), found.ino())));
-        for other in [format!("{}:{}", found.dev(), found.ino() + 1), "journal".into()] {
+        let metadata = file.metadata().unwrap();
+        assert!(is_stream(&file, &format!("{}:{}", metadata.dev(), metadata.ino())));
+        for other in [format!("{}:{}", metadata.dev(), metadata.ino() + 1), "journal".into()] {
             assert!(!is_stream(&file, &other));
         }
     }

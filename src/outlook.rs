@@ -48,9 +48,9 @@ pub fn step_list(preview: &RetryPreview) -> String {
 }
 
 /// The first of some names, and the number of the others.
-fn abbreviated(all: &[String]) -> String {
-    let first: Vec<&str> = all.iter().take(MAX_NAMED).map(String::as_str).collect();
-    let more = match all.len() - first.len() {
+fn abbreviated(names: &[String]) -> String {
+    let first: Vec<&str> = names.iter().take(MAX_NAMED).map(String::as_str).collect();
+    let more = match names.len() - first.len() {
         0 => String::new(),
         more => format!(" and {more} more"),
     };

@@ -45,16 +45,16 @@ fn resolve_all(
     caller: &dyn Caller,
     params: &[PlanParam],
     args: &ParamArgs,
-    mut given: JsonObject,
+    mut values: JsonObject,
 ) -> Result<JsonObject, CommandError> {
     if let Some(path) = &args.params {
-        given.extend(params_from_file(caller.host(), path)?);
+        values.extend(params_from_file(caller.host(), path)?);
     }
-    given.extend(parse_pairs(&args.param, params)?);
+    values.extend(parse_pairs(&args.param, params)?);
     if caller.is_interactive() {
-        ask_all(caller, params, &mut given)?;
+        ask_all(caller, params, &mut values)?;
     }
-    Ok(resolve_params(params, &given)?)
+    Ok(resolve_params(params, &values)?)
 }
 
 /// Resolves the parameters of a run that repeats another: the values of that run for parameters
@@ -83,7 +83,7 @@ fn params_from_file(host: &Host, path: &std::path::Path) -> Result<JsonObject, C
         return Err(wrong(&format!("it is larger than {} MiB", MAX_FILE_SIZE >> 20)));
     }
     match exact_json::read_bytes(&text) {
-        Ok(Value::Object(given)) => Ok(given),
+        Ok(Value::Object(values)) => Ok(values),
         Ok(_) => Err(wrong("it is not a JSON object")),
         Err(error) => Err(wrong(&error.to_string())),
     }
@@ -91,35 +91,35 @@ fn params_from_file(host: &Host, path: &std::path::Path) -> Result<JsonObject, C
 
 /// Reads `name=value` pairs by the types that the plan declares.
 fn parse_pairs(texts: &[String], params: &[PlanParam]) -> Result<JsonObject, CommandError> {
-    let mut given = JsonObject::new();
-    let mut seen = BTreeSet::new();
+    let mut values = JsonObject::new();
+    let mut names = BTreeSet::new();
     for text in texts {
         let Some((name, value)) = text.split_once('=') else {
             let message = format!("-p {text}: expected NAME=VALUE");
             return Err(CommandError::new(CliExitCode::Usage, message));
         };
-        if !seen.insert(name) {
+        if !names.insert(name) {
             let message = format!("-p {name}: duplicate parameter");
             return Err(CommandError::new(CliExitCode::Usage, message));
         }
         let declared = params.iter().find(|param| param.name.as_str() == name);
         let value = declared.map_or_else(|| value.into(), |param| param.schema.read(value));
-        given.insert(name.to_owned(), value);
+        values.insert(name.to_owned(), value);
     }
-    Ok(given)
+    Ok(values)
 }
 
 /// Asks for missing values, unless there is an error that no answer would fix.
-fn ask_all(caller: &dyn Caller, params: &[PlanParam], given: &mut JsonObject) -> Result<(), CommandError> {
-    let Err(bad) = resolve_params(params, given) else {
+fn ask_all(caller: &dyn Caller, params: &[PlanParam], values: &mut JsonObject) -> Result<(), CommandError> {
+    let Err(errors) = resolve_params(params, values) else {
         return Ok(());
     };
-    if bad.problems.len() > bad.missing.len() {
+    if errors.problems.len() > errors.missing.len() {
         return Ok(());
     }
     for param in params {
-        if bad.missing.contains(&param.name) {
-            given.insert(param.name.to_string(), ask_value(caller, param)?);
+        if errors.missing.contains(&param.name) {
+            values.insert(param.name.to_string(), ask_value(caller, param)?);
         }
     }
     Ok(())
@@ -195,7 +195,7 @@ mod tests {
     fn values_are_read_by_their_types() {
         let check = |kind: &str, text: &str| {
             let param = param(json!({ "type": kind }));
-            parse_pairs(&[text.to_owned()], &[param]).map(|given| given.get("day").cloned())
+            parse_pairs(&[text.to_owned()], &[param]).map(|values| values.get("day").cloned())
         };
         assert_eq!(check("integer", "day=3"), Ok(Some(json!(3))));
         assert_eq!(check("string", "day=a=b"), Ok(Some(json!("a=b"))));

@@ -44,9 +44,8 @@ pub fn print_requests(
         Some(RequestNumber::Number(number)) => number,
     };
     let missing = || {
-        let failure =
-            CommandError::new(CliExitCode::Usage, format!("there is no request {number} for a plan"));
-        failure.hint("for a list: wf plan --log")
+        let error = CommandError::new(CliExitCode::Usage, format!("there is no request {number} for a plan"));
+        error.hint("for a list: wf plan --log")
     };
     let record = requests.read(number)?.ok_or_else(missing)?;
     if json {
@@ -80,6 +79,6 @@ fn document(number: u32, record: &PlanningRecord) -> Value {
 }
 
 fn none() -> CommandError {
-    let failure = CommandError::new(CliExitCode::Usage, "no plan was asked for in this workspace");
-    failure.hint("wf plan \"sort the invoices by month\"")
+    let error = CommandError::new(CliExitCode::Usage, "no plan was asked for in this workspace");
+    error.hint("wf plan \"sort the invoices by month\"")
 }

@@ -60,10 +60,10 @@ fn print_value(ui: &Ui, value: &serde_json::Value) -> Result<(), CommandError> {
 }
 
 fn unknown(owner: &str, name: &str, names: &[&str]) -> CommandError {
-    let failure = CommandError::new(CliExitCode::Usage, format!("{owner} has no output `{name}`"));
+    let error = CommandError::new(CliExitCode::Usage, format!("{owner} has no output `{name}`"));
     match (nearest(name, names.iter().copied()), names) {
-        (Some(near), _) => failure.hint(format!("did you mean `{near}`?")),
-        (None, []) => failure.hint("it has no outputs"),
-        (None, names) => failure.hint(format!("its outputs are {}", names.join(", "))),
+        (Some(near), _) => error.hint(format!("did you mean `{near}`?")),
+        (None, []) => error.hint("it has no outputs"),
+        (None, names) => error.hint(format!("its outputs are {}", names.join(", "))),
     }
 }

@@ -24,12 +24,12 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     keep::restart_where_memory_is_limited(&args);
     let cli = match parse(args) {
         Ok(cli) => cli,
-        Err(asked) => return handle_clap_error(&asked),
+        Err(error) => return handle_clap_error(&error),
     };
     let entered = cli.global.start_dir.as_deref().map_or(Ok(()), change_dir);
     let host = match entered.and_then(|()| Host::read()) {
         Ok(host) => host,
-        Err(failure) => return report_error(&failure),
+        Err(error) => return report_error(&error),
     };
     let ui = Ui::new(host, &cli.global);
     let ui = if matches!(&cli.command, CliCommand::Daemon(args) if args.is_service()) {
@@ -39,9 +39,9 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     };
     match run(&ui, &cli.command) {
         Ok(exit) => exit.into(),
-        Err(failure) => {
-            ui.print_message(&ui.failure_text(&failure));
-            failure.exit.into()
+        Err(error) => {
+            ui.print_message(&ui.failure_text(&error));
+            error.exit.into()
         }
     }
 }
@@ -109,15 +109,15 @@ fn run(ui: &Ui, command: &CliCommand) -> Result<CliExitCode, CommandError> {
 }
 
 /// Help and versions are answers, everything else is a wrong command line.
-fn handle_clap_error(asked: &clap::Error) -> ExitCode {
+fn handle_clap_error(error: &clap::Error) -> ExitCode {
     // Help is all of wf; a mistake quotes what was typed.
-    let text = if asked.use_stderr() {
-        one_line(asked.render().to_string())
+    let text = if error.use_stderr() {
+        one_line(error.render().to_string())
     } else {
-        rendered(&asked.render().ansi().to_string())
+        rendered(&error.render().ansi().to_string())
     };
     let text = sanitized(&text);
-    if asked.use_stderr() {
+    if error.use_stderr() {
         anstream::eprint!("{text}");
         CliExitCode::Usage
     } else {
@@ -136,9 +136,9 @@ fn one_line(mistake: String) -> String {
         .fold(mistake, |text, argument| text.replace(&argument, &untrusted(&argument).to_string()))
 }
 
-fn report_error(failure: &CommandError) -> ExitCode {
-    anstream::eprint!("{}", sanitized(&failure.render(&command_text)));
-    failure.exit.into()
+fn report_error(error: &CommandError) -> ExitCode {
+    anstream::eprint!("{}", sanitized(&error.render(&command_text)));
+    error.exit.into()
 }
 
 /// A text that is safe to print before the kind of output is known.

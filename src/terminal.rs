@@ -23,12 +23,12 @@ impl Terminal {
     /// Examines the standard streams. `columns` is the width that the user asks for.
     pub fn find(columns: Option<&str>) -> Self {
         let is_output = io::stdout().is_terminal();
-        let seen = is_output
+        let size = is_output
             .then(|| rustix::termios::tcgetwinsize(io::stdout()).ok())
             .flatten()
             .map(|size| (usize::from(size.ws_col), usize::from(size.ws_row)))
             .filter(|(columns, rows)| *columns > 0 && *rows > 0);
-        let (width, height) = seen.unwrap_or((WIDTH, 24));
+        let (width, height) = size.unwrap_or((WIDTH, 24));
         let chosen = columns.and_then(|columns| columns.parse().ok());
         Self {
             is_interactive: io::stdin().is_terminal() && io::stderr().is_terminal(),

@@ -30,7 +30,7 @@ pub struct Ui {
     /// The terminal.
     pub terminal: Terminal,
     /// The verbosity.
-    pub volume: Verbosity,
+    pub verbosity: Verbosity,
     color: ColorMode,
     log: Option<LogPrefix>,
 }
@@ -38,14 +38,14 @@ pub struct Ui {
 impl Ui {
     /// The output as the options request it.
     pub fn new(host: Host, global: &GlobalArgs) -> Self {
-        let volume = match (global.quiet, global.verbose) {
+        let verbosity = match (global.quiet, global.verbose) {
             (true, _) => Verbosity::Quiet,
             (_, true) => Verbosity::Verbose,
             _ => Verbosity::Normal,
         };
         let terminal = Terminal::find(host.var("COLUMNS"));
         let log = global.service_log.as_deref().map(|goal| LogPrefix::new(&host, goal));
-        Self { host: host.with_state(global.state.as_deref()), terminal, volume, color: global.color, log }
+        Self { host: host.with_state(global.state.as_deref()), terminal, verbosity, color: global.color, log }
     }
 
     /// The same output, with the time before each line.
@@ -114,12 +114,12 @@ impl Ui {
 
     /// True if nothing but answers and errors is to be printed.
     pub fn is_quiet(&self) -> bool {
-        self.volume == Verbosity::Quiet
+        self.verbosity == Verbosity::Quiet
     }
 
     /// Prints a message beside the answer, unless quiet is requested.
     pub fn print_info(&self, text: &str) {
-        if self.volume > Verbosity::Quiet {
+        if self.verbosity > Verbosity::Quiet {
             self.print_message(text);
         }
     }
@@ -163,7 +163,7 @@ impl Caller for Ui {
             return;
         }
         let has_errors = files.iter().any(|file| file.count(Severity::Error) > 0);
-        if self.volume == Verbosity::Quiet && !has_errors {
+        if self.verbosity == Verbosity::Quiet && !has_errors {
             return;
         }
         let drawn: String = files.iter().map(|file| text(file, self.terminal.width)).collect();
@@ -187,7 +187,7 @@ impl Caller for Ui {
     }
 
     fn is_verbose(&self) -> bool {
-        self.volume == Verbosity::Verbose
+        self.verbosity == Verbosity::Verbose
     }
 
     fn is_interactive(&self) -> bool {

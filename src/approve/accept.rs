@@ -23,9 +23,9 @@ pub fn accept_goal(ui: &Ui, loaded: LoadedPlan, signing: &SigningOptions) -> Res
 }
 
 /// Shows several goals, with the differences of the files that they share once, asks once, and signs each.
-pub fn accept_goals(ui: &Ui, goals: Vec<LoadedPlan>, signing: &SigningOptions) -> Result<(), CommandError> {
+pub fn accept_goals(ui: &Ui, plans: Vec<LoadedPlan>, signing: &SigningOptions) -> Result<(), CommandError> {
     let reviews: Vec<PlanReview> =
-        goals.into_iter().map(|loaded| review_goal(ui, loaded)).collect::<Result<_, _>>()?;
+        plans.into_iter().map(|loaded| review_goal(ui, loaded)).collect::<Result<_, _>>()?;
     let question = format!("Accept {}?", plural(reviews.len(), "goal"));
     let confirmed = SigningOptions { is_confirmed: true, ..signing.clone() };
     for (at, review) in reviews.iter().enumerate() {
@@ -46,7 +46,7 @@ fn review_goal(ui: &Ui, loaded: LoadedPlan) -> Result<PlanReview, CommandError> 
 fn print_accepted(ui: &Ui, review: &PlanReview) {
     let goal = &review.token.statement.plan.id;
     ui.print_info_line(&match &review.loaded.goal {
-        Some(of) if of.goal.is_signed_job() => {
+        Some(goal_plan) if goal_plan.goal.is_signed_job() => {
             format!(
                 "accepted {goal}: its runs need a standing approval, too: wf approve {}",
                 review.loaded.path

@@ -95,8 +95,8 @@ fn result_message(review: &AnswerReview, form: AnswerForm, state: &QuorumState) 
     match (form, state) {
         (AnswerForm::Denial, _) => format!("`{name}` of run {short} is denied\n"),
         (_, QuorumState::Open { signers, required, .. }) => {
-            let found = signers.len();
-            format!("`{name}` of run {short}: {found} of {required} approvals given{answer}\n")
+            let count = signers.len();
+            format!("`{name}` of run {short}: {count} of {required} approvals given{answer}\n")
         }
         (AnswerForm::Text, _) => format!("`{name}` of run {short} is answered\n"),
         (AnswerForm::Approval, _) => format!("`{name}` of run {short} is approved{answer}\n"),

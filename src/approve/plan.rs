@@ -46,7 +46,7 @@ impl PlanApprovalArgs {
 }
 
 fn period(text: &str) -> Result<Duration, String> {
-    parse_duration(text).map_err(|bad| bad.to_string())
+    parse_duration(text).map_err(|error| error.to_string())
 }
 
 /// Shows a plan, asks, and signs. Silas 5.1.2.

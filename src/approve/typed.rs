@@ -139,7 +139,7 @@ mod tests {
         assert_eq!(read("3"), Ok(PositionRange(3..=3)));
         assert_eq!(read("4-9"), Ok(PositionRange(4..=9)));
         assert_eq!(read("500"), Ok(PositionRange(500..=500)));
-        for (text, told) in [
+        for (text, expected) in [
             ("9-4", "`4-9`"),
             ("", "a position"),
             ("-4", "a position"),
@@ -150,18 +150,18 @@ mod tests {
             ("1-4294967295", "at most 500"),
         ] {
             let refused = read(text).unwrap_err();
-            assert!(refused.contains(told), "{text}: {refused}");
+            assert!(refused.contains(expected), "{text}: {refused}");
         }
     }
 
     #[test]
     fn a_text_without_a_change_is_none() {
         let draft = |text: &str| AnswerOptions::Edit { text: text.into(), max_length: 9 };
-        let told = |draft: &AnswerOptions, text: &str| changed(Some(draft), text.into());
-        assert_eq!(told(&draft("one"), "one\n"), None);
-        assert_eq!(told(&draft("one\n"), "one\n"), None);
-        assert_eq!(told(&draft("one\n"), "one"), Some("one".into()));
-        assert_eq!(told(&draft("one"), "two\n"), Some("two".into()));
-        assert_eq!(told(&draft("one"), ""), Some(String::new()));
+        let changed_text = |draft: &AnswerOptions, text: &str| changed(Some(draft), text.into());
+        assert_eq!(changed_text(&draft("one"), "one\n"), None);
+        assert_eq!(changed_text(&draft("one\n"), "one\n"), None);
+        assert_eq!(changed_text(&draft("one\n"), "one"), Some("one".into()));
+        assert_eq!(changed_text(&draft("one"), "two\n"), Some("two".into()));
+        assert_eq!(changed_text(&draft("one"), ""), Some(String::new()));
     }
 }

@@ -19,7 +19,7 @@ pub(super) fn plan_summary(review: &PlanReview) -> String {
         &loaded.path,
         &files,
         &review.known_values,
-        loaded.goal.as_ref().map(|of| &*of.goal),
+        loaded.goal.as_ref().map(|goal_plan| &*goal_plan.goal),
     );
     text.push_str(&PlanSummary::default().add_workspace_settings(&workspace_settings(loaded)).text());
     text
@@ -33,7 +33,7 @@ pub(super) fn approval_text(review: &PlanReview) -> String {
     for (name, bound) in &statement.params {
         text.push_str(&bound_line(name, bound));
     }
-    let noun = loaded.goal.as_ref().map_or("run", |of| of.goal.noun());
+    let noun = loaded.goal.as_ref().map_or("run", |goal_plan| goal_plan.goal.noun());
     let runs = plural(statement.executions as usize, noun);
     let _ = writeln!(text, "  for {runs}, until {}", statement.expires);
     if let Some((replaced, who)) = review.token.replaced() {
@@ -58,7 +58,7 @@ pub(super) fn shared_changes_text(caller: &dyn Caller, reviews: &[PlanReview]) -
             continue;
         };
         let _ = writeln!(text, "since the approval of {}", changes.issued);
-        if changes.before.is_some() {
+        if changes.old_plan.is_some() {
             text.push_str(&meaning_changes_text(review, &changes));
         } else {
             text.push_str(&plan_summary(review));
@@ -94,8 +94,8 @@ pub(super) fn changes_text(caller: &dyn Caller, review: &PlanReview) -> String {
 
 fn meaning_changes_text(review: &PlanReview, changes: &PlanChanges) -> String {
     let loaded = &review.loaded;
-    changes.before.as_ref().map_or_else(String::new, |(plan, goal)| {
-        let now = loaded.goal.as_ref().map(|of| &*of.goal);
+    changes.old_plan.as_ref().map_or_else(String::new, |(plan, goal)| {
+        let now = loaded.goal.as_ref().map(|goal_plan| &*goal_plan.goal);
         let old = PlanSummary::of_plan(plan, &loaded.path).add_goal_if_any(goal.as_deref());
         let new = PlanSummary::of_plan(&loaded.plan, &loaded.path).add_goal_if_any(now);
         diff(&old, &new).text()
@@ -105,8 +105,11 @@ fn meaning_changes_text(review: &PlanReview, changes: &PlanChanges) -> String {
 /// The message about an approval that was signed.
 pub(super) fn signed_message(review: &PlanReview, token: &ApprovalToken, out: &str) -> String {
     let approvers = &review.token.rules.approvers;
-    let named: Vec<String> =
-        token.signers().flatten().filter_map(|id| approvers.find(id).map(|one| one.name.clone())).collect();
+    let named: Vec<String> = token
+        .signers()
+        .flatten()
+        .filter_map(|id| approvers.find(id).map(|approver| approver.name.clone()))
+        .collect();
     let mut text = format!(
         "{} {} by {} until {}: {}\n",
         paint(GOOD, "approved"),

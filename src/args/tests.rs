@@ -170,7 +170,7 @@ fn longs(command: &Command) -> BTreeSet<&str> {
 
 #[test]
 fn every_command_has_the_flags_of_what_it_does() {
-    let known: BTreeSet<&str> = FLAGS.iter().flat_map(|(_, flags)| *flags).copied().collect();
+    let known_flags: BTreeSet<&str> = FLAGS.iter().flat_map(|(_, flags)| *flags).copied().collect();
     let leaves = leaves();
     let mut wrong = Vec::new();
     for (name, command) in &leaves {
@@ -180,13 +180,13 @@ fn every_command_has_the_flags_of_what_it_does() {
         };
         let words: Vec<&str> = words.split(' ').collect();
         let flags = words.iter().flat_map(|word| {
-            let row = FLAGS.iter().find(|(known, _)| known == word);
+            let row = FLAGS.iter().find(|(flag, _)| flag == word);
             row.unwrap_or_else(|| panic!("{name}: {word}")).1
         });
         let expected: BTreeSet<&str> = flags.copied().collect();
-        let found: BTreeSet<&str> = longs(command).intersection(&known).copied().collect();
-        if found != expected {
-            wrong.push(format!("wf {name}: expected {expected:?}, found {found:?}"));
+        let shared: BTreeSet<&str> = longs(command).intersection(&known_flags).copied().collect();
+        if shared != expected {
+            wrong.push(format!("wf {name}: expected {expected:?}, found {shared:?}"));
         }
         let does = ["reports", "acts", "writes"];
         assert_eq!(words.iter().filter(|word| does.contains(word)).count(), 1, "{name}");
@@ -211,7 +211,7 @@ fn every_command_takes_the_global_flags() {
 
 #[test]
 fn a_flag_is_the_same_everywhere() {
-    let mut seen: BTreeMap<String, (String, String)> = BTreeMap::new();
+    let mut forms: BTreeMap<String, (String, String)> = BTreeMap::new();
     let mut wrong = Vec::new();
     for (name, command) in leaves() {
         for arg in command.get_arguments() {
@@ -224,9 +224,9 @@ fn a_flag_is_the_same_everywhere() {
             };
             let values = arg.get_value_names().map(|names| names.join(" "));
             let form = format!("{:?} {values:?}", arg.get_short());
-            let (first, known) = seen.entry(long.into()).or_insert((name.clone(), form.clone()));
-            if *known != form && OTHERWISE.iter().all(|(flag, _)| *flag != long) {
-                wrong.push(format!("--{long} of wf {first}: {known}, of wf {name}: {form}"));
+            let (first, first_form) = forms.entry(long.into()).or_insert((name.clone(), form.clone()));
+            if *first_form != form && OTHERWISE.iter().all(|(flag, _)| *flag != long) {
+                wrong.push(format!("--{long} of wf {first}: {first_form}, of wf {name}: {form}"));
             }
         }
     }

@@ -26,7 +26,7 @@ impl SkillSigningArgs {
 }
 
 fn period(text: &str) -> Result<Duration, String> {
-    let asks = parse_duration(text).map_err(|bad| bad.to_string())?;
+    let asks = parse_duration(text).map_err(|error| error.to_string())?;
     if asks.is_zero() || asks > SKILL_VALIDITY {
         return Err("an approval of a skill is valid for at most 365d".to_owned());
     }

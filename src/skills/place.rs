@@ -40,85 +40,94 @@ pub struct SkillInstallation<'a> {
 pub fn install_skill(
     ui: &Ui,
     inspected: &InspectedSkill,
-    way: &SkillInstallation<'_>,
+    installation: &SkillInstallation<'_>,
 ) -> Result<CliExitCode, CommandError> {
-    let terms = InstallTerms::of(inspected, way.accept)?;
+    let terms = InstallTerms::of(inspected, installation.accept)?;
     if terms.has_unaccepted_danger(inspected) {
-        return danger_error(ui, inspected, &[], way);
+        return danger_error(ui, inspected, &[], installation);
     }
     let name = inspected.name.as_str();
     consent::statement_name(name)?;
-    let staged = way.lock.stage(name, &inspected.bundle)?;
-    let all = try_scripts(&ui.host, way.workspace, inspected, &staged.path)?;
-    let is_declared = |one: &&ScriptTrial| inspected.declared.scripts.contains_key(&one.path);
-    if all.iter().filter(is_declared).any(ScriptTrial::failed) {
-        return danger_error(ui, inspected, &all, way);
+    let staged = installation.lock.stage(name, &inspected.bundle)?;
+    let trials = try_scripts(&ui.host, installation.workspace, inspected, &staged.path)?;
+    let is_declared = |trial: &&ScriptTrial| inspected.declared.scripts.contains_key(&trial.path);
+    if trials.iter().filter(is_declared).any(ScriptTrial::failed) {
+        return danger_error(ui, inspected, &trials, installation);
     }
-    let mut lock = locks::read_lock(way.workspace)?;
-    let before = lock.skills.get(name);
-    show(ui, inspected, &all, before, &terms, way)?;
+    let mut lock = locks::read_lock(installation.workspace)?;
+    let old_lock = lock.skills.get(name);
+    show(ui, inspected, &trials, old_lock, &terms, installation)?;
     let places = tell::private_paths(inspected);
     let question = match places.as_slice() {
         [] => terms.question().to_owned(),
         _ => format!("It refers to {}. {}", places.join(", "), terms.question()),
     };
-    confirm(ui, way.sign.is_confirmed, &question)?;
-    let by = consent::find_installer(ui, way.workspace, way.sign)?;
-    let mut locked = entry(inspected, way, &by, terms);
-    by.sign(ui, name, &mut locked, way.sign)?;
-    match &way.installed_folder {
+    confirm(ui, installation.sign.is_confirmed, &question)?;
+    let installer = consent::find_installer(ui, installation.workspace, installation.sign)?;
+    let mut locked = entry(inspected, installation, &installer, terms);
+    installer.sign(ui, name, &mut locked, installation.sign)?;
+    match &installation.installed_folder {
         None => staged.install()?,
         Some(_) => drop(staged),
     }
-    let approvals = approval_state(&ui.host, &by, name, &locked);
+    let approvals = approval_state(&ui.host, &installer, name, &locked);
     lock.skills.insert(name.to_owned(), locked.clone());
-    locks::write_lock(way.workspace, &lock)?;
-    result_message(ui, inspected, &locked, &all, &approvals, way)?;
+    locks::write_lock(installation.workspace, &lock)?;
+    result_message(ui, inspected, &locked, &trials, &approvals, installation)?;
     Ok(CliExitCode::Ok)
 }
 
 fn entry(
     inspected: &InspectedSkill,
-    way: &SkillInstallation<'_>,
-    by: &SkillInstaller,
+    installation: &SkillInstallation<'_>,
+    installer: &SkillInstaller,
     terms: InstallTerms,
 ) -> LockedSkill {
-    let folder = way.installed_folder.clone().unwrap_or_else(|| format!("{SKILLS}/{}", inspected.name));
+    let folder =
+        installation.installed_folder.clone().unwrap_or_else(|| format!("{SKILLS}/{}", inspected.name));
     LockedSkill {
         folder,
-        source: way.source.clone(),
-        commit: way.commit.clone(),
+        source: installation.source.clone(),
+        commit: installation.commit.clone(),
         digest: inspected.bundle.digest(),
         files: locked_files(&inspected.bundle),
         granted: terms.granted,
         exceptions: terms.exceptions,
         report: inspected.report_digest(),
-        installer: by.id,
+        installer: installer.id,
         approvals: Vec::new(),
     }
 }
 
-fn approval_state(host: &Host, by: &SkillInstaller, name: &str, locked: &LockedSkill) -> SkillApprovalState {
-    let held = consent::verify_approvals(host, &by.rules, name, locked);
-    SkillApprovalState { are_valid: held.is_ok(), reason: held.err().map(|refusal| refusal.to_string()) }
+fn approval_state(
+    host: &Host,
+    installer: &SkillInstaller,
+    name: &str,
+    locked: &LockedSkill,
+) -> SkillApprovalState {
+    let verified = consent::verify_approvals(host, &installer.rules, name, locked);
+    SkillApprovalState {
+        are_valid: verified.is_ok(),
+        reason: verified.err().map(|refusal| refusal.to_string()),
+    }
 }
 
 fn show(
     ui: &Ui,
     inspected: &InspectedSkill,
-    all: &[ScriptTrial],
-    before: Option<&LockedSkill>,
+    trials: &[ScriptTrial],
+    old_lock: Option<&LockedSkill>,
     terms: &InstallTerms,
-    way: &SkillInstallation<'_>,
+    installation: &SkillInstallation<'_>,
 ) -> Result<(), CommandError> {
-    let mut text = tell::summary(inspected) + &tell::findings(inspected) + &tell::trials_text(all);
-    if let Some(before) = before {
-        text += &tell::differences(&ui.host, way.workspace, before, inspected);
+    let mut text = tell::summary(inspected) + &tell::findings(inspected) + &tell::trials_text(trials);
+    if let Some(before) = old_lock {
+        text += &tell::differences(&ui.host, installation.workspace, before, inspected);
     }
     text += &terms.text();
-    if way.json {
+    if installation.json {
         // The user must have seen it before being asked.
-        if !way.sign.is_confirmed {
+        if !installation.sign.is_confirmed {
             ui.print_message(&text);
         }
         return Ok(());
@@ -129,15 +138,15 @@ fn show(
 fn danger_error(
     ui: &Ui,
     inspected: &InspectedSkill,
-    all: &[ScriptTrial],
-    way: &SkillInstallation<'_>,
+    trials: &[ScriptTrial],
+    installation: &SkillInstallation<'_>,
 ) -> Result<CliExitCode, CommandError> {
-    if way.json {
-        let document: Value = tell::document(inspected, None, all, &SkillApprovalState::default());
+    if installation.json {
+        let document: Value = tell::document(inspected, None, trials, &SkillApprovalState::default());
         ui.print_json(&format!("{document}\n"))?;
         return Err(CommandError::reported(CliExitCode::Invalid));
     }
-    ui.print(&(tell::findings(inspected) + &tell::trials_text(all)))?;
+    ui.print(&(tell::findings(inspected) + &tell::trials_text(trials)))?;
     let message = format!("the skill `{}` is rejected", inspected.name.escape_debug());
     Err(CommandError::new(CliExitCode::Invalid, message)
         .hint("nothing was changed: fix or accept the dangers; docs/skills.md describes the rules and how to accept a finding"))
@@ -147,12 +156,12 @@ fn result_message(
     ui: &Ui,
     inspected: &InspectedSkill,
     locked: &LockedSkill,
-    all: &[ScriptTrial],
+    trials: &[ScriptTrial],
     approvals: &SkillApprovalState,
-    way: &SkillInstallation<'_>,
+    installation: &SkillInstallation<'_>,
 ) -> Result<(), CommandError> {
-    if way.json {
-        let document = tell::document(inspected, Some(locked), all, approvals);
+    if installation.json {
+        let document = tell::document(inspected, Some(locked), trials, approvals);
         return ui.print_json(&format!("{document}\n"));
     }
     let name = &inspected.name;

@@ -55,7 +55,7 @@ fn expected(plan: &Plan, seed: u64) -> BTreeMap<TaskId, StepState> {
             StepRepetition::List(items) => {
                 let mut all = true;
                 for item in 0..u32::try_from(items.len()).unwrap() {
-                    let task_id = TaskId { step: step.id.clone(), item: Some(item) };
+                    let place = TaskId { step: step.id.clone(), item: Some(item) };
                     all &= works(&place);
                     ends.insert(place.clone(), end(works(&place)));
                 }
@@ -172,7 +172,7 @@ proptest! {
         let mut machine = started(&plan, &mut world);
         while machine.outcome().is_none() {
             let step = &plan.steps()[dice.below(plan.steps().len())];
-            let place = TaskId { step: step.id.clone(), item: dice.one_in(2).then_some(1) };
+            let task_id = TaskId { step: step.id.clone(), item: dice.one_in(2).then_some(1) };
             let attempt = Attempt { task_id, attempt: stale };
             let asked = world.open.iter().any(|effect| format!("{effect:?}").contains(&format!("{attempt:?}")));
             if !asked {

@@ -54,8 +54,8 @@ pub trait Caller: Sync {
     }
 
     /// Returns the text of a failure, with these words in its remedies.
-    fn failure_text(&self, failure: &CommandError) -> String {
-        failure.render(&|action| self.action_words(action))
+    fn failure_text(&self, error: &CommandError) -> String {
+        error.render(&|action| self.action_words(action))
     }
 
     /// Shows one line, whatever characters are in it.

@@ -94,10 +94,10 @@ impl From<StoreError> for CommandError {
             StoreError::UsedUp { .. } | StoreError::Withdrawn => CliExitCode::Approval,
             _ => CliExitCode::State,
         };
-        let failure = Self::new(exit, error.to_string()).hint(error.remedy());
+        let command_error = Self::new(exit, error.to_string()).hint(error.remedy());
         match error {
-            StoreError::NoState(_) => failure.hint(OUTSIDE),
-            _ => failure,
+            StoreError::NoState(_) => command_error.hint(OUTSIDE),
+            _ => command_error,
         }
     }
 }
@@ -108,23 +108,23 @@ const OUTSIDE: &str = "a plan outside of a workspace (a directory with wf.yaml, 
 
 impl From<FindError> for CommandError {
     fn from(error: FindError) -> Self {
-        let failure = Self::new(CliExitCode::Usage, error.to_string());
+        let command_error = Self::new(CliExitCode::Usage, error.to_string());
         match error {
             FindError::Store(error) => error.into(),
-            FindError::Pruned { .. } => failure.hint(
+            FindError::Pruned { .. } => command_error.hint(
                 Remedy::from("`")
                     .action(UserAction::ListPrunedRuns)
                     .text("` lists such runs; `retention` in wf.yaml says how long others stay"),
             ),
-            FindError::NoRuns => failure.remedy("run a plan first: ", UserAction::StartRun),
-            FindError::Unknown { latest, .. } if latest.is_empty() => failure,
+            FindError::NoRuns => command_error.remedy("run a plan first: ", UserAction::StartRun),
+            FindError::Unknown { latest, .. } if latest.is_empty() => command_error,
             FindError::Unknown { latest, .. } => {
                 let latest: Vec<&str> = latest.iter().map(RunId::short).collect();
-                failure.hint(format!("the latest runs are {}", latest.join(", ")))
+                command_error.hint(format!("the latest runs are {}", latest.join(", ")))
             }
             FindError::Ambiguous(ambiguous) => {
                 let among: Vec<&str> = ambiguous.among.iter().map(RunId::as_str).collect();
-                failure.hint(format!("use more digits; it matches {}", among.join(", ")))
+                command_error.hint(format!("use more digits; it matches {}", among.join(", ")))
             }
         }
     }
@@ -166,8 +166,8 @@ fn follow_latest(text: &str) -> Remedy {
 }
 
 impl From<ParamErrors> for CommandError {
-    fn from(bad: ParamErrors) -> Self {
-        let mut problems = bad.problems.into_iter();
+    fn from(errors: ParamErrors) -> Self {
+        let mut problems = errors.problems.into_iter();
         let first = problems.next().unwrap_or_default();
         Self { details: problems.collect(), ..Self::new(CliExitCode::Usage, first) }
     }
@@ -184,9 +184,9 @@ mod tests {
     use wf_base::untrusted::plain;
     use wf_store::{FindError, StoreError};
 
-    fn check(failure: &CommandError, exit: CliExitCode, expected: &str) {
-        assert_eq!(failure.exit, exit);
-        assert_eq!(plain(&failure.render(&|action| format!("{action:?}"))), expected);
+    fn check(error: &CommandError, exit: CliExitCode, expected: &str) {
+        assert_eq!(error.exit, exit);
+        assert_eq!(plain(&error.render(&|action| format!("{action:?}"))), expected);
     }
 
     #[test]
@@ -205,7 +205,7 @@ mod tests {
 
     #[test]
     fn a_broken_pipe_is_silent() {
-        let gone = std::io::Error::from(std::io::ErrorKind::BrokenPipe);
-        check(&gone.into(), CliExitCode::Ok, "");
+        let broken_pipe = std::io::Error::from(std::io::ErrorKind::BrokenPipe);
+        check(&broken_pipe.into(), CliExitCode::Ok, "");
     }
 }

@@ -66,13 +66,13 @@ pub fn evaluate_gate(
     Ok(EvaluatedGate { outcome, ruling })
 }
 
-async fn pass(gate: &Arc<Gate>, context: GateContext, site: &GateEnvironment) -> GateOutcome {
+async fn pass(gate: &Arc<Gate>, context: GateContext, environment: &GateEnvironment) -> GateOutcome {
     let (_heard, stop) = watch::channel(StopLevel::No);
     let mut pass = GatePass::new([gate], &[gate.on], context);
     while let Some((gate, context)) = pass.next_gate() {
-        let began = site.environment.clock.now();
-        let answer = ask(&gate, context, site, stop.clone()).await;
-        let took = site.environment.clock.now().since(began).as_millis();
+        let began = environment.environment.clock.now();
+        let answer = ask(&gate, context, environment, stop.clone()).await;
+        let took = environment.environment.clock.now().since(began).as_millis();
         pass.take_answer(answer, u64::try_from(took).unwrap_or(u64::MAX));
     }
     pass.into_outcome()

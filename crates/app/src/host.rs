@@ -123,8 +123,8 @@ impl Host {
     /// The login name of the user who runs `wf`, as far as it is known: `USER`, else `LOGNAME`,
     /// else the system's name for the owner of this process.
     pub fn login(&self) -> Option<String> {
-        let told = ["USER", "LOGNAME"].into_iter().find_map(|name| self.var(name));
-        told.map(str::to_owned).or_else(|| {
+        let name = ["USER", "LOGNAME"].into_iter().find_map(|name| self.var(name));
+        name.map(str::to_owned).or_else(|| {
             let users = std::fs::read_to_string("/etc/passwd").ok()?;
             let uid = rustix::process::getuid().as_raw().to_string();
             let is_own = |line: &&str| line.split(':').nth(2) == Some(&uid);
@@ -140,8 +140,8 @@ impl Host {
 
     /// True in a job of any continuous integration: `CI` is set, and not to a no.
     pub fn in_ci(&self) -> bool {
-        let is_no = |said: &str| ["false", "0"].contains(&said);
-        self.var("CI").is_some_and(|said| !is_no(said))
+        let is_no = |text: &str| ["false", "0"].contains(&text);
+        self.var("CI").is_some_and(|value| !is_no(value))
     }
 
     /// The time a run stays with a process that gives no sign of life.

@@ -10,15 +10,15 @@ pub(crate) fn task_name(reader: &StoreReader, run: &RunId, task_id: &TaskId) -> 
     if task_id.item.is_none() {
         return Ok(task_id.to_string());
     }
-    let own = reader.step(run, task_id)?;
-    Ok(task_id.display_name(own.and_then(|row| row.item_key).as_deref()))
+    let step_row = reader.step(run, task_id)?;
+    Ok(task_id.display_name(step_row.and_then(|row| row.item_key).as_deref()))
 }
 
 /// Returns a task of a run as it is shown to users, by its text. The item keys of a deleted run are
 /// unknown: the numbers stay.
 pub(crate) fn task_name_from_text(reader: Option<&StoreReader>, run: &RunId, place: &str) -> String {
-    let known = reader.zip(place.parse::<TaskId>().ok());
-    let called = known.and_then(|(reader, place)| task_name(reader, run, &place).ok());
+    let task = reader.zip(place.parse::<TaskId>().ok());
+    let called = task.and_then(|(reader, place)| task_name(reader, run, &place).ok());
     called.unwrap_or_else(|| place.to_owned())
 }
 

@@ -48,9 +48,9 @@ impl GitRevision {
             CommandError::new(CliExitCode::Usage, message)
                 .hint("name files instead of a revision, or run `git init`")
         })?;
-        let asked = format!("{name}^{{commit}}");
-        let ask = ["rev-parse", "--verify", "--quiet", "--end-of-options", &asked];
-        let commit = repository.answer(&ask).map_err(|error| match error {
+        let revision = format!("{name}^{{commit}}");
+        let args = ["rev-parse", "--verify", "--quiet", "--end-of-options", &revision];
+        let commit = repository.answer(&args).map_err(|error| match error {
             GitError::Failed { .. } => {
                 let message = format!("unknown revision or file `{name}`");
                 CommandError::new(CliExitCode::Usage, message).hint("`git log --oneline` lists revisions")
@@ -68,10 +68,10 @@ impl GitRevision {
 
     /// Finds a revision of the files of a workspace.
     pub fn of(workspace: &Workspace, name: &str, host: &HostEnv) -> Result<Self, CommandError> {
-        let mut found = Self::find(&workspace.root, &workspace.state, name, host)?;
-        let below = found.repository.prefix().to_str().unwrap_or("").to_owned();
-        found.workspace_prefix = below;
-        Ok(found)
+        let mut revision = Self::find(&workspace.root, &workspace.state, name, host)?;
+        let below = revision.repository.prefix().to_str().unwrap_or("").to_owned();
+        revision.workspace_prefix = below;
+        Ok(revision)
     }
 
     /// The folder in which the repository keeps its branches.
@@ -145,8 +145,8 @@ impl GitRevision {
         if let Some(tree) = self.tree.get() {
             return Ok(tree);
         }
-        let ask = ["ls-tree", "-r", "-t", "-z", "-l", "--full-tree", &self.commit];
-        let listed = self.repository.answer(&ask)?;
+        let args = ["ls-tree", "-r", "-t", "-z", "-l", "--full-tree", &self.commit];
+        let listed = self.repository.answer(&args)?;
         let listed = String::from_utf8_lossy(&listed);
         let entries = listed.split('\0').filter_map(|row| {
             let (about, path) = row.split_once('\t')?;
@@ -206,8 +206,8 @@ pub fn past_text(host: &Host, workspace: &Workspace, path: &str, digest: Sha256D
     let names = String::from_utf8_lossy(&commits);
     let names: Vec<String> = names.lines().map(|commit| format!("{commit}:{whole}")).collect();
     let versions = repository.objects(&names).ok()?.0.into_iter().flatten();
-    let found = { versions }.find(|bytes| Sha256Digest::of_bytes(bytes) == digest)?;
-    String::from_utf8(found).ok()
+    let bytes = { versions }.find(|bytes| Sha256Digest::of_bytes(bytes) == digest)?;
+    String::from_utf8(bytes).ok()
 }
 
 /// The files of a workspace that its git repository tracks, relative to the workspace; `None`: it is in none.

@@ -74,8 +74,8 @@ impl RunOptions {
 
     /// True if the same texts make the same plan with both.
     pub fn makes_same_plan(&self, other: &Self) -> bool {
-        let made = |begun: &Self| (begun.jobs, begun.strict, begun.part);
-        made(self) == made(other)
+        let effect = |options: &Self| (options.jobs, options.strict, options.part);
+        effect(self) == effect(other)
     }
 
     /// Adds this to the recorded configuration of a run.
@@ -112,14 +112,15 @@ mod tests {
         for jobs in [None, Some(1), Some(u32::MAX)] {
             for strict in [false, true] {
                 let part = strict.then_some(ReconciliationPart::Look);
-                let begun = RunOptions { jobs, strict, no_cache: strict, part, ..RunOptions::default() };
-                assert_eq!(RunOptions::recorded(&begun.write_to(Value::Null)), begun);
-                let mut among = begun.write_to(json!({"retry": {"all": true}}));
-                assert_eq!(RunOptions::recorded(&among), begun);
+                let run_options =
+                    RunOptions { jobs, strict, no_cache: strict, part, ..RunOptions::default() };
+                assert_eq!(RunOptions::recorded(&run_options.write_to(Value::Null)), run_options);
+                let mut among = run_options.write_to(json!({"retry": {"all": true}}));
+                assert_eq!(RunOptions::recorded(&among), run_options);
                 among["durability"] = json!(StoreDurability::Normal);
                 let durability = Some(StoreDurability::Normal);
-                let begun = RunOptions { durability, ..begun };
-                assert_eq!(RunOptions::recorded(&among), begun);
+                let options = RunOptions { durability, ..run_options };
+                assert_eq!(RunOptions::recorded(&among), options);
                 assert_eq!(among["retry"]["all"], true);
             }
         }

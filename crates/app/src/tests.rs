@@ -54,8 +54,8 @@ impl Caller for Listener {
     }
 
     fn diagnostics(&self, files: &[CheckedFile]) {
-        let all = files.iter().flat_map(|file| &file.diagnostics);
-        self.codes.lock().unwrap().extend(all.map(|diagnostic| diagnostic.code.as_str().to_owned()));
+        let diagnostics = files.iter().flat_map(|file| &file.diagnostics);
+        self.codes.lock().unwrap().extend(diagnostics.map(|diagnostic| diagnostic.code.as_str().to_owned()));
     }
 
     fn message_printer(&self) -> Box<dyn Fn(&str) + Send + Sync> {
@@ -94,8 +94,8 @@ fn workspace(plan: &str) -> (tempfile::TempDir, Listener) {
 #[test]
 fn the_mistakes_of_a_plan_reach_the_caller_as_data() {
     let (_dir, listener) = workspace(&PLAN.replace("run:", "rum:"));
-    let failure = load_named(&listener, Path::new("plan.md"), RunOptions::default()).err().unwrap();
-    assert_eq!((failure.exit, failure.message.as_str()), (CliExitCode::Invalid, ""));
+    let error = load_named(&listener, Path::new("plan.md"), RunOptions::default()).err().unwrap();
+    assert_eq!((error.exit, error.message.as_str()), (CliExitCode::Invalid, ""));
     assert!(!listener.codes.lock().unwrap().is_empty());
     assert_eq!(listener.messages(), "");
 }

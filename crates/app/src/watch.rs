@@ -22,7 +22,7 @@ pub struct AuditedBus {
 /// A session with an auditor.
 pub struct AuditedSession {
     pub(super) session: Arc<EngineSession>,
-    pub(super) watch: AuditedBus,
+    pub(super) bus: AuditedBus,
 }
 
 impl Deref for AuditedSession {
@@ -36,7 +36,7 @@ impl Deref for AuditedSession {
 impl AuditedSession {
     /// Publishes an act of a command to all listeners.
     pub fn publish(&self, message: BusMessage) {
-        self.watch.bus.publish(message);
+        self.bus.bus.publish(message);
     }
 }
 
@@ -44,7 +44,7 @@ impl AuditedSession {
 /// then it is waited for: the fields are dropped in their order.
 impl Drop for AuditedSession {
     fn drop(&mut self) {
-        if let Some(auditor) = &self.watch.auditor {
+        if let Some(auditor) = &self.bus.auditor {
             auditor.finish_in_background();
         }
     }
@@ -101,10 +101,10 @@ pub fn record_command_act(host: &Host, act: WorkspaceAction) -> Result<(), Store
 }
 
 /// Records that a run was not started, and the reason, where there is a state.
-pub fn record_refusal(host: &Host, path: &std::path::Path, failure: &CommandError) {
+pub fn record_refusal(host: &Host, path: &std::path::Path, error: &CommandError) {
     // The arguments of the command line are not recorded.
-    let reason = match failure.exit {
-        CliExitCode::Approval => failure.message.clone(),
+    let reason = match error.exit {
+        CliExitCode::Approval => error.message.clone(),
         exit => exit.meaning().to_owned(),
     };
     let path = host.workspace().name(&super::normalize_path(&host.cwd().join(path)));

@@ -16,23 +16,24 @@ pub struct WorkspaceCopy {
 
 impl WorkspaceCopy {
     /// Copies the files of a workspace, without its state, into a folder for temporary files.
-    pub fn of(original: &Workspace) -> Result<Self, CommandError> {
+    pub fn of(original_workspace: &Workspace) -> Result<Self, CommandError> {
         let failed = |path: &Path, error: &io::Error| {
             let message = format!("cannot copy {}: {error}", path.display());
             CommandError::new(CliExitCode::State, message)
         };
         let folder = tempfile::Builder::new().prefix("wf-replay-").tempdir();
-        let folder = folder.map_err(|error| failed(&original.root, &error))?;
+        let folder = folder.map_err(|error| failed(&original_workspace.root, &error))?;
         let root = folder.path().join("workspace");
-        let own_state = original.root.join(".wf");
-        let is_wanted = |path: &Path| path != original.state && path != own_state;
-        let entries = WalkDir::new(&original.root).into_iter().filter_entry(|entry| is_wanted(entry.path()));
+        let own_state = original_workspace.root.join(".wf");
+        let is_wanted = |path: &Path| path != original_workspace.state && path != own_state;
+        let entries =
+            WalkDir::new(&original_workspace.root).into_iter().filter_entry(|entry| is_wanted(entry.path()));
         for entry in entries {
             let entry = entry.map_err(|error| {
-                let path = error.path().unwrap_or(&original.root).to_owned();
+                let path = error.path().unwrap_or(&original_workspace.root).to_owned();
                 failed(&path, &error.into())
             })?;
-            let to = place(entry.path(), &original.root, &root);
+            let to = place(entry.path(), &original_workspace.root, &root);
             copy_entry(&entry, &to).map_err(|error| failed(entry.path(), &error))?;
         }
         let state = root.join(".wf");

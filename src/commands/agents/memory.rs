@@ -26,7 +26,7 @@ See docs/memory.md for how both are used."
 )]
 pub struct MemoryArgs {
     #[command(subcommand)]
-    what: MemoryCommand,
+    command: MemoryCommand,
 }
 
 #[derive(Subcommand, Debug)]
@@ -50,7 +50,7 @@ pub use promote::promote_notes;
 
 /// Runs the given subcommand.
 pub fn run(ui: &Ui, args: &MemoryArgs) -> Result<CliExitCode, CommandError> {
-    match &args.what {
+    match &args.command {
         MemoryCommand::Search(args) => search::run(ui, args),
         MemoryCommand::Add(args) => add::run(ui, args),
         MemoryCommand::Trust(args) => trust::run(ui, args),

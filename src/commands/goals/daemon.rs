@@ -71,11 +71,11 @@ enum UnitOwnerArg {
 }
 
 fn period(text: &str) -> Result<Duration, String> {
-    parse_duration(text).map_err(|bad| bad.to_string())
+    parse_duration(text).map_err(|error| error.to_string())
 }
 
 fn address(text: &str) -> Result<SocketAddr, String> {
-    health::address(text).map_err(|bad| bad.to_string())
+    health::address(text).map_err(|error| error.to_string())
 }
 
 /// Runs the daemon.
@@ -97,7 +97,7 @@ pub fn run(ui: &Ui, args: &DaemonArgs) -> Result<CliExitCode, CommandError> {
 }
 
 /// Prints a unit file that starts the daemon with the options of this command line.
-fn unit(ui: &Ui, args: &DaemonArgs, whose: UnitOwnerArg) -> Result<CliExitCode, CommandError> {
+fn unit(ui: &Ui, args: &DaemonArgs, unit_owner: UnitOwnerArg) -> Result<CliExitCode, CommandError> {
     let bad = |reason: String| CommandError::new(CliExitCode::Usage, reason);
     let program = std::env::current_exe().map_err(|error| bad(error.to_string()))?;
     let mut words = vec!["daemon".to_owned()];
@@ -116,7 +116,7 @@ fn unit(ui: &Ui, args: &DaemonArgs, whose: UnitOwnerArg) -> Result<CliExitCode, 
     if args.drain != DEFAULT_DRAIN {
         words.extend(["--drain".to_owned(), format_duration(args.drain)]);
     }
-    let owner = match whose {
+    let owner = match unit_owner {
         UnitOwnerArg::User => ServiceOwner::User,
         UnitOwnerArg::System => {
             ServiceOwner::System { user: ui.host.var("USER").unwrap_or("root").to_owned() }
@@ -132,6 +132,6 @@ fn unit(ui: &Ui, args: &DaemonArgs, whose: UnitOwnerArg) -> Result<CliExitCode, 
         watchdog: WATCHDOG_TIMEOUT,
         drain: args.drain,
     };
-    ui.print(&unit.text().map_err(|wrong| bad(wrong.to_string()))?)?;
+    ui.print(&unit.text().map_err(|error| bad(error.to_string()))?)?;
     Ok(CliExitCode::Ok)
 }

@@ -143,10 +143,10 @@ fn find(ui: &Ui, id: &str) -> Result<QueueEntry, CommandError> {
     if let Some(entry) = entries.iter().find(|entry| entry.id == id) {
         return Ok(entry.clone());
     }
-    let failure = CommandError::new(CliExitCode::Usage, format!("no entry `{}` in the queue", untrusted(id)));
+    let error = CommandError::new(CliExitCode::Usage, format!("no entry `{}` in the queue", untrusted(id)));
     Err(match nearest(id, entries.iter().map(|entry| entry.id.as_str())) {
-        Some(near) => failure.hint(format!("did you mean `{near}`?")),
-        None => failure.hint("to list the entries: wf queue list"),
+        Some(near) => error.hint(format!("did you mean `{near}`?")),
+        None => error.hint("to list the entries: wf queue list"),
     })
 }
 

@@ -44,8 +44,8 @@ pub struct DiffArgs {
 
 /// Compares two versions, or two runs.
 pub fn run(ui: &Ui, args: &DiffArgs) -> Result<CliExitCode, CommandError> {
-    let given = [&args.before, &args.after].map(Option::as_deref);
-    let (before, after) = match given {
+    let names = [&args.before, &args.after].map(Option::as_deref);
+    let (before, after) = match names {
         [other, None] if args.last => return compare_runs(ui, other, None, args.json),
         [Some(run), None] if is_run_prefix(ui, run) => return compare_runs(ui, None, Some(run), args.json),
         [other, Some(run)] if is_run_prefix(ui, run) => return compare_runs(ui, other, Some(run), args.json),
@@ -54,15 +54,15 @@ pub fn run(ui: &Ui, args: &DiffArgs) -> Result<CliExitCode, CommandError> {
     };
     let new = version(ui, after, None)?;
     let old = version(ui, before, Some(after))?;
-    let found = diff(&meaning(&old), &meaning(&new));
+    let diff = diff(&meaning(&old), &meaning(&new));
     let bytes = differing(&old, &new);
     if args.json {
-        ui.print_json(&found.json(bytes.is_empty()))?;
+        ui.print_json(&diff.json(bytes.is_empty()))?;
     } else {
-        ui.print(&found.text())?;
-        ui.print(&ending(&found, &bytes))?;
+        ui.print(&diff.text())?;
+        ui.print(&ending(&diff, &bytes))?;
     }
-    Ok(if found.is_empty() { CliExitCode::Ok } else { CliExitCode::RunFailed })
+    Ok(if diff.is_empty() { CliExitCode::Ok } else { CliExitCode::RunFailed })
 }
 
 /// True if a name can only be meant as the beginning of a run's id.
@@ -88,13 +88,13 @@ fn compare_runs(
                 .hint("name the run to compare with: wf diff RUN RUN")
         })?,
     };
-    let found = views::run_diff_of(&reader, &other, &run)?;
+    let diff = views::run_diff_of(&reader, &other, &run)?;
     if is_json {
-        ui.print_json(&found.json())?;
+        ui.print_json(&diff.json())?;
     } else {
-        ui.print(&found.text())?;
+        ui.print(&diff.text())?;
     }
-    Ok(if found.is_same() { CliExitCode::Ok } else { CliExitCode::RunFailed })
+    Ok(if diff.is_same() { CliExitCode::Ok } else { CliExitCode::RunFailed })
 }
 
 /// Reads a version by its name on the command line; `plan` is the plan that a bare revision is about.
@@ -131,24 +131,24 @@ fn here(plan: &str) -> String {
     }
 }
 
-fn meaning(version: &LoadedPlan) -> PlanSummary {
-    let goal = version.goal.as_ref().map(|of| &*of.goal);
-    PlanSummary::of_plan(&version.plan, &version.path)
+fn meaning(plan: &LoadedPlan) -> PlanSummary {
+    let goal = plan.goal.as_ref().map(|goal_plan| &*goal_plan.goal);
+    PlanSummary::of_plan(&plan.plan, &plan.path)
         .add_goal_if_any(goal)
-        .add_workspace_settings(&workspace_settings(version))
+        .add_workspace_settings(&workspace_settings(plan))
 }
 
 /// The files that are not identical byte for byte. The name of the plan itself does not matter.
-fn differing(old: &LoadedPlan, new: &LoadedPlan) -> Vec<String> {
-    let texts = |version: &LoadedPlan| -> BTreeMap<String, String> {
-        let named = version.sources.iter().map(|(path, text)| {
-            let own = *path == version.path;
-            let name = if own { new.path.clone() } else { path.clone() };
+fn differing(old_plan: &LoadedPlan, new_plan: &LoadedPlan) -> Vec<String> {
+    let texts = |plan: &LoadedPlan| -> BTreeMap<String, String> {
+        let named = plan.sources.iter().map(|(path, text)| {
+            let own = *path == plan.path;
+            let name = if own { new_plan.path.clone() } else { path.clone() };
             (name, text.clone())
         });
         named.collect()
     };
-    let (old, new) = (texts(old), texts(new));
+    let (old, new) = (texts(old_plan), texts(new_plan));
     let mut names: Vec<String> = old.keys().chain(new.keys()).cloned().collect();
     names.sort();
     names.dedup();
@@ -156,17 +156,17 @@ fn differing(old: &LoadedPlan, new: &LoadedPlan) -> Vec<String> {
     names
 }
 
-fn ending(found: &PlanDiff, bytes: &[String]) -> String {
-    if bytes.is_empty() && found.is_empty() {
+fn ending(diff: &PlanDiff, bytes: &[String]) -> String {
+    if bytes.is_empty() && diff.is_empty() {
         return "identical\n".into();
     }
-    if found.is_empty() {
+    if diff.is_empty() {
         let files = bytes.join(", ");
         return format!(
             "same meaning, but the files differ ({files}): an approval of one is not valid for the other\n"
         );
     }
-    let count = found.changes.len();
-    let loose = found.changes.iter().filter(|own| own.direction == ChangeDirection::Looser);
+    let count = diff.changes.len();
+    let loose = diff.changes.iter().filter(|change| change.direction == ChangeDirection::Looser);
     format!("{}, {} of them wider, weaker or more\n", plural(count, "change"), loose.count())
 }

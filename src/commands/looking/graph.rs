@@ -42,8 +42,8 @@ enum GraphFormat {
 /// Draws a plan.
 pub fn run(ui: &Ui, args: &GraphArgs) -> Result<CliExitCode, CommandError> {
     if args.unfold && args.format == GraphFormat::Svg {
-        let failure = CommandError::new(CliExitCode::Usage, "--unfold cannot be combined with --format svg");
-        return Err(failure.hint("use --format dot and Graphviz"));
+        let error = CommandError::new(CliExitCode::Usage, "--unfold cannot be combined with --format svg");
+        return Err(error.hint("use --format dot and Graphviz"));
     }
     let plan = load::load_for_review(ui, &args.plan)?.plan;
     let sketch = PlanSketch::from_plan(&plan, args.unfold);

@@ -39,34 +39,34 @@ pub fn run(ui: &Ui, args: &ListArgs) -> Result<CliExitCode, CommandError> {
     Ok(CliExitCode::Ok)
 }
 
-fn table(listed: &[SpecSummary]) -> String {
+fn table(summaries: &[SpecSummary]) -> String {
     let columns = ["id", "kind", "file", "title"];
     let mut table = TextTable::new(&columns.map(|name| (name, ColumnAlign::Left)));
-    for one in listed {
-        let title = one.title.as_deref().map(first_line).unwrap_or_default();
-        let last = match one.error_count {
+    for summary in summaries {
+        let title = summary.title.as_deref().map(first_line).unwrap_or_default();
+        let last = match summary.error_count {
             0 => (title.to_owned(), anstyle::Style::new()),
             count => {
                 let mistakes = plural(count, "mistake");
-                (format!("{mistakes}: wf check {}", one.path), WARN)
+                (format!("{mistakes}: wf check {}", summary.path), WARN)
             }
         };
         table.row(vec![
-            (one.id.clone().unwrap_or_else(|| "-".into()), BOLD),
-            (one.kind.to_owned(), anstyle::Style::new()),
-            (one.path.clone(), DIM),
+            (summary.id.clone().unwrap_or_else(|| "-".into()), BOLD),
+            (summary.kind.to_owned(), anstyle::Style::new()),
+            (summary.path.clone(), DIM),
             last,
         ]);
     }
     table.render()
 }
 
-fn json(one: &SpecSummary) -> Value {
+fn json(summary: &SpecSummary) -> Value {
     json!({
-        "id": one.id,
-        "kind": one.kind,
-        "path": one.path,
-        "title": one.title,
-        "mistakes": one.error_count,
+        "id": summary.id,
+        "kind": summary.kind,
+        "path": summary.path,
+        "title": summary.title,
+        "mistakes": summary.error_count,
     })
 }

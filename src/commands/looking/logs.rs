@@ -80,7 +80,7 @@ struct LogView<'a> {
 }
 
 impl LogView<'_> {
-    fn form(&self, entry: &AttemptLog, prefix: Option<String>) -> LogLineFormat {
+    fn form(&self, log: &AttemptLog, prefix: Option<String>) -> LogLineFormat {
         let json = self.args.json;
         let only = match (self.args.stdout, self.args.stderr) {
             (true, _) => Some(LogStream::Out),
@@ -91,7 +91,7 @@ impl LogView<'_> {
             only_stream: only,
             timestamps: self.args.timestamps,
             prefix: prefix.filter(|_| !json),
-            json_subject: json.then(|| (entry.name.clone(), entry.attempt.attempt)),
+            json_subject: json.then(|| (log.name.clone(), log.attempt.attempt)),
             raw: self.args.raw,
         }
     }
@@ -109,8 +109,8 @@ impl LogView<'_> {
     }
 
     /// Refuses logs that differ from the record of their attempts, once they are printed.
-    fn check_damage(&self, entries: &[AttemptLog]) -> Result<(), CommandError> {
-        let damaged = self.selection.damaged(entries)?;
+    fn check_damage(&self, logs: &[AttemptLog]) -> Result<(), CommandError> {
+        let damaged = self.selection.damaged(logs)?;
         let mut named: Vec<String> = damaged.iter().map(DamagedLog::to_string).collect();
         if named.is_empty() {
             return Ok(());
@@ -121,28 +121,28 @@ impl LogView<'_> {
     }
 
     /// Prints a log; an empty log gets no heading.
-    fn print_one(&self, entry: &AttemptLog, headed: bool) -> Result<(), CommandError> {
+    fn print_one(&self, log: &AttemptLog, headed: bool) -> Result<(), CommandError> {
         let headed = headed && !self.args.json;
-        let mut lines = LogLineFormatter::new(self.form(entry, None));
-        let mut kept = Vec::new();
+        let mut lines = LogLineFormatter::new(self.form(log, None));
+        let mut bytes = Vec::new();
         let mut last = None;
         let mut print = |text: Vec<u8>, is_end: bool| {
             if headed && last.is_none() && !text.is_empty() {
-                let heading = format!("{HEADING}{}#{}", entry.name, entry.attempt.attempt);
+                let heading = format!("{HEADING}{}#{}", log.name, log.attempt.attempt);
                 self.ui.print_line(&paint(DIM, &heading))?;
             }
             last = text.last().copied().or(last);
-            kept.extend(text);
+            bytes.extend(text);
             match self.args.tail {
-                Some(count) => kept = last_lines(&kept, count),
-                None => self.write(&std::mem::take(&mut kept))?,
+                Some(count) => bytes = last_lines(&bytes, count),
+                None => self.write(&std::mem::take(&mut bytes))?,
             }
             if is_end {
-                self.write(&kept)?;
+                self.write(&bytes)?;
             }
             Ok::<(), CommandError>(())
         };
-        for chunk in entry.logs.read_chunks(&entry.attempt).map_err(unreadable)? {
+        for chunk in log.logs.read_chunks(&log.attempt).map_err(unreadable)? {
             print(lines.push(&chunk.map_err(unreadable)?), false)?;
         }
         print(lines.close(), true)?;
@@ -162,11 +162,11 @@ impl LogView<'_> {
 
     fn follow(&self) -> Result<(), CommandError> {
         let mut open: Vec<(LogFollower, LogLineFormatter)> = Vec::new();
-        let mut known = BTreeSet::new();
+        let mut paths = BTreeSet::new();
         loop {
             let over = self.selection.is_over()?;
             for entry in self.selection.attempts()? {
-                if known.insert(entry.logs.path(&entry.attempt)) {
+                if paths.insert(entry.logs.path(&entry.attempt)) {
                     let alone = self.selection.is_selected(&entry);
                     let prefix = (!alone).then(|| entry.name.clone());
                     let lines = LogLineFormatter::new(self.form(&entry, prefix));

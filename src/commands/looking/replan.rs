@@ -63,11 +63,11 @@ pub fn run(ui: &Ui, args: &ReplanArgs) -> Result<CliExitCode, CommandError> {
 fn explain(ui: &Ui, args: &ReplanExplainArgs) -> Result<CliExitCode, CommandError> {
     let replan = numbers(ui, args)?;
     let measures = RoundMeasures { d: args.d, p: args.p, omega: args.omega };
-    let found = decide(&replan, measures, args.gradient, args.worsening);
+    let outcome = decide(&replan, measures, args.gradient, args.worsening);
     if args.json {
-        ui.print_json(&format!("{:#}\n", decision_json(&replan, &found)))?;
+        ui.print_json(&format!("{:#}\n", decision_json(&replan, &outcome)))?;
     } else {
-        ui.print(&decision_text(&replan, &found))?;
+        ui.print(&decision_text(&replan, &outcome))?;
     }
     Ok(CliExitCode::Ok)
 }

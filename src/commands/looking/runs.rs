@@ -59,8 +59,8 @@ pub fn run(ui: &Ui, args: &RunsArgs) -> Result<CliExitCode, CommandError> {
     let word = state.file_name().and_then(|name| name.to_str()).unwrap_or("");
     if !state.exists() && RunStateArg::from_str(word, true).is_ok() {
         let message = format!("--state expects a directory; {word} not found");
-        let failure = CommandError::new(CliExitCode::Usage, message);
-        return Err(failure.hint(format!("to filter runs by state: --state-is {word}")));
+        let error = CommandError::new(CliExitCode::Usage, message);
+        return Err(error.hint(format!("to filter runs by state: --state-is {word}")));
     }
     let runs = RunList::read(&ui.host, &query(args)?)?;
     if args.json {

@@ -47,14 +47,14 @@ pub fn run(ui: &Ui, args: &WhyArgs) -> Result<CliExitCode, CommandError> {
     let Some(subject) = subject else {
         return explain_whole(ui, args, &state, &run);
     };
-    let found = find_step(&state, run, &subject)?;
-    let record = load_record(&state, &found.run)?;
-    let plan = recorded_plan(ui, &state, &found.run)?;
-    require_step(&plan, found.task_id.step.as_str())?;
+    let task = find_step(&state, run, &subject)?;
+    let record = load_record(&state, &task.run)?;
+    let plan = recorded_plan(ui, &state, &task.run)?;
+    require_step(&plan, task.task_id.step.as_str())?;
     if args.json {
-        ui.print_json(&format!("{:#}\n", explain(&state, &record, &plan, &found, explain_step_json)?))?;
+        ui.print_json(&format!("{:#}\n", explain(&state, &record, &plan, &task, explain_step_json)?))?;
     } else {
-        ui.print(&explain(&state, &record, &plan, &found, explain_step)?)?;
+        ui.print(&explain(&state, &record, &plan, &task, explain_step)?)?;
     }
     Ok(CliExitCode::Ok)
 }
@@ -63,11 +63,11 @@ fn explain<T>(
     state: &StateReader,
     record: &RunRecord,
     plan: &Plan,
-    found: &ResolvedTask,
+    task: &ResolvedTask,
     form: impl FnOnce(&StepExplanation<'_>) -> T,
 ) -> Result<T, CommandError> {
-    let reasons = TaskReasons::read(state, record, found)?;
-    let (task_id, cache, rerun_reason) = (&found.task_id, reasons.cache.as_ref(), reasons.rerun.as_deref());
+    let reasons = TaskReasons::read(state, record, task)?;
+    let (task_id, cache, rerun_reason) = (&task.task_id, reasons.cache.as_ref(), reasons.rerun.as_deref());
     Ok(form(&StepExplanation { record, plan, task_id, cache, rerun_reason }))
 }
 
@@ -117,8 +117,8 @@ fn explain_whole(
     ui.print(&explain_run(&record))?;
     let (tasks, more) = deciding_tasks(&record);
     for task_id in tasks {
-        let found = ResolvedTask { run: run.clone(), task_id, attempt: None };
-        ui.print(&format!("\n{}", explain(state, &record, &plan, &found, explain_step)?))?;
+        let task = ResolvedTask { run: run.clone(), task_id, attempt: None };
+        ui.print(&format!("\n{}", explain(state, &record, &plan, &task, explain_step)?))?;
     }
     if more > 0 {
         ui.print(&format!("\nand {more} more: wf show {}\n", run.short()))?;
@@ -130,13 +130,13 @@ fn explain_whole(
 fn no_step(state: &StateReader, run: &RunId) -> Result<CommandError, CommandError> {
     let short = run.short();
     Ok(if is_check_run(state, run)? {
-        let failure = CommandError::new(
+        let error = CommandError::new(
             CliExitCode::Usage,
             format!("run {short} is a check run of a goal: it has no steps"),
         );
-        failure.hint(format!("for the results of its checks: wf show {short}"))
+        error.hint(format!("for the results of its checks: wf show {short}"))
     } else {
-        let failure = CommandError::new(CliExitCode::Usage, "no step given: name one after the run");
-        failure.hint(format!("for its steps: wf show {short}"))
+        let error = CommandError::new(CliExitCode::Usage, "no step given: name one after the run");
+        error.hint(format!("for its steps: wf show {short}"))
     })
 }

@@ -34,12 +34,12 @@ pub fn run(ui: &Ui, args: &CancelArgs) -> Result<CliExitCode, CommandError> {
 }
 
 fn signal(pid: u32) -> Result<(), CommandError> {
-    let told = i32::try_from(pid)
+    let signalled = i32::try_from(pid)
         .ok()
         .and_then(Pid::from_raw)
         .ok_or(rustix::io::Errno::SRCH)
         .and_then(|pid| kill_process(pid, Signal::TERM));
-    told.map_err(|error| {
+    signalled.map_err(|error| {
         let message = format!("cannot send SIGTERM to process {pid}, which executes the run: {error}");
         CommandError::new(CliExitCode::Usage, message)
     })

@@ -50,24 +50,24 @@ pub fn run(ui: &Ui, args: &CheckArgs) -> Result<CliExitCode, CommandError> {
         require_utf8(path)?;
     }
     let envelope = args.envelope.as_deref().map(|name| EnvelopeStep::find(ui, name)).transpose()?;
-    let all = check_all(&ui.host, &collected, envelope.as_ref());
+    let files = check_all(&ui.host, &collected, envelope.as_ref());
     if args.json {
-        ui.print_json(&json(&all))?;
+        ui.print_json(&json(&files))?;
     } else if args.sarif {
-        ui.print_json(&sarif(&all, &place_in_repository(ui.host.cwd()), env!("CARGO_PKG_VERSION")))?;
+        ui.print_json(&sarif(&files, &place_in_repository(ui.host.cwd()), env!("CARGO_PKG_VERSION")))?;
     } else {
-        print_diagnostics(ui, &all, &collected)?;
+        print_diagnostics(ui, &files, &collected)?;
     }
-    let errors = all.iter().any(|file| file.count(Severity::Error) > 0);
+    let errors = files.iter().any(|file| file.count(Severity::Error) > 0);
     Ok(if errors { CliExitCode::Invalid } else { CliExitCode::Ok })
 }
 
 /// Checks every file once: the named ones, and those that they use.
-fn check_all(host: &Host, collected: &SpecFileSet, envelope: Option<&EnvelopeStep>) -> Vec<CheckedFile> {
-    let mut all: Vec<CheckedFile> = Vec::new();
-    for path in &collected.plans {
+fn check_all(host: &Host, file_set: &SpecFileSet, envelope: Option<&EnvelopeStep>) -> Vec<CheckedFile> {
+    let mut checked_files: Vec<CheckedFile> = Vec::new();
+    for path in &file_set.plans {
         if let Some(envelope) = envelope {
-            add_unknown(&mut all, envelope.check(host, path));
+            add_unknown(&mut checked_files, envelope.check(host, path));
             continue;
         }
         let workspace = host.workspace_of(path.parent().unwrap_or(path));
@@ -75,9 +75,9 @@ fn check_all(host: &Host, collected: &SpecFileSet, envelope: Option<&EnvelopeSte
         let gates = load::system_gates(&files);
         let mut loaded = load::load_with_gates(&files, &workspace.name(path), &gates);
         relied::warn_of_files_of_checks(host, &workspace, &mut loaded);
-        add_unknown(&mut all, load::diagnostics_by_file(host, &workspace, &loaded));
+        add_unknown(&mut checked_files, load::diagnostics_by_file(host, &workspace, &loaded));
     }
-    for path in &collected.configs {
+    for path in &file_set.configs {
         let shown = relative_path(path, host.cwd());
         let files = DiskFiles::new(path.parent().unwrap_or(path));
         let checked = if path.file_name().is_some_and(|name| name == APPROVERS) {
@@ -85,13 +85,13 @@ fn check_all(host: &Host, collected: &SpecFileSet, envelope: Option<&EnvelopeSte
         } else {
             load::read_config(&files, &shown).map(|(_, checked)| checked)
         };
-        add_unknown(&mut all, checked.into_iter().collect());
+        add_unknown(&mut checked_files, checked.into_iter().collect());
     }
-    for path in &collected.skills {
-        add_unknown(&mut all, skill(host, path).into_iter().collect());
+    for path in &file_set.skills {
+        add_unknown(&mut checked_files, skill(host, path).into_iter().collect());
     }
-    all.sort_by(|a, b| a.source.path().cmp(b.source.path()));
-    all
+    checked_files.sort_by(|a, b| a.source.path().cmp(b.source.path()));
+    checked_files
 }
 
 /// Checks a skill: the error that keeps it from loading, or its warnings.
@@ -125,15 +125,16 @@ fn skill(host: &Host, path: &Path) -> Option<CheckedFile> {
 }
 
 /// Adds the files that are not known yet: a file may be used by many.
-fn add_unknown(all: &mut Vec<CheckedFile>, more: Vec<CheckedFile>) {
-    for file in more {
-        let known = all.iter_mut().find(|own| own.source.path() == file.source.path());
-        match known {
-            None => all.push(file),
-            Some(known) => {
+fn add_unknown(checked: &mut Vec<CheckedFile>, more_files: Vec<CheckedFile>) {
+    for file in more_files {
+        let same_file =
+            checked.iter_mut().find(|checked_file| checked_file.source.path() == file.source.path());
+        match same_file {
+            None => checked.push(file),
+            Some(checked_file) => {
                 for diagnostic in file.diagnostics {
-                    if !known.diagnostics.contains(&diagnostic) {
-                        known.diagnostics.push(diagnostic);
+                    if !checked_file.diagnostics.contains(&diagnostic) {
+                        checked_file.diagnostics.push(diagnostic);
                     }
                 }
             }
@@ -141,20 +142,20 @@ fn add_unknown(all: &mut Vec<CheckedFile>, more: Vec<CheckedFile>) {
     }
 }
 
-fn print_diagnostics(ui: &Ui, all: &[CheckedFile], collected: &SpecFileSet) -> Result<(), CommandError> {
-    for file in all {
+fn print_diagnostics(ui: &Ui, checked: &[CheckedFile], file_set: &SpecFileSet) -> Result<(), CommandError> {
+    for file in checked {
         ui.print(&text(file, ui.terminal.width))?;
     }
     if ui.host.in_actions() {
-        ui.print_bytes(annotations(all, &place_in_repository(ui.host.cwd())).as_bytes())?;
+        ui.print_bytes(annotations(checked, &place_in_repository(ui.host.cwd())).as_bytes())?;
     }
-    if ui.volume > Verbosity::Quiet && collected.skipped > 0 {
-        let files = plural(collected.skipped, "Markdown file");
+    if ui.verbosity > Verbosity::Quiet && file_set.skipped > 0 {
+        let files = plural(file_set.skipped, "Markdown file");
         ui.print_line(&format!("skipped {files} without front matter"))?;
     }
-    let wrong = all.iter().any(|file| !file.diagnostics.is_empty());
-    if wrong || ui.volume > Verbosity::Quiet {
-        ui.print(&summary(all))?;
+    let wrong = checked.iter().any(|file| !file.diagnostics.is_empty());
+    if wrong || ui.verbosity > Verbosity::Quiet {
+        ui.print(&summary(checked))?;
     }
     Ok(())
 }

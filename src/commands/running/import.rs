@@ -14,7 +14,7 @@ use wf_lang::{SylkFile, import_sylk};
 #[command(subcommand_required = true, arg_required_else_help = true)]
 pub struct ImportArgs {
     #[command(subcommand)]
-    what: ImportCommand,
+    command: ImportCommand,
 }
 
 #[derive(Subcommand, Debug)]
@@ -41,7 +41,7 @@ const LIMIT: u64 = 4 << 20;
 
 /// Runs the given subcommand.
 pub fn run(ui: &Ui, args: &ImportArgs) -> Result<CliExitCode, CommandError> {
-    let ImportCommand::Sylk(args) = &args.what;
+    let ImportCommand::Sylk(args) = &args.command;
     sylk(ui, args)
 }
 
@@ -51,23 +51,23 @@ fn sylk(ui: &Ui, args: &ImportSylkArgs) -> Result<CliExitCode, CommandError> {
     let file = normalize_path(&ui.host.cwd().join(&args.file));
     let out = normalize_path(&ui.host.cwd().join(&args.dir));
     let text = read(&file).map_err(|error| failure(format!("cannot read {}: {error}", shown(&file))))?;
-    let done = import_sylk(&text).map_err(|bad| {
-        let message = format!("cannot import {}: {bad}", shown(&file));
-        CommandError::new(CliExitCode::Invalid, message).hint(bad.help)
+    let import = import_sylk(&text).map_err(|mistake| {
+        let message = format!("cannot import {}: {mistake}", shown(&file));
+        CommandError::new(CliExitCode::Invalid, message).hint(mistake.help)
     })?;
-    write(&out, &done.files).map_err(|error| match error.kind() {
+    write(&out, &import.files).map_err(|error| match error.kind() {
         io::ErrorKind::AlreadyExists => {
             failure(format!("{} exists already", shown(&out))).hint("name another folder")
         }
         _ => failure(format!("cannot write {}: {error}", shown(&out))),
     })?;
-    for file in &done.files {
+    for file in &import.files {
         ui.print(&format!("{} {}\n", paint(GOOD, "created"), shown(&out.join(&file.path))))?;
     }
-    for note in &done.notes {
+    for note in &import.notes {
         ui.print(&format!("{} {}\n", paint(DIM, "   note"), wf_base::untrusted::untrusted(note)))?;
     }
-    let roles = done.roles.join(", ");
+    let roles = import.roles.join(", ");
     let check = format!("wf check {}", shell_word(&shown(&out.join("dag.md"))));
     ui.print(&format!(
         "\nnext\n  give models to these roles in wf.yaml: {roles}\n  {}\n",

@@ -41,12 +41,12 @@ pub fn run(ui: &Ui, args: &InitArgs) -> Result<CliExitCode, CommandError> {
     let gates = GATES.map(|(name, text)| (dir.join(wf_lang::GATES).join(name), text));
     let files = [(dir.join("wf.yaml"), CONFIG), (plan.clone(), FIRST_PLAN)];
     for (path, content) in files.into_iter().chain(gates) {
-        let done = create(&path, content).map_err(|error| io_failure(&shown(&path), &error))?;
-        report(ui, &line(&done, &shown(&path)))?;
+        let outcome = create(&path, content).map_err(|error| io_failure(&shown(&path), &error))?;
+        report(ui, &line(&outcome, &shown(&path)))?;
     }
     let ignore = dir.join(".gitignore");
-    let done = add_line(&ignore, ".wf/").map_err(|error| io_failure(&shown(&ignore), &error))?;
-    report(ui, &line(&done, &shown(&ignore)))?;
+    let outcome = add_line(&ignore, ".wf/").map_err(|error| io_failure(&shown(&ignore), &error))?;
+    report(ui, &line(&outcome, &shown(&ignore)))?;
     let plan = shown(&plan);
     let next = format!(
         "\n{}\n  {}\n  {}\n",
@@ -67,8 +67,8 @@ fn io_failure(path: &str, error: &std::io::Error) -> CommandError {
     CommandError::new(CliExitCode::Usage, format!("cannot write {path}: {error}"))
 }
 
-fn line(done: &InitOutcome, path: &str) -> String {
-    match done {
+fn line(outcome: &InitOutcome, path: &str) -> String {
+    match outcome {
         InitOutcome::Created => format!("{} {path}\n", paint(GOOD, "created")),
         InitOutcome::Added => format!("{} {path}\n", paint(GOOD, "  added")),
         InitOutcome::Kept => format!("{} {path}\n", paint(DIM, "   kept")),

@@ -86,7 +86,7 @@ fn dollars(text: &str) -> Result<Money, String> {
     match Money::parse(text) {
         Ok(cost) if cost.is_zero() => Err("0 would prevent every call of a model".into()),
         Ok(cost) => Ok(cost),
-        Err(bad) => Err(bad.to_string()),
+        Err(error) => Err(error.to_string()),
     }
 }
 
@@ -99,19 +99,19 @@ fn write(ui: &Ui, args: &PlanArgs) -> Result<CliExitCode, CommandError> {
     // What is only printed is checked as a file in the current folder.
     let path = out.clone().unwrap_or_else(|| ui.host.cwd().join("plan.md"));
     let mut author = author(ui, args, &path)?;
-    let done = write_with(ui, args, out.as_deref(), &mut author);
-    end(ui, &mut author, done)
+    let result = write_with(ui, args, out.as_deref(), &mut author);
+    end(ui, &mut author, result)
 }
 
 /// Records the end of a request, and prints what it used.
 fn end(
     ui: &Ui,
     author: &mut PlanAuthor<'_>,
-    done: Result<String, CommandError>,
+    result: Result<String, CommandError>,
 ) -> Result<CliExitCode, CommandError> {
-    let recorded = author.end(done.clone().map_err(|failure| failure.message));
+    let recorded = author.end(result.clone().map_err(|error| error.message));
     print_usage(ui, author.usage());
-    done?;
+    result?;
     recorded?;
     Ok(CliExitCode::Ok)
 }
@@ -152,23 +152,23 @@ fn write_with(
 }
 
 fn revise(ui: &Ui, args: &PlanArgs, plan: &Path) -> Result<CliExitCode, CommandError> {
-    let old = PlanFile::read(&ui.host, plan)?;
-    let mut author = author(ui, args, &old.path)?;
-    let done = revise_with(ui, args, &old, &mut author);
-    end(ui, &mut author, done)
+    let old_file = PlanFile::read(&ui.host, plan)?;
+    let mut author = author(ui, args, &old_file.path)?;
+    let result = revise_with(ui, args, &old_file, &mut author);
+    end(ui, &mut author, result)
 }
 
 fn revise_with(
     ui: &Ui,
     args: &PlanArgs,
-    old: &PlanFile,
+    old_file: &PlanFile,
     author: &mut PlanAuthor<'_>,
 ) -> Result<String, CommandError> {
-    let draft = author.revise(old, args.wish())?;
-    let shown = relative_path(&old.path, ui.host.cwd());
-    let diff = unified_diff(&shown, &old.text, &draft.text);
+    let draft = author.revise(old_file, args.wish())?;
+    let shown = relative_path(&old_file.path, ui.host.cwd());
+    let diff = unified_diff(&shown, &old_file.text, &draft.text);
     if args.write {
-        replace_plan(&ui.host, old, &draft.text)?;
+        replace_plan(&ui.host, old_file, &draft.text)?;
     }
     let result = if args.write { format!("revised {shown}") } else { "printed the changes".to_owned() };
     if args.json {

@@ -63,10 +63,10 @@ pub fn run(ui: &Ui, args: &ReplayArgs) -> Result<CliExitCode, CommandError> {
     let keys = difference.differing_keys();
     let keys = if keys.is_empty() { String::new() } else { format!(": {} differs", keys.join(", ")) };
     let message = format!("the replay of {name} differs at event {number} of {total}{keys}");
-    let failure = CommandError::new(CliExitCode::RunFailed, message);
+    let error = CommandError::new(CliExitCode::RunFailed, message);
     Err(match miss(&replayed) {
-        Some(reason) => failure.hint(reason),
-        None => failure,
+        Some(reason) => error.hint(reason),
+        None => error,
     })
 }
 

@@ -47,14 +47,14 @@ pub fn run(ui: &Ui, args: &ResumeArgs) -> Result<CliExitCode, CommandError> {
         return Err(CommandError::new(CliExitCode::State, message).hint(format!("wf cancel {}", run.short())));
     }
     args.output.print.check(&loaded.plan)?;
-    let RunContinuation { past, given, approval, elsewhere } = recorded.resume(ui, &loaded)?;
+    let RunContinuation { repeated_run, secrets, approval, backend_run } = recorded.resume(ui, &loaded)?;
     let session = session(ui, &loaded, &args.output)?;
-    let finished = if let Some(RecordedBackendRun { request, backend }) = elsewhere {
+    let finished = if let Some(RecordedBackendRun { request, backend }) = backend_run {
         wf_engine::run_on(&session, request, &backend)
     } else {
         args.cassette.apply_to_resumed_run(ui, &session)?;
-        wf_engine::recover(&session, &loaded.plan, approval.as_ref(), given)?;
-        let finished = wf_engine::resume(&session, &run, loaded.plan.clone(), past);
+        wf_engine::recover(&session, &loaded.plan, approval.as_ref(), secrets)?;
+        let finished = wf_engine::resume(&session, &run, loaded.plan.clone(), repeated_run);
         if finished.is_ok() {
             args.cassette.complete(ui, &loaded, &run)?;
         }
@@ -73,17 +73,17 @@ pub fn run(ui: &Ui, args: &ResumeArgs) -> Result<CliExitCode, CommandError> {
 }
 
 /// Brings what an engine that died had not brought of a run that has ended; otherwise says what to do instead.
-fn resume_ended(ui: &Ui, recorded: &ResumableRun, outcome: RunOutcome) -> Result<CliExitCode, CommandError> {
+fn resume_ended(ui: &Ui, run: &ResumableRun, outcome: RunOutcome) -> Result<CliExitCode, CommandError> {
     // Its engine may have died just after the end.
     tidy_ended_runs(&ui.host.workspace())?;
     if outcome == RunOutcome::Succeeded {
-        let loaded = recorded.load(ui)?;
+        let loaded = run.load(ui)?;
         if let Some(worktree) = loaded.worktree.as_ref().filter(|worktree| worktree.folder().exists()) {
-            settle_worktree(ui, worktree, &loaded, Some(&recorded.run))?;
+            settle_worktree(ui, worktree, &loaded, Some(&run.run))?;
             return Ok(CliExitCode::Ok);
         }
     }
-    Err(recorded.already_ended(outcome))
+    Err(run.already_ended(outcome))
 }
 
 /// Resumes a run, and prints it as `wf resume` does without further options.
@@ -117,11 +117,11 @@ fn is_due(ui: &Ui, run: &RunId) -> Result<bool, CommandError> {
 pub fn cancel_dead(ui: &Ui, run: &RunId) -> Result<CliExitCode, CommandError> {
     let recorded = ResumableRun::find(&ui.host.workspace(), Some(run.as_str()))?;
     let loaded = recorded.load(ui)?;
-    let RunContinuation { given, approval, elsewhere, .. } = recorded.cancel(ui, &loaded)?;
+    let RunContinuation { secrets: given, approval, backend_run, .. } = recorded.cancel(ui, &loaded)?;
     let output = OutputArgs::default();
     // Not refused without a container engine: the end must be reached.
     let session = open_session(ui, &loaded, output.wait, observer(ui, &loaded, &output))?;
-    if let Some(RecordedBackendRun { request, backend }) = elsewhere {
+    if let Some(RecordedBackendRun { request, backend }) = backend_run {
         wf_engine::run_on(&session, request, &BackendProgram { cancels: true, ..backend })?;
         return Ok(CliExitCode::Ok);
     }

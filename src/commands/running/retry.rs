@@ -39,7 +39,7 @@ pub struct RetryArgs {
     #[command(flatten)]
     run: RunArg,
     #[command(flatten)]
-    choice: StepSelectionArgs,
+    selection: StepSelectionArgs,
     #[command(flatten)]
     params: ParamArgs,
     /// Show what would run again and why, and touch nothing
@@ -61,12 +61,21 @@ pub struct RetryArgs {
 pub fn run(ui: &Ui, args: &RetryArgs) -> Result<CliExitCode, CommandError> {
     let draft = RetryDraft::open(ui, args.run.prefix())?;
     args.output.print.check(&draft.loaded.plan)?;
-    let prepared = draft.prepare(&args.choice.names(), |loaded, old| {
+    let prepared = draft.prepare(&args.selection.names(), |loaded, old| {
         params::resolve_for_retry(ui, loaded.plan.parts(), &args.params, old)
     })?;
-    let PreparedRetry { loaded, old, session, params, past, preview, given, config, backend_before } =
-        prepared;
-    if past.is_done() {
+    let PreparedRetry {
+        loaded,
+        old,
+        session,
+        params,
+        repeated_run,
+        preview,
+        secrets,
+        config,
+        backend_before,
+    } = prepared;
+    if repeated_run.is_done() {
         ui.print_message(&nothing_to_retry(&old));
         return Ok(CliExitCode::Ok);
     }
@@ -87,9 +96,9 @@ pub fn run(ui: &Ui, args: &RetryArgs) -> Result<CliExitCode, CommandError> {
     if let (Some(name), None) = (&backend_before, &args.on) {
         ui.print_info_line(&format!("it runs here; on backend `{name}` with --on {name}"));
     }
-    let start = RetryStart { params, session: belongs_to, past, config, backend };
+    let start = RetryStart { params, session: belongs_to, repeated_run, config, backend };
     loop {
-        if let Some(exit) = start_retry(ui, args, &loaded, &given, start.clone())? {
+        if let Some(exit) = start_retry(ui, args, &loaded, &secrets, start.clone())? {
             return Ok(exit);
         }
     }
@@ -100,7 +109,7 @@ pub fn run(ui: &Ui, args: &RetryArgs) -> Result<CliExitCode, CommandError> {
 struct RetryStart {
     params: JsonObject,
     session: Option<SessionName>,
-    past: RepeatedRun,
+    repeated_run: RepeatedRun,
     config: serde_json::Value,
     backend: Option<BackendProgram>,
 }
@@ -110,14 +119,14 @@ fn start_retry(
     ui: &Ui,
     args: &RetryArgs,
     loaded: &LoadedPlan,
-    given: &GivenSecrets,
+    secrets: &GivenSecrets,
     start: RetryStart,
 ) -> Result<Option<CliExitCode>, CommandError> {
     let run = ui.host.new_run()?;
     let entered = authorize(ui, loaded, &run, &start.params, &args.approval.demand())?;
     let session = session(ui, loaded, &args.output)?;
     let approved = Some(&entered.approved);
-    engine::recover(&session, &loaded.plan, approved, given.clone())?;
+    engine::recover(&session, &loaded.plan, approved, secrets.clone())?;
     let tracked = tracked_check_files(&ui.host, loaded, &start.params);
     let request = RunRequest {
         run,
@@ -126,7 +135,7 @@ fn start_retry(
         sources: loaded.sources.iter().cloned().chain([entered.token]).collect(),
         params: start.params,
         session: start.session,
-        repeated_run: Some(start.past),
+        repeated_run: Some(start.repeated_run),
         approved: Some(entered.approved),
         config: start.config,
         claim: None,

@@ -76,14 +76,14 @@ enum DurabilityArg {
 
 /// Runs a plan. A refusal to start it is recorded, too.
 pub fn run(ui: &Ui, args: &RunArgs) -> Result<CliExitCode, CommandError> {
-    let done = start(ui, args);
-    if let Err(failure) = &done
+    let result = start(ui, args);
+    if let Err(error) = &result
         && !args.dry_run
-        && matches!(failure.exit, CliExitCode::Usage | CliExitCode::Invalid | CliExitCode::Approval)
+        && matches!(error.exit, CliExitCode::Usage | CliExitCode::Invalid | CliExitCode::Approval)
     {
-        watch::record_refusal(&ui.host, &args.plan, failure);
+        watch::record_refusal(&ui.host, &args.plan, error);
     }
-    done
+    result
 }
 
 fn start(ui: &Ui, args: &RunArgs) -> Result<CliExitCode, CommandError> {
@@ -96,17 +96,17 @@ fn start(ui: &Ui, args: &RunArgs) -> Result<CliExitCode, CommandError> {
 
 /// Starts a run; `None` if another run took the next use of the approval.
 fn try_start(ui: &Ui, args: &RunArgs) -> Result<Option<CliExitCode>, CommandError> {
-    let begun = RunOptions { no_cache: args.no_cache, ..RunOptions::at_present(&ui.host, args.jobs) };
-    let begun = match args.durability {
-        Some(durability) => begun.with_durability(matches!(durability, DurabilityArg::Full)),
-        None => begun,
+    let run_options = RunOptions { no_cache: args.no_cache, ..RunOptions::at_present(&ui.host, args.jobs) };
+    let options = match args.durability {
+        Some(durability) => run_options.with_durability(matches!(durability, DurabilityArg::Full)),
+        None => run_options,
     };
     if !args.worktree {
-        let loaded = load::load_named(ui, &args.plan, begun)?;
+        let loaded = load::load_named(ui, &args.plan, options)?;
         return start_loaded(ui, args, loaded);
     }
     let worktree = worktree_of(ui, &args.plan)?;
-    let loaded = load_committed(ui, args, begun, &worktree);
+    let loaded = load_committed(ui, args, options, &worktree);
     let started = loaded.and_then(|loaded| start_loaded(ui, args, loaded));
     if !matches!(started, Ok(Some(_))) && worktree.is_clean(&ui.host) {
         worktree.remove();
@@ -134,7 +134,7 @@ fn plan_file(ui: &Ui, plan: &Path) -> Result<PathBuf, CommandError> {
 fn load_committed(
     ui: &Ui,
     args: &RunArgs,
-    begun: RunOptions,
+    options: RunOptions,
     worktree: &RunWorktree,
 ) -> Result<LoadedPlan, CommandError> {
     let mut inner = ui.clone();
@@ -147,7 +147,7 @@ fn load_committed(
             CommandError::new(CliExitCode::Usage, message).hint("commit it, or leave `--worktree` out")
         );
     }
-    let loaded = load::load_named(&inner, &plan, begun)?;
+    let loaded = load::load_named(&inner, &plan, options)?;
     ui.print_info_line(&format!("runs in {}", relative_path(worktree.folder(), ui.host.cwd())));
     Ok(LoadedPlan { worktree: Some(worktree.clone()), ..loaded })
 }

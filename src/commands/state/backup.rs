@@ -25,10 +25,10 @@ pub struct BackupArgs {
 pub fn run(ui: &Ui, args: &BackupArgs) -> Result<CliExitCode, CommandError> {
     let file = normalize_path(&ui.host.cwd().join(&args.file));
     let state = ui.host.workspace().state;
-    let made = back_up(ui, &file, args.force)?;
+    let backup = back_up(ui, &file, args.force)?;
     let (shown, file) = (relative_path(&state, ui.host.cwd()), relative_path(&file, ui.host.cwd()));
-    ui.print_info_line(&format!("backed up {shown} to {file}: {}", content(made)));
-    if !made.is_verified {
+    ui.print_info_line(&format!("backed up {shown} to {file}: {}", content(backup)));
+    if !backup.is_verified {
         ui.print_message(&format!(
             "note: {shown} was written by another version of wf: it was copied as it is, and not verified; restore it with that version\n"
         ));

@@ -135,8 +135,8 @@ fn repository(host: &Host) -> Option<DoctorFinding> {
     let location = match GitLocation::find(&root) {
         Ok(location) => location?,
         Err(error) => {
-            let found = format!("git does not work in sandboxes: {error}");
-            return Some(DoctorFinding::new("repository", DoctorStatus::Weak, found));
+            let description = format!("git does not work in sandboxes: {error}");
+            return Some(DoctorFinding::new("repository", DoctorStatus::Weak, description));
         }
     };
     let mut folders = location.folders();
@@ -149,24 +149,24 @@ fn repository(host: &Host) -> Option<DoctorFinding> {
     match trust_text(host, &location) {
         Err(refused) => Some(DoctorFinding::new("repository", DoctorStatus::Weak, refused)),
         Ok(trust) => {
-            let found: Vec<String> = outside.into_iter().chain(trust).collect();
-            (!found.is_empty()).then(|| good_finding("repository", found.join(" · ")))
+            let descriptions: Vec<String> = outside.into_iter().chain(trust).collect();
+            (!descriptions.is_empty()).then(|| good_finding("repository", descriptions.join(" · ")))
         }
     }
 }
 
 /// Names the worktrees of runs beside the repository that no run of the workspace has.
 fn worktrees(host: &Host) -> Vec<DoctorFinding> {
-    let all = unrecorded_worktrees(host).into_iter();
+    let worktrees = unrecorded_worktrees(host).into_iter();
     let finding = |folder: PathBuf| {
         let shown = relative_path(&folder, host.cwd());
-        let found = format!(
+        let description = format!(
             "{shown} · no run of this workspace works there: a `wf run --worktree` was killed before its run began, or another \
              workspace has it; if you need nothing in it: git worktree remove --force {shown}, or rm -r {shown}"
         );
-        DoctorFinding::new("worktree", DoctorStatus::Weak, found)
+        DoctorFinding::new("worktree", DoctorStatus::Weak, description)
     };
-    all.map(finding).collect()
+    worktrees.map(finding).collect()
 }
 
 /// Says whether the user trusts a repository of another user; `None`: it is their own. Fails with the reason why git refuses it.
@@ -189,8 +189,9 @@ fn configuration(ui: &Ui) -> DoctorFinding {
     let files = DiskFiles::new(ui.host.workspace().root);
     let read = load::read_config(&files, CONFIG).map(|(_, checked)| checked);
     let none = format!("no {CONFIG}, using defaults");
-    let (health, found) = read.map_or((DoctorStatus::Good, none), |checked| file_finding(&checked, CONFIG));
-    DoctorFinding::new("configuration", health, found)
+    let (health, description) =
+        read.map_or((DoctorStatus::Good, none), |checked| file_finding(&checked, CONFIG));
+    DoctorFinding::new("configuration", health, description)
 }
 
 /// Reports the models and the MCP servers of the workspace, if its configuration can be read.
@@ -220,11 +221,11 @@ fn approvers(ui: &Ui) -> DoctorFinding {
     let files = DiskFiles::new(ui.host.workspace().root);
     let read = load::read_approvers(&files, APPROVERS);
     let none = format!("no {APPROVERS}: runs are approved with your own keys");
-    let (health, found) = read.map_or((DoctorStatus::Good, none), |(file, checked)| {
+    let (health, description) = read.map_or((DoctorStatus::Good, none), |(file, checked)| {
         let keys = file.map_or(0, |file| Approvers::from(file).keys.len());
         file_finding(&checked, &format!("{APPROVERS} · {}", plural(keys, "key")))
     });
-    DoctorFinding::new("approvers", health, found)
+    DoctorFinding::new("approvers", health, description)
 }
 
 /// Describes a file: its errors first, with the place, the cause and the remedy.
@@ -236,19 +237,19 @@ fn file_finding(checked: &CheckedFile, good: &str) -> (DoctorStatus, String) {
         Some(Severity::Error) => DoctorStatus::Bad,
         Some(Severity::Warning) => DoctorStatus::Weak,
     };
-    let is_worst = |one: &&Diagnostic| Some(one.severity()) == worst;
-    let first = wrong.find(is_worst).map(|one| line_of(&checked.source, one));
-    let found = first.unwrap_or_default();
+    let is_worst = |diagnostic: &&Diagnostic| Some(diagnostic.severity()) == worst;
+    let first = wrong.find(is_worst).map(|diagnostic| line_of(&checked.source, diagnostic));
+    let description = first.unwrap_or_default();
     let others = checked.diagnostics.len() - 1;
     let more = format!(" · and {}: wf check", plural(others, "more problem"));
-    (health, if others > 0 { found + &more } else { found })
+    (health, if others > 0 { description + &more } else { description })
 }
 
 /// An error on one line.
-fn line_of(source: &SourceText, wrong: &Diagnostic) -> String {
-    let LineColumn { line, column } = source.line_column(wrong.span.start);
-    let remedy = wrong.help.as_ref().map(|help| format!(" · {help}"));
-    format!("{}:{line}:{column}: {}{}", source.path(), wrong.message, remedy.unwrap_or_default())
+fn line_of(source: &SourceText, diagnostic: &Diagnostic) -> String {
+    let LineColumn { line, column } = source.line_column(diagnostic.span.start);
+    let remedy = diagnostic.help.as_ref().map(|help| format!(" · {help}"));
+    format!("{}:{line}:{column}: {}{}", source.path(), diagnostic.message, remedy.unwrap_or_default())
 }
 
 /// Files that are not read, though their names suggest that they are meant to be.
@@ -261,11 +262,11 @@ fn misnamed(host: &Host) -> Vec<DoctorFinding> {
         ("approver.yml", APPROVERS),
     ];
     let there = names.into_iter().filter(|(name, _)| root.join(name).exists());
-    let one = |(name, meant)| {
-        let found = format!("{name} is ignored · rename it to {meant}, or remove it");
-        DoctorFinding::new("not read", DoctorStatus::Weak, found)
+    let finding = |(name, correct_name)| {
+        let description = format!("{name} is ignored · rename it to {correct_name}, or remove it");
+        DoctorFinding::new("not read", DoctorStatus::Weak, description)
     };
-    there.map(one).collect()
+    there.map(finding).collect()
 }
 
 /// Reports the guarantees of a sandbox here, found out by creating one.
@@ -274,7 +275,7 @@ fn sandbox(host: &Host) -> DoctorFinding {
     let config = load::read_config(&files, CONFIG).map(|(config, _)| config);
     let on = config.is_none_or(|config| config.sandbox.on);
     let able = ability(&host.workspace().root);
-    let (health, found) = match (able.why_not, on) {
+    let (health, description) = match (able.why_not, on) {
         (None, true) => (DoctorStatus::Good, format!("checks run in a sandbox: {}", words(&able.isolation))),
         (None, false) => (
             DoctorStatus::Weak,
@@ -287,12 +288,12 @@ fn sandbox(host: &Host) -> DoctorFinding {
         ),
         (Some(reason), true) => (DoctorStatus::Bad, reason),
     };
-    DoctorFinding { name: "sandbox", health, found }
+    DoctorFinding { name: "sandbox", health, found: description }
 }
 
 /// The enforced guards, and the missing limits.
 fn words(isolation: &[IsolationKind]) -> String {
-    let known: Vec<&str> = isolation.iter().map(|guard| guard.as_str()).collect();
+    let guards: Vec<&str> = isolation.iter().map(|guard| guard.as_str()).collect();
     let limits = [
         (IsolationKind::Scratch, "a scratch layer over the workspace (it is read-only)"),
         (IsolationKind::Landlock, "Landlock"),
@@ -300,10 +301,10 @@ fn words(isolation: &[IsolationKind]) -> String {
         (IsolationKind::Count, "a process limit"),
     ];
     let missing = limits.iter().filter(|(guard, _)| !isolation.contains(guard));
-    let missing: Vec<&str> = missing.map(|(_, what)| *what).collect();
+    let missing: Vec<&str> = missing.map(|(_, name)| *name).collect();
     match missing.as_slice() {
-        [] => known.join(" "),
-        missing => format!("{} · without {}", known.join(" "), missing.join(", ")),
+        [] => guards.join(" "),
+        missing => format!("{} · without {}", guards.join(" "), missing.join(", ")),
     }
 }
 
@@ -320,11 +321,11 @@ fn containers(host: &Host) -> DoctorFinding {
 }
 
 /// Reports whether a program is on the `PATH`; nothing is executed.
-fn program(host: &Host, name: &'static str, need: DoctorStatus) -> DoctorFinding {
+fn program(host: &Host, name: &'static str, status_if_missing: DoctorStatus) -> DoctorFinding {
     let path = host.var("PATH").unwrap_or("");
     let mut places = path.split(':').map(|dir| Path::new(dir).join(name));
     match places.find(|place| place.is_file()) {
         Some(place) => good_finding(name, place.display().to_string()),
-        None => DoctorFinding { name, health: need, found: "not found on PATH".into() },
+        None => DoctorFinding { name, health: status_if_missing, found: "not found on PATH".into() },
     }
 }

@@ -25,8 +25,8 @@ pub struct RestoreArgs {
 pub fn run(ui: &Ui, args: &RestoreArgs) -> Result<CliExitCode, CommandError> {
     let file = normalize_path(&ui.host.cwd().join(&args.file));
     let state = ui.host.workspace().state;
-    let made = restore_backup(ui, &file, args.force)?;
+    let restored = restore_backup(ui, &file, args.force)?;
     let shown = relative_path(&state, ui.host.cwd());
-    ui.print_info_line(&format!("restored {shown} to {}: {}", made.created, content(made)));
+    ui.print_info_line(&format!("restored {shown} to {}: {}", restored.created, content(restored)));
     Ok(CliExitCode::Ok)
 }

@@ -46,8 +46,8 @@ pub fn run(ui: &Ui, args: &SchemaArgs) -> Result<CliExitCode, CommandError> {
 }
 
 /// Returns a schema as text. The files are those of the types: a test makes them.
-fn text(what: SchemaKind) -> &'static str {
-    match what {
+fn text(kind: SchemaKind) -> &'static str {
+    match kind {
         SchemaKind::Plan => include_str!("../../../schemas/plan.schema.json"),
         SchemaKind::Dag => include_str!("../../../schemas/dag.schema.json"),
         SchemaKind::Goal => include_str!("../../../schemas/goal.schema.json"),

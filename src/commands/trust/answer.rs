@@ -18,7 +18,7 @@ Examples:
   wf answer 1a2b report --text yes         one of several questions, by step")]
 pub struct AnswerCommandArgs {
     #[command(flatten)]
-    ask: PendingApprovalArg,
+    approval: PendingApprovalArg,
     /// The answer
     #[arg(long, value_name = "TEXT")]
     text: String,
@@ -30,12 +30,12 @@ pub struct AnswerCommandArgs {
 
 /// Answers the question of an agent.
 pub fn run(ui: &Ui, args: &AnswerCommandArgs) -> Result<CliExitCode, CommandError> {
-    let (run, step) = args.ask.resolve(&StateReader::from_log(&ui.host.workspace())?)?;
-    let given = AnswerArgs {
+    let (run, step) = args.approval.resolve(&StateReader::from_log(&ui.host.workspace())?)?;
+    let args = AnswerArgs {
         reason: Some(args.text.clone()),
         signing: args.signing.clone(),
         going_on: args.going_on.clone(),
         ..AnswerArgs::default()
     };
-    answer_approval(ui, &run, step, AnswerForm::Text, &given)
+    answer_approval(ui, &run, step, AnswerForm::Text, &args)
 }

@@ -68,21 +68,21 @@ pub fn run(ui: &Ui, args: &ApproveArgs) -> Result<CliExitCode, CommandError> {
         }
     }
     if !args.last && args.names.is_empty() {
-        let failure = CommandError::new(CliExitCode::Usage, "which plan or run?");
-        return Err(failure.hint("name a plan, a waiting run, or --last for the latest run"));
+        let error = CommandError::new(CliExitCode::Usage, "which plan or run?");
+        return Err(error.hint("name a plan, a waiting run, or --last for the latest run"));
     }
     let (run, step) = which::split_names(args.last, &args.names)?;
     if let Some(name) = run.filter(|name| !is_run(name)) {
-        let failure = CommandError::new(CliExitCode::Usage, format!("file not found: {name}"));
-        return Err(failure.hint("name a plan (see `wf list`) or a waiting run (see `wf runs`)"));
+        let error = CommandError::new(CliExitCode::Usage, format!("file not found: {name}"));
+        return Err(error.hint("name a plan (see `wf list`) or a waiting run (see `wf runs`)"));
     }
     let run = StateReader::from_log(&ui.host.workspace())?.find_run(run)?;
-    let given = AnswerArgs {
+    let args = AnswerArgs {
         typed: args.typed.clone(),
         going_on: args.going_on.clone(),
         ..args.plan.for_answer(args.reason.as_ref())
     };
-    answer_approval(ui, &run, step, AnswerForm::Approval, &given)
+    answer_approval(ui, &run, step, AnswerForm::Approval, &args)
 }
 
 /// True if a name may be that of a run.

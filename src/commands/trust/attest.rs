@@ -64,8 +64,8 @@ pub fn run(ui: &Ui, args: &AttestArgs) -> Result<CliExitCode, CommandError> {
         return check(ui, envelope, key);
     }
     if args.key.is_none() && !args.statement {
-        let failure = CommandError::new(CliExitCode::Usage, "no signing key given");
-        return Err(failure
+        let error = CommandError::new(CliExitCode::Usage, "no signing key given");
+        return Err(error
             .hint("pass --key NAME; `wf key list` lists your keys, `wf key init` creates one")
             .hint("pass --key FILE; `openssl genpkey -algorithm ed25519 -out FILE` creates one")
             .hint("pass --statement to write the unsigned statement"));
@@ -85,17 +85,17 @@ pub fn seal_text(payload_type: &str, text: String, signer: Option<&Signer>) -> S
 }
 
 /// Returns the key that signs: an argument that looks like a file is one, any other is a name.
-pub fn signing_key(ui: &Ui, key: &Path, secret: &PassphraseArgs) -> Result<Signer, CommandError> {
+pub fn signing_key(ui: &Ui, key: &Path, passphrase: &PassphraseArgs) -> Result<Signer, CommandError> {
     let is_file = key.components().count() > 1 || key.extension().is_some();
     if is_file {
         return signer(ui, key);
     }
-    let keys = keys::key_folder(&ui.host)?;
+    let folder = keys::key_folder(&ui.host)?;
     let name = key.display().to_string();
-    let Some(own) = keys::choose_signing_key(&ui.host, &keys, Some(&name))? else {
+    let Some(own_key) = keys::choose_signing_key(&ui.host, &folder, Some(&name))? else {
         return signer(ui, key);
     };
-    keys::open_key(ui, &keys, &own, secret.file())
+    keys::open_key(ui, &folder, &own_key, passphrase.file())
 }
 
 /// Reads a private key file that only its owner can read.
@@ -103,14 +103,14 @@ pub(super) fn signer(ui: &Ui, path: &Path) -> Result<Signer, CommandError> {
     let file = normalize_path(&ui.host.cwd().join(path));
     let shown = relative_path(&file, ui.host.cwd());
     let pem = read(ui, path)?;
-    let mode = fs::metadata(&file).map(|found| found.permissions().mode());
+    let mode = fs::metadata(&file).map(|metadata| metadata.permissions().mode());
     if mode.is_ok_and(|mode| mode & 0o077 != 0) {
         let message = format!("the private key {shown} is readable by other users");
         return Err(CommandError::new(CliExitCode::Usage, message).hint(format!("chmod 600 {shown}")));
     }
     Signer::from_pem(&pem).map_err(|error| {
-        let failure = CommandError::new(CliExitCode::Usage, format!("{shown}: {error}"));
-        failure.hint(match error {
+        let command_error = CommandError::new(CliExitCode::Usage, format!("{shown}: {error}"));
+        command_error.hint(match error {
             BadKey::Encrypted => "`openssl pkey -in FILE -out FILE` decrypts it",
             _ => "create one with `openssl genpkey -algorithm ed25519 -out FILE`",
         })
@@ -164,10 +164,11 @@ fn check(ui: &Ui, envelope: &Path, key: &str) -> Result<CliExitCode, CommandErro
 /// A public key: 64 hexadecimal digits, or a file.
 pub fn public(ui: &Ui, key: &str) -> Result<PublicKey, CommandError> {
     let hex = key.len() == 64 && key.bytes().all(|b| b.is_ascii_hexdigit());
-    let found = if hex { PublicKey::from_hex(key) } else { PublicKey::from_pem(&read(ui, Path::new(key))?) };
-    found.map_err(|error| {
-        let failure = CommandError::new(CliExitCode::Usage, error.to_string());
-        failure.hint("create one with `openssl pkey -in KEY -pubout -out FILE`")
+    let public_key =
+        if hex { PublicKey::from_hex(key) } else { PublicKey::from_pem(&read(ui, Path::new(key))?) };
+    public_key.map_err(|error| {
+        let error = CommandError::new(CliExitCode::Usage, error.to_string());
+        error.hint("create one with `openssl pkey -in KEY -pubout -out FILE`")
     })
 }
 

@@ -18,7 +18,7 @@ from the database. See docs/audit.md."
 )]
 pub struct AuditArgs {
     #[command(subcommand)]
-    what: AuditCommand,
+    command: AuditCommand,
 }
 
 #[derive(Subcommand, Debug)]
@@ -31,7 +31,7 @@ enum AuditCommand {
 
 /// Runs the given subcommand.
 pub fn run(ui: &Ui, args: &AuditArgs) -> Result<CliExitCode, CommandError> {
-    match &args.what {
+    match &args.command {
         AuditCommand::Verify(args) => verify::run(ui, args),
         AuditCommand::Checkpoint(args) => checkpoint::run(ui, args),
         AuditCommand::Report(args) => report::run(ui, args),

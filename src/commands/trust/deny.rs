@@ -16,13 +16,13 @@ Examples:
   wf deny 1a2b release_ok --yes      one of several pending approvals, by step")]
 pub struct DenyArgs {
     #[command(flatten)]
-    ask: PendingApprovalArg,
+    approval: PendingApprovalArg,
     #[command(flatten)]
     answer: AnswerArgs,
 }
 
 /// Denies a pending approval of a run.
 pub fn run(ui: &Ui, args: &DenyArgs) -> Result<CliExitCode, CommandError> {
-    let (run, step) = args.ask.resolve(&StateReader::from_log(&ui.host.workspace())?)?;
+    let (run, step) = args.approval.resolve(&StateReader::from_log(&ui.host.workspace())?)?;
     answer_approval(ui, &run, step, AnswerForm::Denial, &args.answer)
 }

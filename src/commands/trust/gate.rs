@@ -100,20 +100,20 @@ fn test(ui: &Ui, args: &GateTestArgs) -> Result<CliExitCode, CommandError> {
 }
 
 /// Reads the context for the evaluation of a gate.
-fn context(host: &Host, said: &str) -> Result<GateContext, CommandError> {
+fn context(host: &Host, context_text: &str) -> Result<GateContext, CommandError> {
     let wrong = |message: String| CommandError::new(CliExitCode::Usage, message);
-    let (text, from) = if said.trim_start().starts_with('{') {
-        (said.to_owned(), "--context".to_owned())
-    } else if said == "-" {
+    let (text, from) = if context_text.trim_start().starts_with('{') {
+        (context_text.to_owned(), "--context".to_owned())
+    } else if context_text == "-" {
         let mut text = String::new();
         let read = std::io::stdin().lock().read_to_string(&mut text);
         read.map_err(|error| wrong(format!("cannot read standard input: {error}")))?;
         (text, "standard input".to_owned())
     } else {
-        let path = normalize_path(&host.cwd().join(said));
+        let path = normalize_path(&host.cwd().join(context_text));
         let text = std::fs::read_to_string(&path)
-            .map_err(|error| wrong(format!("cannot read the context {said}: {error}")))?;
-        (text, said.to_owned())
+            .map_err(|error| wrong(format!("cannot read the context {context_text}: {error}")))?;
+        (text, context_text.to_owned())
     };
     match exact_json::read(&text) {
         Ok(Value::Object(context)) => Ok(context),
@@ -123,23 +123,23 @@ fn context(host: &Host, said: &str) -> Result<GateContext, CommandError> {
 }
 
 /// Returns the file of a gate, by its name or its path.
-fn find_gate(host: &Host, said: &str) -> Result<PathBuf, CommandError> {
-    let is_path = said.contains('/') || Path::new(said).extension().is_some();
+fn find_gate(host: &Host, text: &str) -> Result<PathBuf, CommandError> {
+    let is_path = text.contains('/') || Path::new(text).extension().is_some();
     let path = if is_path {
-        normalize_path(&host.cwd().join(said))
+        normalize_path(&host.cwd().join(text))
     } else {
-        host.workspace().root.join(GATES).join(format!("{said}.md"))
+        host.workspace().root.join(GATES).join(format!("{text}.md"))
     };
     if path.is_file() {
         return Ok(path);
     }
     let shown = relative_path(&path, host.cwd());
-    let failure = CommandError::new(CliExitCode::Usage, format!("gate not found: {shown}"));
+    let error = CommandError::new(CliExitCode::Usage, format!("gate not found: {shown}"));
     let names = DiskFiles::new(host.workspace().root).names(GATES);
     let names = names.iter().filter_map(|name| name.strip_suffix(".md"));
-    Err(match nearest(said, names).filter(|_| !is_path) {
-        Some(near) => failure.hint(format!("did you mean `{near}`?")),
-        None => failure.hint("`wf gate list` lists those of the workspace"),
+    Err(match nearest(text, names).filter(|_| !is_path) {
+        Some(near) => error.hint(format!("did you mean `{near}`?")),
+        None => error.hint("`wf gate list` lists those of the workspace"),
     })
 }
 
@@ -154,8 +154,8 @@ fn load_gate(ui: &Ui, workspace: &Workspace, path: &Path) -> Result<Arc<Gate>, C
     if loaded.root().is_some() {
         let shown = relative_path(path, ui.host.cwd());
         let kind = loaded.goal().map_or("plan", |_| "goal");
-        let failure = CommandError::new(CliExitCode::Invalid, format!("{shown} is a {kind}, not a gate"));
-        return Err(failure.hint(format!("`wf check {}` checks it", shell_word(&shown))));
+        let error = CommandError::new(CliExitCode::Invalid, format!("{shown} is a {kind}, not a gate"));
+        return Err(error.hint(format!("`wf check {}` checks it", shell_word(&shown))));
     }
     lang::lower_gate(&loaded).map_err(|error| CommandError::new(CliExitCode::Bug, error.to_string()))
 }
@@ -186,8 +186,8 @@ fn list(ui: &Ui, args: &GateListArgs) -> Result<CliExitCode, CommandError> {
     });
     let listed: Vec<GateListing> = listed.collect();
     if args.json {
-        let all: Vec<Value> = listed.iter().map(GateListing::json).collect();
-        ui.print_json(&format!("{}\n", Value::Array(all)))?;
+        let gates: Vec<Value> = listed.iter().map(GateListing::json).collect();
+        ui.print_json(&format!("{}\n", Value::Array(gates)))?;
     } else if listed.is_empty() {
         ui.print_info_line(&format!("no gates in {GATES}/"));
     } else {
@@ -199,14 +199,14 @@ fn list(ui: &Ui, args: &GateListArgs) -> Result<CliExitCode, CommandError> {
 fn table(listed: &[GateListing]) -> String {
     let columns = ["gate", "on", "lane", "provider", "title"];
     let mut table = TextTable::new(&columns.map(|name| (name, ColumnAlign::Left)));
-    for one in listed {
-        let mut name = one.name.clone();
-        if one.is_system {
+    for listing in listed {
+        let mut name = listing.name.clone();
+        if listing.is_system {
             name += " (system)";
         }
         let plain = |text: &str| (text.to_owned(), anstyle::Style::new());
         let mut row = vec![(name, BOLD)];
-        if let Some(gate) = &one.gate {
+        if let Some(gate) = &listing.gate {
             row.extend([
                 plain(gate.on.as_str()),
                 plain(lane(gate.lane)),
@@ -215,7 +215,7 @@ fn table(listed: &[GateListing]) -> String {
             ]);
         } else {
             row.extend([plain("?"), plain("?"), plain("?")]);
-            row.push((format!("invalid: wf check {GATES}/{}.md", one.name), WARN));
+            row.push((format!("invalid: wf check {GATES}/{}.md", listing.name), WARN));
         }
         table.row(row);
     }

@@ -35,13 +35,13 @@ pub(super) fn settings_digest(loaded: &LoadedPlan) -> Sha256Digest {
 /// Returns the configuration to compare an approval with, in place of the present one: a standing approval binds the
 /// settings of its goal's runs alone. Where they are the same, the approved file stands for the present one.
 pub(super) fn approved_config<'s>(
-    present: Option<&'s PinnedFile>,
+    file: Option<&'s PinnedFile>,
     loaded: &LoadedPlan,
     statement: &'s ApprovalStatement,
 ) -> Option<&'s PinnedFile> {
     let is_bound_to_settings = statement.scope == ApprovalScope::Standing
         && statement.settings.is_some_and(|settings| settings == settings_digest(loaded));
-    if is_bound_to_settings { config_of(&statement.files) } else { present }
+    if is_bound_to_settings { config_of(&statement.files) } else { file }
 }
 
 /// Returns the configuration among files, if there is one.
@@ -60,15 +60,15 @@ pub(super) fn with_config(files: &[PinnedFile], config: Option<&PinnedFile>) -> 
 /// Returns the part of the configuration behind the runs of a plan, or of all of a goal.
 pub(super) fn bound_config(loaded: &LoadedPlan) -> Value {
     let config = loaded.sources.iter().find(|(path, _)| path == CONFIG).map_or("", |(_, text)| text.as_str());
-    let plan = loaded.goal.as_ref().map_or(&loaded.plan, |of| &of.whole_plan);
-    bound_settings(config, plan, loaded.goal.as_ref().map(|of| &*of.goal))
+    let plan = loaded.goal.as_ref().map_or(&loaded.plan, |goal_plan| &goal_plan.whole_plan);
+    bound_settings(config, plan, loaded.goal.as_ref().map(|goal_plan| &*goal_plan.goal))
 }
 
 fn strings(value: &Value) -> Vec<String> {
     match value {
         Value::String(text) => vec![text.clone()],
-        Value::Array(all) => all.iter().flat_map(strings).collect(),
-        Value::Object(all) => all.values().flat_map(strings).collect(),
+        Value::Array(values) => values.iter().flat_map(strings).collect(),
+        Value::Object(fields) => fields.values().flat_map(strings).collect(),
         Value::Null | Value::Bool(_) | Value::Number(_) => Vec::new(),
     }
 }
@@ -88,7 +88,7 @@ pub fn check_accepted(
     caller: &dyn Caller,
     loaded: &LoadedPlan,
 ) -> Result<Result<(), ApprovalRefusal>, CommandError> {
-    let of = goal_of(loaded)?;
+    let goal_plan = goal_of(loaded)?;
     let approvers = SigningRules::of(caller, &loaded.workspace)?.approvers;
     let files = reviewed_files(caller.host(), loaded)?;
     let content = goal_content(loaded, &files)?;
@@ -101,7 +101,7 @@ pub fn check_accepted(
     if approved.is_ok() || approvers.policy == ReviewPolicy::Reviewed {
         return Ok(approved);
     }
-    let accepted = by_token(&acceptance_path(&loaded.workspace, &of.goal.id));
+    let accepted = by_token(&acceptance_path(&loaded.workspace, &goal_plan.goal.id));
     Ok(match accepted {
         Err(ApprovalRefusal::Missing(_)) => approved,
         accepted => accepted,
@@ -163,16 +163,16 @@ pub fn awaited_acceptance_at(
 /// among the files that its commands name. Sorted by path. The other named files are its input,
 /// which may change at any time.
 pub fn reviewed_files(host: &Host, loaded: &LoadedPlan) -> Result<Vec<PinnedFile>, CommandError> {
-    let of = goal_of(loaded)?;
+    let goal_plan = goal_of(loaded)?;
     let root = &loaded.workspace.root;
-    let mut given = JsonObject::new();
+    let mut values = JsonObject::new();
     for &one in GoalParam::ALL {
-        given.insert(one.as_str().to_owned(), one.default_value().into());
+        values.insert(one.as_str().to_owned(), one.default_value().into());
     }
-    let params = resolve_params(&of.whole_plan.parts().params, &given)?;
-    let unreadable = |unable: WorkError| CommandError::new(CliExitCode::Usage, unable.reason);
-    let mut named = pinned::files(&of.whole_plan, root, &params).map_err(unreadable)?;
-    for notify in &of.goal.notify {
+    let params = resolve_params(&goal_plan.whole_plan.parts().params, &values)?;
+    let unreadable = |error: WorkError| CommandError::new(CliExitCode::Usage, error.reason);
+    let mut named = pinned::files(&goal_plan.whole_plan, root, &params).map_err(unreadable)?;
+    for notify in &goal_plan.goal.notify {
         if let NotificationDelivery::Exec(argv) = &notify.by {
             named.extend(pinned::files_named_by(argv, root).map_err(unreadable)?);
         }
@@ -184,14 +184,14 @@ pub fn reviewed_files(host: &Host, loaded: &LoadedPlan) -> Result<Vec<PinnedFile
     }
     let (programs, others): (Vec<_>, Vec<_>) =
         named.into_iter().partition(|(path, _)| is_program(&root.join(path)));
-    let known = if others.is_empty() { None } else { tracked_files(host, &loaded.workspace)? };
-    let is_tracked = |path: &String| known.as_ref().is_some_and(|known| known.contains(Path::new(path)));
+    let tracked = if others.is_empty() { None } else { tracked_files(host, &loaded.workspace)? };
+    let is_tracked = |path: &String| tracked.as_ref().is_some_and(|paths| paths.contains(Path::new(path)));
     let others = others.into_iter().filter(|(path, _)| is_tracked(path));
     let files = programs.into_iter().chain(others);
     with_texts(loaded, files.map(|(path, digest)| pin(&loaded.workspace, path, digest)))
 }
 
 fn goal_of(loaded: &LoadedPlan) -> Result<&GoalPlan, CommandError> {
-    let of = loaded.goal.as_ref();
-    of.ok_or_else(|| CommandError::new(CliExitCode::Bug, "not a goal"))
+    let goal_plan = loaded.goal.as_ref();
+    goal_plan.ok_or_else(|| CommandError::new(CliExitCode::Bug, "not a goal"))
 }

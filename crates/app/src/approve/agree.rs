@@ -16,8 +16,8 @@ pub fn confirmed(caller: &dyn Caller, yes: bool, question: &str) -> Result<bool,
         return Ok(true);
     }
     if !caller.is_interactive() {
-        let failure = CommandError::new(CliExitCode::Usage, "not a terminal, cannot ask for confirmation");
-        return Err(failure.hint("review it, then pass --yes"));
+        let error = CommandError::new(CliExitCode::Usage, "not a terminal, cannot ask for confirmation");
+        return Err(error.hint("review it, then pass --yes"));
     }
     let answer = caller.ask(&format!("{question} [y/N] "))?;
     Ok(matches!(answer.trim(), "y" | "Y" | "yes"))

@@ -42,8 +42,8 @@ pub(super) fn param_bounds(
         declared_bound(&parts.params, name)?;
         let read = serde_json::from_str::<Value>(schema).map_err(|error| error.to_string());
         let sound = read.and_then(|schema| {
-            let made = ValueSchema::new(schema.clone()).map_err(|bad| bad.to_string());
-            made.map(|_| schema)
+            let value_schema = ValueSchema::new(schema.clone()).map_err(|error| error.to_string());
+            value_schema.map(|_| schema)
         });
         let schema = sound.map_err(|reason| {
             usage_error(format!("--within {name}: invalid JSON Schema: {reason}"))
@@ -63,13 +63,13 @@ pub(super) fn param_bounds(
     let exact = parts.params.iter();
     let exact = exact.filter(|param| !names.contains(param.name.as_str()));
     let exact: Vec<PlanParam> = exact.cloned().collect();
-    let given = (request.values)(&exact)?;
+    let values = (request.values)(&exact)?;
     let mut bounds = open;
-    bounds.extend(given.iter().map(|(name, value)| (name.clone(), ParamBound::Is(value.clone()))));
-    Ok(ParamBounds { bounds, known_values: given })
+    bounds.extend(values.iter().map(|(name, value)| (name.clone(), ParamBound::Is(value.clone()))));
+    Ok(ParamBounds { bounds, known_values: values })
 }
 
 fn declared_bound<'a>(params: &'a [PlanParam], name: &str) -> Result<&'a PlanParam, CommandError> {
-    let found = params.iter().find(|param| param.name.as_str() == name);
-    found.ok_or_else(|| usage_error(format!("unknown parameter `{name}`")))
+    let plan_param = params.iter().find(|param| param.name.as_str() == name);
+    plan_param.ok_or_else(|| usage_error(format!("unknown parameter `{name}`")))
 }

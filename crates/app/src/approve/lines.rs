@@ -34,17 +34,17 @@ pub fn changed_lines(before: &str, after: &str) -> String {
 /// Returns the lines that only one of two texts has, in order.
 fn unmatched_lines<'t>(old: &[&'t str], new: &[&'t str]) -> Vec<(bool, &'t str)> {
     if old.len() > MAX_COMPARED_LINES || new.len() > MAX_COMPARED_LINES {
-        let gone = old.iter().map(|line| (false, *line));
-        return gone.chain(new.iter().map(|line| (true, *line))).collect();
+        let removed = old.iter().map(|line| (false, *line));
+        return removed.chain(new.iter().map(|line| (true, *line))).collect();
     }
     // The longest common subsequence after each pair of positions.
     let width = new.len() + 1;
     let mut common = vec![0_u32; (old.len() + 1) * width];
     let at = |i: usize, j: usize| i * width + j;
     let get = |common: &[u32], index: usize| common.get(index).copied().unwrap_or(0);
-    for (i, one) in old.iter().enumerate().rev() {
+    for (i, line) in old.iter().enumerate().rev() {
         for (j, other) in new.iter().enumerate().rev() {
-            let best = if one == other {
+            let best = if line == other {
                 get(&common, at(i + 1, j + 1)) + 1
             } else {
                 get(&common, at(i + 1, j)).max(get(&common, at(i, j + 1)))

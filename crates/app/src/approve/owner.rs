@@ -16,35 +16,36 @@ pub fn owner_signer(
     options: &SigningOptions,
 ) -> Result<Signer, CommandError> {
     let name = options.key.as_deref();
-    let keys = match KeyFolder::from_env(&caller.host().vars()) {
-        Ok(keys) => keys,
+    let key_folder = match KeyFolder::from_env(&caller.host().vars()) {
+        Ok(folder) => folder,
         Err(KeyFolderError::NoFolder) if name.is_none() => {
             return create_ephemeral_key(caller, rules, "no key directory is set");
         }
-        Err(bad) => return Err(keys::key_error(&bad)),
+        Err(error) => return Err(keys::key_error(&error)),
     };
-    if let Some(key) = keys::choose_signing_key(caller.host(), &keys, name)? {
+    if let Some(key) = keys::choose_signing_key(caller.host(), &key_folder, name)? {
         // Another run may have created it since the rules were read.
         rules.add_own_key(key.clone());
-        return keys::open_key(caller, &keys, &key, options.passphrase_file.as_deref());
+        return keys::open_key(caller, &key_folder, &key, options.passphrase_file.as_deref());
     }
-    create_first_key(caller, rules, &keys)
+    create_first_key(caller, rules, &key_folder)
 }
 
 fn create_first_key(
     caller: &dyn Caller,
     rules: &mut SigningRules,
-    keys: &KeyFolder,
+    folder: &KeyFolder,
 ) -> Result<Signer, CommandError> {
     let name = keys::default_key_name(caller.host());
     let signer = Signer::from_bytes(&caller.host().random(&format!("key {name}"))?);
-    let pem = signer.to_pem().map_err(|bad| CommandError::new(crate::CliExitCode::Bug, bad.to_string()))?;
-    match keys.add(&name, &pem, &signer.public().pem()) {
+    let pem =
+        signer.to_pem().map_err(|error| CommandError::new(crate::CliExitCode::Bug, error.to_string()))?;
+    match folder.add(&name, &pem, &signer.public().pem()) {
         Ok(()) => {}
         // Another run was faster.
         Err(KeyFolderError::Exists { .. }) => {
-            if let Some(key) = keys::choose_signing_key(caller.host(), keys, Some(&name))? {
-                let opened = keys::open_key(caller, keys, &key, None)?;
+            if let Some(key) = keys::choose_signing_key(caller.host(), folder, Some(&name))? {
+                let opened = keys::open_key(caller, folder, &key, None)?;
                 rules.add_own_key(key);
                 return Ok(opened);
             }
@@ -52,9 +53,9 @@ fn create_first_key(
         Err(KeyFolderError::System { cause, .. }) => {
             return create_ephemeral_key(caller, rules, &cause.to_string());
         }
-        Err(bad) => return Err(keys::key_error(&bad)),
+        Err(error) => return Err(keys::key_error(&error)),
     }
-    let dir = keys.dir().display();
+    let dir = folder.dir().display();
     caller.info_line(&format!("created the key `{name}` in {dir}: it signs the runs that you start"));
     rules.add_own_key(OwnKey { name, public: signer.public() });
     Ok(signer)

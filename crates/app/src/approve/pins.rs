@@ -75,13 +75,13 @@ fn statement_pins(
     Ok(ApprovedTree { files: with_texts(loaded, files.map_err(unreadable)?)?, products })
 }
 
-fn unreadable(unable: WorkError) -> CommandError {
-    CommandError::new(CliExitCode::Usage, unable.reason)
+fn unreadable(error: WorkError) -> CommandError {
+    CommandError::new(CliExitCode::Usage, error.reason)
 }
 
 /// A plan, or all of a goal.
 fn whole_plan(loaded: &LoadedPlan) -> &std::sync::Arc<wf_model::Plan> {
-    loaded.goal.as_ref().map_or(&loaded.plan, |of| &of.whole_plan)
+    loaded.goal.as_ref().map_or(&loaded.plan, |goal_plan| &goal_plan.whole_plan)
 }
 
 /// Files, and every text that a plan is made of. Sorted by path.
@@ -89,43 +89,44 @@ pub fn with_texts(
     loaded: &LoadedPlan,
     files: impl IntoIterator<Item = PinnedFile>,
 ) -> Result<Vec<PinnedFile>, CommandError> {
-    let mut pins: Vec<PinnedFile> = files.into_iter().collect();
-    pins.extend(loaded.sources.iter().map(|(path, text)| {
+    let mut pinned_files: Vec<PinnedFile> = files.into_iter().collect();
+    pinned_files.extend(loaded.sources.iter().map(|(path, text)| {
         let digest = Sha256Digest::of_bytes(text.as_bytes());
         pin(&loaded.workspace, path.clone(), digest)
     }));
-    pins.sort();
-    pins.dedup();
+    pinned_files.sort();
+    pinned_files.dedup();
     if let Some([one, _]) =
-        pins.array_windows().find(|[one, other]| (&one.path, one.link) == (&other.path, other.link))
+        pinned_files.array_windows().find(|[one, other]| (&one.path, one.link) == (&other.path, other.link))
     {
         let message = format!("{} changed while it was being read", one.path);
         return Err(CommandError::new(CliExitCode::Approval, message).hint("try again"));
     }
-    Ok(pins)
+    Ok(pinned_files)
 }
 
 /// Pins a file of the workspace to its content, and to its executable bit as it is now. A link has none: the
 /// content at its path is that of another file.
 pub(super) fn pin(workspace: &Workspace, path: String, digest: Sha256Digest) -> PinnedFile {
-    let found = fs::symlink_metadata(workspace.root.join(&path));
-    let executable = found.is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0);
+    let result = fs::symlink_metadata(workspace.root.join(&path));
+    let executable =
+        result.is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0);
     PinnedFile { executable, ..PinnedFile::file(path, digest) }
 }
 
 /// Returns the parameters; for a goal, the ones given by a reconciliation as outside of one.
 fn approved_params(loaded: &LoadedPlan, params: &JsonObject) -> JsonObject {
     let mut params = params.clone();
-    for given in GoalParam::ALL.iter().filter(|_| loaded.goal.is_some()) {
-        if let Some(value) = params.get_mut(given.as_str()) {
-            *value = given.default_value().into();
+    for param in GoalParam::ALL.iter().filter(|_| loaded.goal.is_some()) {
+        if let Some(value) = params.get_mut(param.as_str()) {
+            *value = param.default_value().into();
         }
     }
     params
 }
 
-pub fn token_at(host: &Host, loaded: &LoadedPlan, given: Option<&PathBuf>) -> PathBuf {
-    match given {
+pub fn token_at(host: &Host, loaded: &LoadedPlan, named_path: Option<&PathBuf>) -> PathBuf {
+    match named_path {
         Some(path) => normalize_path(&host.cwd().join(path)),
         None => token_path(&loaded.workspace.root.join(&loaded.path)),
     }

@@ -50,7 +50,7 @@ pub struct PlanChanges {
     pub issued: Moment,
     pub files: Vec<ApprovedFileDifference>,
     /// The plan of then, and its goal, where their texts are known.
-    pub before: Option<(Arc<Plan>, Option<Arc<Goal>>)>,
+    pub old_plan: Option<(Arc<Plan>, Option<Arc<Goal>>)>,
 }
 
 impl PlanReview {
@@ -114,12 +114,12 @@ impl PlanReview {
             .iter()
             .filter(|pin| is_text(loaded, &pin.path))
             .filter_map(|pin| {
-                let known = text_by_digest(caller.host(), &loaded.workspace, &pin.path, pin.digest)?;
-                Some((pin.path.clone(), known.into_bytes()))
+                let old_text = text_by_digest(caller.host(), &loaded.workspace, &pin.path, pin.digest)?;
+                Some((pin.path.clone(), old_text.into_bytes()))
             })
             .collect();
         let before = load::collect_plan_and_goal(&InMemoryFiles(texts), &loaded.path, loaded.options);
-        Some(PlanChanges { issued: last.issued, files, before })
+        Some(PlanChanges { issued: last.issued, files, old_plan: before })
     }
 }
 

@@ -49,13 +49,13 @@ pub struct GoalDraft {
 pub fn draft_goal_signature(
     caller: &dyn Caller,
     goal: &str,
-    what: GoalSignature,
+    signature: GoalSignature,
 ) -> Result<GoalDraft, CommandError> {
-    let PlanReview { loaded, known_values, token } = review(caller, goal, what)?;
+    let PlanReview { loaded, known_values, token } = review(caller, goal, signature)?;
     let files: Vec<_> = token.statement.files.iter().map(|pin| (pin.path.clone(), pin.digest)).collect();
-    let of = loaded.goal.as_ref().map(|of| &*of.goal);
+    let goal = loaded.goal.as_ref().map(|goal_plan| &*goal_plan.goal);
     let settings = PlanSummary::default().add_workspace_settings(&workspace_settings(&loaded));
-    let text = consent(&loaded.plan, &loaded.path, &files, &known_values, of) + &settings.text();
+    let text = consent(&loaded.plan, &loaded.path, &files, &known_values, goal) + &settings.text();
     Ok(GoalDraft {
         payload_type: PAYLOAD,
         payload: token.statement.text(),
@@ -67,8 +67,8 @@ pub fn draft_goal_signature(
 /// Records a signed statement about a goal, if it counts.
 pub fn submit_goal_signature(caller: &dyn Caller, goal: &str, token: &str) -> Result<(), CommandError> {
     let rejected = |refusal: ApprovalRefusal| {
-        let failure = CommandError::new(CliExitCode::Approval, format!("signature rejected: {refusal}"));
-        failure.hint(refusal.remedy())
+        let error = CommandError::new(CliExitCode::Approval, format!("signature rejected: {refusal}"));
+        error.hint(refusal.remedy())
     };
     let token = ApprovalToken::parse(token).map_err(rejected)?;
     let signers: Vec<_> = token.signers().collect();
@@ -115,7 +115,7 @@ pub fn submit_goal_signature(caller: &dyn Caller, goal: &str, token: &str) -> Re
 }
 
 /// Prepares the statement about a goal as it is now.
-fn review(caller: &dyn Caller, id: &str, what: GoalSignature) -> Result<PlanReview, CommandError> {
+fn review(caller: &dyn Caller, id: &str, signature: GoalSignature) -> Result<PlanReview, CommandError> {
     let refused = |message: String, text: &str, action| {
         Err(CommandError::new(CliExitCode::Usage, message).remedy(text, action))
     };
@@ -123,7 +123,7 @@ fn review(caller: &dyn Caller, id: &str, what: GoalSignature) -> Result<PlanRevi
     let path = loaded.workspace.root.join(&loaded.path);
     let values = |params: &[PlanParam]| Ok(resolve_params(params, &JsonObject::new())?);
     let bounds = ParamBoundsRequest { any: &[], within: &[], values: &values };
-    let review = match what {
+    let review = match signature {
         GoalSignature::Acceptance => {
             let loaded = load::load_for_review(caller, &path)?;
             PlanReview::of_goal(caller, loaded, &bounds)?

@@ -79,11 +79,11 @@ impl TokenReview {
             executions: terms.executions.unwrap_or(signed.executions),
             ..self.statement.clone()
         };
-        let as_long = terms.validity.is_none_or(|asked| signed.expires.since(signed.issued) == asked);
+        let as_long = terms.validity.is_none_or(|validity| signed.expires.since(signed.issued) == validity);
         // A signature that does not count would invalidate the others.
         let counts = |by: Option<Sha256Digest>| {
-            let one = by.and_then(|id| self.rules.approvers.find(id));
-            one.is_some_and(|one| one.revoked.is_none())
+            let signed_by = by.and_then(|id| self.rules.approvers.find(id));
+            signed_by.is_some_and(|approver| approver.revoked.is_none())
         };
         let is_valid = *signed == same_terms
             && as_long

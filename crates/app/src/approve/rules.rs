@@ -19,9 +19,9 @@ impl SigningRules {
     /// `owner`, the user's own keys count too.
     pub fn of(caller: &dyn Caller, workspace: &Workspace) -> Result<Self, CommandError> {
         let own = match KeyFolder::from_env(&caller.host().vars()) {
-            Ok(found) => keys::own_keys(&found)?,
+            Ok(folder) => keys::own_keys(&folder)?,
             Err(KeyFolderError::NoFolder) => Vec::new(),
-            Err(bad) => return Err(keys::key_error(&bad)),
+            Err(error) => return Err(keys::key_error(&error)),
         };
         let listed = load::approvers(caller, workspace)?;
         let approvers = listed.map(|(file, _)| Approvers::from(file));
@@ -45,7 +45,7 @@ impl SigningRules {
                 revoked: None,
             });
         }
-        if self.own_keys.iter().all(|own| own.public != key.public) {
+        if self.own_keys.iter().all(|own_key| own_key.public != key.public) {
             self.own_keys.push(key);
         }
     }

@@ -37,8 +37,8 @@ pub fn agree(
     let Some(key) = key else {
         return owner_signer(caller, rules, options);
     };
-    let keys = keys::key_folder(caller.host())?;
-    keys::open_key(caller, &keys, key, options.passphrase_file.as_deref())
+    let folder = keys::key_folder(caller.host())?;
+    keys::open_key(caller, &folder, key, options.passphrase_file.as_deref())
 }
 
 /// Returns the key of an approver. One whose signature would be rejected is refused before anything is shown.
@@ -47,10 +47,10 @@ pub fn approver_key(
     rules: &mut SigningRules,
     options: &SigningOptions,
 ) -> Result<OwnKey, CommandError> {
-    let keys = keys::key_folder(caller.host())?;
-    let key = keys::require_signing_key(caller.host(), &keys, options.key.as_deref())?;
+    let folder = keys::key_folder(caller.host())?;
+    let key = keys::require_signing_key(caller.host(), &folder, options.key.as_deref())?;
     rules.add_own_key(key.clone());
-    let reason = match rules.approvers.find(key.public.id()).map(|one| one.revoked) {
+    let reason = match rules.approvers.find(key.public.id()).map(|approver| approver.revoked) {
         Some(None) => return Ok(key),
         Some(Some(since)) => format!("it was revoked on {since}"),
         None => "it is not listed as an approver".to_owned(),

@@ -10,10 +10,10 @@ use wf_exec::pinned;
 pub fn check_skills(
     caller: &dyn Caller,
     loaded: &LoadedPlan,
-    pins: &[PinnedFile],
+    files: &[PinnedFile],
     began: bool,
 ) -> Result<(), CommandError> {
-    let plan = loaded.goal.as_ref().map_or(&loaded.plan, |of| &of.whole_plan);
+    let plan = loaded.goal.as_ref().map_or(&loaded.plan, |goal_plan| &goal_plan.whole_plan);
     let mut folders: Vec<String> = pinned::skills(plan).into_iter().collect();
     let listed = plan.parts().skills.iter().flatten();
     let name = |folder: &String| folder.rsplit('/').next().unwrap_or_default().to_owned();
@@ -21,9 +21,9 @@ pub fn check_skills(
     names.extend(listed.map(ToString::to_string));
     names.sort();
     names.dedup();
-    let held = check_all_usable(caller, &loaded.workspace, &names)?;
+    let skills = check_all_usable(caller, &loaded.workspace, &names)?;
     // The executed files are the ones reviewed here, even if they differed for a moment.
-    if let Some((path, is_part)) = held.iter().find_map(|held| mismatched_file(held, pins)) {
+    if let Some((path, is_part)) = skills.iter().find_map(|skill| mismatched_file(skill, files)) {
         if !is_part {
             let message = format!("{path} is not part of the locked skill");
             return Err(CommandError::new(CliExitCode::Approval, message)
@@ -37,7 +37,7 @@ pub fn check_skills(
         let message = format!("{path} was changed {since}");
         return Err(CommandError::new(CliExitCode::Approval, message).hint(hint));
     }
-    folders.retain(|folder| held.iter().all(|one| one.folder != *folder));
+    folders.retain(|folder| skills.iter().all(|skill| skill.folder != *folder));
     let Some(other) = folders.first() else {
         return Ok(());
     };
@@ -48,11 +48,12 @@ pub fn check_skills(
 }
 
 /// Returns a file of a skill that was not pinned as it was locked, and true if it is part of the skill.
-fn mismatched_file<'p>(held: &ApprovedSkill, pins: &'p [PinnedFile]) -> Option<(&'p str, bool)> {
-    let below = |pin: &'p PinnedFile| Some((pin, pin.path.strip_prefix(&held.folder)?.strip_prefix('/')?));
-    let mut own = pins.iter().filter_map(below);
-    let differs =
-        |(pin, path): &(&PinnedFile, &str)| held.files.get(*path).map(|file| file.digest) != Some(pin.digest);
-    let found = own.find(differs);
-    found.map(|(pin, path)| (pin.path.as_str(), held.files.contains_key(path)))
+fn mismatched_file<'p>(skill: &ApprovedSkill, files: &'p [PinnedFile]) -> Option<(&'p str, bool)> {
+    let below = |pin: &'p PinnedFile| Some((pin, pin.path.strip_prefix(&skill.folder)?.strip_prefix('/')?));
+    let mut own = files.iter().filter_map(below);
+    let differs = |(pin, path): &(&PinnedFile, &str)| {
+        skill.files.get(*path).map(|file| file.digest) != Some(pin.digest)
+    };
+    let difference = own.find(differs);
+    difference.map(|(pin, path)| (pin.path.as_str(), skill.files.contains_key(path)))
 }

@@ -13,17 +13,17 @@ use wf_model::Plan;
 use wf_sign::approval::{SpawnPolicy, SpawnedPlan, plan_digest};
 
 /// Returns what a goal is about to start, if it is one.
-pub fn spawned_goal(loaded: &LoadedPlan, pins: &[PinnedFile]) -> Option<SpawnedPlan> {
+pub fn spawned_goal(loaded: &LoadedPlan, files: &[PinnedFile]) -> Option<SpawnedPlan> {
     let policy = spawn_policy(loaded, loaded.goal.as_ref()?).digest();
-    let plan = plan_digest(pins);
+    let plan = plan_digest(files);
     Some(SpawnedPlan { policy, plan })
 }
 
 /// Returns the spawn policy of a standing approval of a goal: its own plan with its own text,
 /// gates, checks and escalations.
-fn spawn_policy(loaded: &LoadedPlan, of: &GoalPlan) -> SpawnPolicy {
+fn spawn_policy(loaded: &LoadedPlan, goal_plan: &GoalPlan) -> SpawnPolicy {
     let text = loaded.sources.first().map(|(_, text)| text.clone());
-    let parts = of.whole_plan.parts();
+    let parts = goal_plan.whole_plan.parts();
     let gates = loaded
         .sources
         .iter()
@@ -33,7 +33,7 @@ fn spawn_policy(loaded: &LoadedPlan, of: &GoalPlan) -> SpawnPolicy {
     let escalations = parts.escalations.iter();
     SpawnPolicy {
         failure_template: text.unwrap_or_default(),
-        skills: usable_skills(&of.whole_plan),
+        skills: usable_skills(&goal_plan.whole_plan),
         gates: gates.collect(),
         verify: checks.collect(),
         escalations: escalations
@@ -45,7 +45,7 @@ fn spawn_policy(loaded: &LoadedPlan, of: &GoalPlan) -> SpawnPolicy {
 /// The skills that a goal and all that it uses may use.
 fn usable_skills(plan: &Arc<Plan>) -> BTreeSet<String> {
     let mut names: BTreeSet<String> = pinned::skills(plan);
-    let said = plan.parts().skills.iter().flatten();
-    names.extend(said.map(ToString::to_string));
+    let skill_names = plan.parts().skills.iter().flatten();
+    names.extend(skill_names.map(ToString::to_string));
     names
 }

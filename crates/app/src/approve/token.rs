@@ -15,8 +15,8 @@ use wf_sign::approval::{
 use wf_store::{StoreReader, allow_no_state};
 
 /// The plan that an approval is for.
-pub fn plan_ref(loaded: &LoadedPlan, pins: &[PinnedFile]) -> PlanRef {
-    PlanRef { id: loaded.plan.id().clone(), path: loaded.path.clone(), digest: plan_digest(pins) }
+pub fn plan_ref(loaded: &LoadedPlan, files: &[PinnedFile]) -> PlanRef {
+    PlanRef { id: loaded.plan.id().clone(), path: loaded.path.clone(), digest: plan_digest(files) }
 }
 
 /// Returns the statement that permits one use of a plan from now on, without files and parameters;
@@ -52,7 +52,7 @@ pub fn draft_statement(
 pub fn read_token(workspace: &Workspace, path: &Path) -> Result<ApprovalToken, ApprovalRefusal> {
     let shown = workspace.name(path);
     // Reading a pipe would wait for a writer, maybe for ever.
-    if std::fs::metadata(path).is_ok_and(|found| !found.is_file()) {
+    if std::fs::metadata(path).is_ok_and(|metadata| !metadata.is_file()) {
         return Err(ApprovalRefusal::NoToken(format!("{shown} is not a regular file; remove it")));
     }
     match std::fs::read_to_string(path) {

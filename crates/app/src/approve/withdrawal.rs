@@ -55,8 +55,8 @@ pub fn standing_approval(
     path: &str,
     now: Moment,
 ) -> Result<Result<StandingApproval, ApprovalRefusal>, CommandError> {
-    let found = read_token(workspace, &token_path(&workspace.root.join(path)));
-    let token = match found.and_then(is_goal_approval) {
+    let stored = read_token(workspace, &token_path(&workspace.root.join(path)));
+    let token = match stored.and_then(is_goal_approval) {
         Ok(token) => token,
         Err(refusal) => return Ok(Err(refusal)),
     };

@@ -77,9 +77,9 @@ impl<'a> PlanAuthor<'a> {
     }
 
     /// Records the end of the request: what was done with the plan, or why there is none.
-    pub fn end(&mut self, done: Result<String, String>) -> Result<(), CommandError> {
-        let is_accepted = done.is_ok();
-        let result = done.unwrap_or_else(|reason| reason);
+    pub fn end(&mut self, outcome: Result<String, String>) -> Result<(), CommandError> {
+        let is_accepted = outcome.is_ok();
+        let result = outcome.unwrap_or_else(|reason| reason);
         self.desk.end(PlanningResult { is_accepted, intent: self.intent.take(), result })
     }
 
@@ -90,15 +90,15 @@ impl<'a> PlanAuthor<'a> {
     }
 
     /// Writes another version of a plan. One that changes nothing is an error.
-    pub fn revise(&mut self, old: &PlanFile, wish: &str) -> Result<DraftPlan, CommandError> {
+    pub fn revise(&mut self, old_file: &PlanFile, wish: &str) -> Result<DraftPlan, CommandError> {
         require_wish(wish)?;
         self.desk.model(PLANNER)?;
-        let context = self.context(&format!("{wish} {}", old.text))?;
-        self.desk.begin(wish, Some(relative_path(&old.path, &self.workspace.root)))?;
-        let revision = PlanRevision { plan: &old.text, wish };
+        let context = self.context(&format!("{wish} {}", old_file.text))?;
+        self.desk.begin(wish, Some(relative_path(&old_file.path, &self.workspace.root)))?;
+        let revision = PlanRevision { plan: &old_file.text, wish };
         let draft = self.plan(revision_question(revision, &context), None, &context.calibration)?;
-        if draft.text.trim_end() == old.text.trim_end() {
-            let shown = relative_path(&old.path, self.caller.host().cwd());
+        if draft.text.trim_end() == old_file.text.trim_end() {
+            let shown = relative_path(&old_file.path, self.caller.host().cwd());
             let message = format!("the planner changed nothing in {shown}");
             let hint = "say more exactly what is to be different";
             return Err(CommandError::new(CliExitCode::RunFailed, message).hint(hint));
@@ -169,8 +169,8 @@ impl<'a> PlanAuthor<'a> {
 /// Fails if the user wants nothing.
 pub(super) fn require_wish(wish: &str) -> Result<(), CommandError> {
     if wish.trim().is_empty() {
-        let failure = CommandError::new(CliExitCode::Usage, "the wish is empty");
-        return Err(failure.remedy("say what is to be done: ", UserAction::DraftPlan));
+        let error = CommandError::new(CliExitCode::Usage, "the wish is empty");
+        return Err(error.remedy("say what is to be done: ", UserAction::DraftPlan));
     }
     Ok(())
 }

@@ -37,7 +37,7 @@ impl<'a> PlanningDesk<'a> {
         cassette: Option<Cassette>,
     ) -> Result<Self, CommandError> {
         let host = caller.host();
-        let around = ModelSurroundings {
+        let surroundings = ModelSurroundings {
             models: Arc::clone(&config.models),
             host: Arc::new(host.vars()),
             env_pass: config.env_pass.clone(),
@@ -50,7 +50,7 @@ impl<'a> PlanningDesk<'a> {
             state: StateFolder::new(&workspace.state),
             retention: config.retention.limits().unwrap_or_default(),
             tape: cassette.as_ref().map(|tape| (tape.folder().to_owned(), tape.is_replay())),
-            models: WorkspaceModels::new(around, cassette),
+            models: WorkspaceModels::new(surroundings, cassette),
             runtime: tokio::runtime::Builder::new_current_thread().enable_all().build()?,
             meter: PlanningMeter::default(),
             log: None,
@@ -68,11 +68,11 @@ impl<'a> PlanningDesk<'a> {
         if let Some(model) = role_name.and_then(|choice| table.find(&choice)) {
             return Ok(model.clone());
         }
-        let failure =
+        let error =
             CommandError::new(CliExitCode::Usage, format!("wf.yaml gives no model to the role `{role}`"));
         Err(match table.models.keys().next() {
-            Some(known) => failure.hint(format!("add it to wf.yaml: `roles: {{{role}: {known}}}`")),
-            None => failure.hint(format!(
+            Some(model) => error.hint(format!("add it to wf.yaml: `roles: {{{role}: {model}}}`")),
+            None => error.hint(format!(
                 "add to wf.yaml: `models: {{NAME: {{api: …, model: …}}}}` and `roles: {{{role}: NAME}}`; see \
                  docs/agents.md"
             )),
@@ -105,8 +105,8 @@ impl<'a> PlanningDesk<'a> {
             Err(reason) => {
                 let message = format!("the call of model `{name}` as {role} was not made: {reason}");
                 self.note(PlanningFact::CallRefused { role, model: name, reason })?;
-                let failure = CommandError::new(CliExitCode::RunFailed, message);
-                return Err(failure.hint("raise --max-tokens or --max-cost, or `planning` in wf.yaml"));
+                let error = CommandError::new(CliExitCode::RunFailed, message);
+                return Err(error.hint("raise --max-tokens or --max-cost, or `planning` in wf.yaml"));
             }
         }
         let called = self.runtime.block_on(self.models.call(model, request));
@@ -134,9 +134,9 @@ impl<'a> PlanningDesk<'a> {
 
     /// Records the answers to the questions of a perceiver.
     pub(super) fn clarified(&mut self, answers: &[Clarification]) -> Result<(), CommandError> {
-        let masked = |one: &Clarification| Clarification {
-            question: self.masked(&one.question),
-            answer: self.masked(&one.answer),
+        let masked = |clarification: &Clarification| Clarification {
+            question: self.masked(&clarification.question),
+            answer: self.masked(&clarification.answer),
         };
         let clarifications = answers.iter().map(masked).collect();
         Ok(self.note(PlanningFact::Clarified { clarifications })?)
@@ -158,16 +158,16 @@ impl<'a> PlanningDesk<'a> {
             return PerceiverNotes::read(folder);
         }
         let store = PlanningStore::new(&self.state);
-        let mut past = Vec::new();
+        let mut wishes = Vec::new();
         for number in store.numbers()?.into_iter().rev() {
-            if past.len() == PAST_WISHES {
+            if wishes.len() == PAST_WISHES {
                 break;
             }
             // A damaged record must not stand in the way of a new plan; `wf plan --log` reports it.
-            past.extend(store.read(number).ok().flatten().and_then(|record| record.past_wish()));
+            wishes.extend(store.read(number).ok().flatten().and_then(|record| record.past_wish()));
         }
-        past.reverse();
-        Ok(PerceiverNotes { past, answers: Vec::new() })
+        wishes.reverse();
+        Ok(PerceiverNotes { past: wishes, answers: Vec::new() })
     }
 
     /// Adds what a perceiver knew to a recording.

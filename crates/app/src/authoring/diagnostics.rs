@@ -11,24 +11,24 @@ const LINE_CHARS: usize = 160;
 
 /// Returns the errors of files as text for a model. The first file is the plan.
 pub(super) fn errors_for_model(files: &[CheckedFile]) -> String {
-    let all: Vec<(usize, &SourceText, &Diagnostic)> = files
+    let located: Vec<(usize, &SourceText, &Diagnostic)> = files
         .iter()
         .enumerate()
-        .flat_map(|(at, file)| file.diagnostics.iter().map(move |found| (at, &file.source, found)))
-        .filter(|(.., found)| found.severity() == Severity::Error)
+        .flat_map(|(at, file)| file.diagnostics.iter().map(move |diagnostic| (at, &file.source, diagnostic)))
+        .filter(|(.., diagnostic)| diagnostic.severity() == Severity::Error)
         .collect();
     let mut text = String::from("The plan has errors. Answer with the whole plan, without them:\n");
-    for (at, source, found) in all.iter().take(MOST) {
-        let place = source.line_column(found.span.start);
+    for (at, source, diagnostic) in located.iter().take(MOST) {
+        let place = source.line_column(diagnostic.span.start);
         let line = source.text().lines().nth(place.line.saturating_sub(1)).unwrap_or("");
         let line: String = line.trim().chars().take(LINE_CHARS).collect();
         let file = if *at == 0 { String::new() } else { format!("{}, ", source.path()) };
-        let _ = write!(text, "\n- {file}line {}, `{line}`: {}", place.line, found.message);
-        if let Some(help) = &found.help {
+        let _ = write!(text, "\n- {file}line {}, `{line}`: {}", place.line, diagnostic.message);
+        if let Some(help) = &diagnostic.help {
             let _ = write!(text, " ({help})");
         }
     }
-    if let Some(more) = all.len().checked_sub(MOST).filter(|more| *more > 0) {
+    if let Some(more) = located.len().checked_sub(MOST).filter(|more| *more > 0) {
         let _ = write!(text, "\n- and {more} more");
     }
     text
@@ -43,8 +43,8 @@ mod tests {
     fn file(path: &str, text: &str, errors: usize) -> CheckedFile {
         let start = u32::try_from(text.find('x').unwrap()).unwrap();
         let span = Span { start, end: start + 1 };
-        let found = Diagnostic::new(Code::KeyUnknown, span, "unknown key `x`").with_help("leave it out");
-        CheckedFile { source: SourceText::new(path, text), diagnostics: vec![found; errors] }
+        let diagnostic = Diagnostic::new(Code::KeyUnknown, span, "unknown key `x`").with_help("leave it out");
+        CheckedFile { source: SourceText::new(path, text), diagnostics: vec![diagnostic; errors] }
     }
 
     #[test]

@@ -55,10 +55,10 @@ impl DraftRules<'_> {
         let disk = DiskFiles::new(&self.workspace.root);
         let files = DraftFiles { disk, path: self.path, text: &text };
         let loaded = load_with_gates(&files, self.path, &self.config.gates());
-        let found = diagnostics_by_file(self.host, self.workspace, &loaded);
+        let files = diagnostics_by_file(self.host, self.workspace, &loaded);
         if loaded.has_errors() {
-            let mistake = PlanMistake::Invalid(errors_for_model(&found));
-            return Err(RejectedDraft { mistake, files: found });
+            let mistake = PlanMistake::Invalid(errors_for_model(&files));
+            return Err(RejectedDraft { mistake, files });
         }
         let is_other = loaded.gates.contains_key(&0) || loaded.personas.contains_key(&0);
         if is_other || loaded.goal().is_some() {
@@ -71,7 +71,7 @@ impl DraftRules<'_> {
         }
         match self.calibration.first_forbidden(&plan) {
             Some(forbidden) => Err(PlanMistake::Forbidden(forbidden).into()),
-            None => Ok(DraftPlan { text, plan, files: found }),
+            None => Ok(DraftPlan { text, plan, files }),
         }
     }
 }

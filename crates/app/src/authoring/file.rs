@@ -20,9 +20,9 @@ impl PlanFile {
     pub fn read(host: &Host, name: &Path) -> Result<Self, CommandError> {
         let mut path = normalize_path(&host.cwd().join(name));
         if !path.is_file()
-            && let Some(found) = plans::find_by_id(host, name.as_os_str())?
+            && let Some(plan_path) = plans::find_by_id(host, name.as_os_str())?
         {
-            path = found;
+            path = plan_path;
         }
         require_utf8(&path)?;
         let shown = relative_path(&path, host.cwd());
@@ -50,8 +50,8 @@ impl PlanFile {
 /// Writes a new plan, at once and whole. An existing file is replaced only if `force` is set.
 pub fn create_plan(host: &Host, path: &Path, text: &str, force: bool) -> Result<(), CommandError> {
     let file = staged(path, text, None).map_err(|error| write_error(host, path, &error))?;
-    let kept = if force { file.persist(path) } else { file.persist_noclobber(path) };
-    match kept {
+    let persisted = if force { file.persist(path) } else { file.persist_noclobber(path) };
+    match persisted {
         Ok(_) => Ok(()),
         Err(failed) if failed.error.kind() == ErrorKind::AlreadyExists => Err(exists(host, path)),
         Err(failed) => Err(write_error(host, path, &failed.error)),
@@ -66,14 +66,14 @@ pub fn require_new(host: &Host, path: &Path) -> Result<(), CommandError> {
 /// Reports that a file is there already.
 pub(super) fn exists(host: &Host, path: &Path) -> CommandError {
     let shown = relative_path(path, host.cwd());
-    let failure = CommandError::new(CliExitCode::Usage, format!("{shown} exists already"));
+    let error = CommandError::new(CliExitCode::Usage, format!("{shown} exists already"));
     let remedy = Remedy::from("--force replaces it; `").action(UserAction::RevisePlan(shown));
-    failure.hint(remedy.text("` changes it"))
+    error.hint(remedy.text("` changes it"))
 }
 
 /// Replaces a plan by another version. Fails if it was changed since it was read.
-pub fn replace_plan(host: &Host, old: &PlanFile, text: &str) -> Result<(), CommandError> {
-    let PlanFile { path, text: read } = old;
+pub fn replace_plan(host: &Host, old_file: &PlanFile, text: &str) -> Result<(), CommandError> {
+    let PlanFile { path, text: read } = old_file;
     if fs::read_to_string(path).ok().as_ref() != Some(read) {
         let shown = relative_path(path, host.cwd());
         let message = format!("{shown} was changed meanwhile; nothing was written");

@@ -40,10 +40,10 @@ impl PerceiverNotes {
 
     /// Writes the notes, each text masked.
     pub(super) fn write(&self, folder: &Path, mask: impl Fn(&str) -> String) -> Result<(), CommandError> {
-        let past = self.past.iter();
-        let past = past.map(|one| PastWish { input: mask(&one.input), summary: mask(&one.summary) });
+        let wishes = self.past.iter();
+        let wishes = wishes.map(|wish| PastWish { input: mask(&wish.input), summary: mask(&wish.summary) });
         let answers = self.answers.iter().map(|round| round.iter().map(|answer| mask(answer)).collect());
-        let masked = Self { past: past.collect(), answers: answers.collect() };
+        let masked = Self { past: wishes.collect(), answers: answers.collect() };
         let text = serde_json::to_string_pretty(&masked).unwrap_or_default();
         let path = folder.join(FILE);
         let file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&path);
@@ -62,8 +62,8 @@ mod tests {
     fn notes_are_masked_and_read_again() {
         let dir = tempfile::tempdir().unwrap();
         assert_eq!(PerceiverNotes::read(dir.path()).unwrap(), PerceiverNotes::default());
-        let past = PastWish { input: "use KEY".into(), summary: "KEY".into() };
-        let notes = PerceiverNotes { past: vec![past], answers: vec![vec!["KEY".into()]] };
+        let wish = PastWish { input: "use KEY".into(), summary: "KEY".into() };
+        let notes = PerceiverNotes { past: vec![wish], answers: vec![vec!["KEY".into()]] };
         notes.write(dir.path(), |text| text.replace("KEY", "***")).unwrap();
         let read = PerceiverNotes::read(dir.path()).unwrap();
         assert_eq!((read.past[0].input.as_str(), read.answers[0][0].as_str()), ("use ***", "***"));

@@ -30,13 +30,16 @@ impl PlanAuthor<'_> {
                 Ok(Perception::Questions(questions)) if rounds < MAX_CLARIFICATIONS => {
                     let answers = self.answers(&questions, notes.answers.get(rounds))?;
                     if rounds >= notes.answers.len() {
-                        notes.answers.push(answers.iter().map(|one| one.answer.clone()).collect());
+                        notes
+                            .answers
+                            .push(answers.iter().map(|clarification| clarification.answer.clone()).collect());
                     }
                     self.desk.clarified(&answers)?;
-                    let is_silent = answers.iter().all(|one| one.answer.is_empty());
+                    let is_silent = answers.iter().all(|clarification| clarification.answer.is_empty());
                     rounds = if is_silent { MAX_CLARIFICATIONS } else { rounds + 1 };
                     append_answers(&mut request, reply, &answers);
-                    clarifications.extend(answers.into_iter().filter(|one| !one.answer.is_empty()));
+                    clarifications
+                        .extend(answers.into_iter().filter(|clarification| !clarification.answer.is_empty()));
                     continue;
                 }
                 Ok(Perception::Questions(_)) => {
@@ -46,8 +49,8 @@ impl PlanAuthor<'_> {
             };
             if is_repaired {
                 let message = format!("model `{}` did not understand the wish: {mistake}", model.name);
-                let failure = CommandError::new(CliExitCode::RunFailed, message);
-                return Err(failure.hint("say it in other words, or give the role `perceiver` another model"));
+                let error = CommandError::new(CliExitCode::RunFailed, message);
+                return Err(error.hint("say it in other words, or give the role `perceiver` another model"));
             }
             is_repaired = true;
             append_mistake(&mut request, reply, &mistake);

@@ -51,7 +51,10 @@ impl Scene {
             ModelReply { text: text.into(), tool_calls: Vec::new(), stop: StopReason::EndTurn, usage };
         let warnings = |draft: super::DraftPlan| {
             let files = draft.files.into_iter().flat_map(|file| file.diagnostics);
-            files.filter(|found| found.severity() == Severity::Warning).map(|found| found.message).collect()
+            files
+                .filter(|diagnostic| diagnostic.severity() == Severity::Warning)
+                .map(|diagnostic| diagnostic.message)
+                .collect()
         };
         rules.judge(&reply).map(warnings).map_err(|rejected| (rejected.mistake, rejected.files.len()))
     }
@@ -115,8 +118,8 @@ fn no_file_is_lost() {
     assert!(refused.message.contains("changed meanwhile"), "{refused:?}");
     assert_eq!(fs::read_to_string(&new).unwrap(), "two\n");
     std::os::unix::fs::symlink(&new, at("link.md")).unwrap();
-    let old = PlanFile::read(&scene.host, Path::new("link.md")).unwrap();
-    replace_plan(&scene.host, &old, "three\n").unwrap();
+    let old_file = PlanFile::read(&scene.host, Path::new("link.md")).unwrap();
+    replace_plan(&scene.host, &old_file, "three\n").unwrap();
     assert_eq!(fs::read_to_string(&new).unwrap(), "three\n");
     assert!(at("link.md").is_symlink());
 }

@@ -85,7 +85,7 @@ impl DecodeSpec for ApproverKeyText {
             decoder.wrong_type(node, "a public key");
             return None;
         };
-        let key = key.map_err(|bad| decoder.wrong_value(node, bad.to_string()));
+        let key = key.map_err(|error| decoder.wrong_value(node, error.to_string()));
         key.map(Self).ok()
     }
 }
@@ -143,12 +143,12 @@ pub fn load_approvers(source: &SourceText) -> (Option<ApproversFile>, Vec<Diagno
 /// Checks that the approvers are distinct, and enough.
 fn check_approvers(file: &ApproversFile, decoder: &mut SpecDecoder<'_>) {
     let (mut names, mut keys) = (BTreeSet::new(), BTreeSet::new());
-    for one in &file.approvers {
-        if let Some(name) = one.name.as_ref().filter(|name| !names.insert(&name.value)) {
+    for approver in &file.approvers {
+        if let Some(name) = approver.name.as_ref().filter(|name| !names.insert(&name.value)) {
             let message = format!("duplicate approver `{}`", name.value);
             decoder.emit(Diagnostic::new(Code::DuplicateId, name.span, message));
         }
-        if let Some(key) = one.key.as_ref().filter(|key| !keys.insert(key.value.0.text())) {
+        if let Some(key) = approver.key.as_ref().filter(|key| !keys.insert(key.value.0.text())) {
             let message = "two approvers have the same key, so a signature would count twice";
             decoder.emit(Diagnostic::new(Code::DuplicateId, key.span, message));
         }
@@ -156,7 +156,7 @@ fn check_approvers(file: &ApproversFile, decoder: &mut SpecDecoder<'_>) {
     let Some(required) = &file.required else {
         return;
     };
-    let there = file.approvers.iter().filter(|one| one.revoked.is_none());
+    let there = file.approvers.iter().filter(|record| record.revoked.is_none());
     let there = u32::try_from(there.count()).unwrap_or(u32::MAX);
     let reviewed = file.policy == Some(ReviewPolicySetting::Reviewed);
     let wrong = match required.value {
@@ -172,11 +172,11 @@ fn check_approvers(file: &ApproversFile, decoder: &mut SpecDecoder<'_>) {
 impl From<ApproversFile> for Approvers {
     /// Returns the approvers of a file without mistakes, with defaults filled in.
     fn from(file: ApproversFile) -> Self {
-        let approver = |one: ApproverRecord| {
+        let approver = |record: ApproverRecord| {
             Some(Approver {
-                name: one.name?.value,
-                public: one.key?.value.0,
-                revoked: one.revoked.map(|day| day.0),
+                name: record.name?.value,
+                public: record.key?.value.0,
+                revoked: record.revoked.map(|day| day.0),
             })
         };
         Self {
@@ -203,7 +203,10 @@ mod tests {
     fn wrong(text: &str) -> Vec<String> {
         let source = SourceText::new("approvers.yaml", text);
         let (_, mistakes) = load_approvers(&source);
-        mistakes.iter().map(|it| format!("{} {}", source.slice(it.span), it.code.as_str())).collect()
+        mistakes
+            .iter()
+            .map(|diagnostic| format!("{} {}", source.slice(diagnostic.span), diagnostic.code.as_str()))
+            .collect()
     }
 
     #[test]
@@ -227,10 +230,10 @@ mod tests {
     #[test]
     fn every_mistake_is_told() {
         let ada = hex(1);
-        let one =
+        let entry =
             format!("policy: reviewd\nrequird: 1\napprovers:\n  - {{name: ada, key: {ada}, revokd: x}}\n");
         assert_eq!(
-            wrong(&one),
+            wrong(&entry),
             ["reviewd spec/wrong-value", "requird spec/unknown-key", "revokd spec/unknown-key"]
         );
         let twice = format!(

@@ -28,9 +28,10 @@ impl AutonomySection {
     /// Returns its values, with defaults filled in.
     pub(super) fn completed(&self) -> AutonomyThresholds {
         let plain = AutonomyThresholds::default();
-        let number = |said: &Option<Spanned<u32>>, or| said.as_ref().map_or(or, |said| said.value);
-        let rate = |said: &Option<Spanned<f64>>, or| said.as_ref().map_or(or, |said| said.value);
-        let time = |said: &Option<Spanned<DurationText>>, or| said.as_ref().map_or(or, |said| said.value.0);
+        let number = |setting: &Option<Spanned<u32>>, or| setting.as_ref().map_or(or, |field| field.value);
+        let rate = |setting: &Option<Spanned<f64>>, or| setting.as_ref().map_or(or, |field| field.value);
+        let time =
+            |setting: &Option<Spanned<DurationText>>, or| setting.as_ref().map_or(or, |field| field.value.0);
         AutonomyThresholds {
             min_samples: number(&self.min_samples, plain.min_samples),
             widen_below: rate(&self.widen_below, plain.widen_below),
@@ -42,12 +43,12 @@ impl AutonomySection {
     }
 }
 
-fn in_bounds(said: &mut AutonomySection, _: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<'_>) {
+fn in_bounds(section: &mut AutonomySection, _: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<'_>) {
     let mut wrong = |span, message: String| {
         decoder.emit(Diagnostic::new(Code::ValueWrong, span, message));
     };
     let mut is_sound = true;
-    for (key, rate) in [("widen_below", &said.widen_below), ("tighten_above", &said.tighten_above)] {
+    for (key, rate) in [("widen_below", &section.widen_below), ("tighten_above", &section.tighten_above)] {
         if let Some(rate) = rate
             && !(rate.value > 0.0 && rate.value <= 1.0)
         {
@@ -55,18 +56,20 @@ fn in_bounds(said: &mut AutonomySection, _: &MappingFields<'_, '_>, decoder: &mu
             wrong(rate.span, format!("`{key}` must be above 0, and at most 1"));
         }
     }
-    for (key, number) in [("min_samples", &said.min_samples), ("most_executions", &said.most_executions)] {
+    for (key, number) in
+        [("min_samples", &section.min_samples), ("most_executions", &section.most_executions)]
+    {
         if let Some(number) = number.as_ref().filter(|number| number.value == 0) {
             wrong(number.span, format!("`{key}` must be 1 or more"));
         }
     }
-    for (key, time) in [("longest", &said.longest), ("window", &said.window)] {
+    for (key, time) in [("longest", &section.longest), ("window", &section.window)] {
         if let Some(time) = time.as_ref().filter(|time| time.value.0.is_zero()) {
             wrong(time.span, format!("`{key}` must be longer than 0"));
         }
     }
-    let whole = said.completed();
-    let spans = [&said.widen_below, &said.tighten_above];
+    let whole = section.completed();
+    let spans = [&section.widen_below, &section.tighten_above];
     if let Some(last) = spans.into_iter().flatten().next_back()
         && is_sound
         && whole.widen_below >= whole.tighten_above
@@ -98,7 +101,7 @@ mod tests {
         assert_eq!(read("autonomy: {}\n"), AutonomyThresholds::default());
         let all = "autonomy: {min_samples: 3, widen_below: 0.1, tighten_above: 0.5, \
                    most_executions: 7, longest: 2d, window: 1h}\n";
-        let wanted = AutonomyThresholds {
+        let thresholds = AutonomyThresholds {
             min_samples: 3,
             widen_below: 0.1,
             tighten_above: 0.5,
@@ -106,7 +109,7 @@ mod tests {
             longest: Duration::from_hours(48),
             window: Duration::from_hours(1),
         };
-        assert_eq!(read(all), wanted);
+        assert_eq!(read(all), thresholds);
     }
 
     #[test]
@@ -127,9 +130,11 @@ mod tests {
         ] {
             let source = SourceText::new("wf.yaml", format!("autonomy: {{{text}}}\n"));
             let (_, mistakes) = load(&source);
-            let told: Vec<_> =
-                mistakes.iter().map(|one| (source.slice(one.span), one.message.as_str())).collect();
-            assert_eq!(told, [(place, message)]);
+            let messages: Vec<_> = mistakes
+                .iter()
+                .map(|diagnostic| (source.slice(diagnostic.span), diagnostic.message.as_str()))
+                .collect();
+            assert_eq!(messages, [(place, message)]);
         }
     }
 }

@@ -28,12 +28,12 @@ impl LimitsSection {
 }
 
 /// Notes a limit of zero, and one that a wider limit makes useless.
-fn check_limits(said: &mut LimitsSection, _: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<'_>) {
+fn check_limits(section: &mut LimitsSection, _: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<'_>) {
     let mut wider: Option<(ParallelLimit, u32)> = None;
     let limits = [
-        (ParallelLimit::Workspace, &said.max_parallel),
-        (ParallelLimit::Session, &said.max_parallel_per_session),
-        (ParallelLimit::Run, &said.max_parallel_per_run),
+        (ParallelLimit::Workspace, &section.max_parallel),
+        (ParallelLimit::Session, &section.max_parallel_per_session),
+        (ParallelLimit::Run, &section.max_parallel_per_run),
     ];
     for (key, limit) in limits {
         let Some(limit) = limit else { continue };

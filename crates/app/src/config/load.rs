@@ -57,11 +57,11 @@ mod tests {
     fn check(text: &str, wrong: &[&str]) -> WorkspaceConfig {
         let source = SourceText::new("wf.yaml", text);
         let (config, mistakes) = load(&source);
-        let found: Vec<_> = mistakes
+        let messages: Vec<_> = mistakes
             .iter()
             .map(|mistake| format!("{} {}", source.slice(mistake.span), mistake.code.as_str()))
             .collect();
-        assert_eq!(found, wrong, "{text}");
+        assert_eq!(messages, wrong, "{text}");
         config
     }
 
@@ -110,12 +110,12 @@ mod tests {
             ("replan: {strict: true}\n", true, true),
         ] {
             let config = check(text, &[]);
-            let begun = |ci| config.clone().with_strictness(ci).defaults.replan.strict;
-            assert_eq!((begun(false), begun(true)), (calm, strict), "{text}");
+            let is_strict = |ci| config.clone().with_strictness(ci).defaults.replan.strict;
+            assert_eq!((is_strict(false), is_strict(true)), (calm, strict), "{text}");
         }
-        let wanted = ReplanSettings { delta: 0.1, max_replans: 9, ..ReplanSettings::default() };
+        let settings = ReplanSettings { delta: 0.1, max_replans: 9, ..ReplanSettings::default() };
         let config = check("replan: {delta: 0.1, max_replans: 9}\n", &[]);
-        assert_eq!(config.defaults.replan, wanted);
+        assert_eq!(config.defaults.replan, settings);
     }
 
     #[test]

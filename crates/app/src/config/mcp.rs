@@ -102,11 +102,11 @@ mod tests {
     fn check(text: &str, wrong: &[&str]) {
         let source = SourceText::new("wf.yaml", text);
         let (_, mistakes) = load(&source);
-        let found: Vec<_> = mistakes
+        let messages: Vec<_> = mistakes
             .iter()
             .map(|mistake| format!("{} {}", source.slice(mistake.span), mistake.code.as_str()))
             .collect();
-        assert_eq!(found, wrong, "{text}");
+        assert_eq!(messages, wrong, "{text}");
     }
 
     #[test]
@@ -123,13 +123,13 @@ mod tests {
 
     #[test]
     fn mistakes_are_found() {
-        let one = |text: &str| format!("mcp: {{files: {{{text}}}}}\n");
-        check(&one("command: [a]"), &["command spec/missing-key"]);
-        check(&one("command: [], tools: []"), &["command spec/wrong-value", "tools spec/wrong-value"]);
-        check(&one("command: [a], tools: ['r d', a, a]"), &["r d spec/wrong-value", "a spec/wrong-value"]);
-        check(&one("command: [a], tools: [b], digest: abc"), &["abc spec/wrong-value"]);
-        check(&one("command: [a], tools: [b], env: {}"), &["env spec/unknown-key"]);
+        let server = |text: &str| format!("mcp: {{files: {{{text}}}}}\n");
+        check(&server("command: [a]"), &["command spec/missing-key"]);
+        check(&server("command: [], tools: []"), &["command spec/wrong-value", "tools spec/wrong-value"]);
+        check(&server("command: [a], tools: ['r d', a, a]"), &["r d spec/wrong-value", "a spec/wrong-value"]);
+        check(&server("command: [a], tools: [b], digest: abc"), &["abc spec/wrong-value"]);
+        check(&server("command: [a], tools: [b], env: {}"), &["env spec/unknown-key"]);
         let long = "x".repeat(60);
-        check(&one(&format!("command: [a], tools: [{long}]")), &[&format!("{long} spec/wrong-value")]);
+        check(&server(&format!("command: [a], tools: [{long}]")), &[&format!("{long} spec/wrong-value")]);
     }
 }

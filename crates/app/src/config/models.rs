@@ -117,23 +117,23 @@ pub(super) fn check_names(
     roles: &OrderedEntries<Name, Spanned<Name>>,
     decoder: &mut SpecDecoder<'_>,
 ) {
-    let known: BTreeMap<&Name, &ModelSection> =
+    let by_name: BTreeMap<&Name, &ModelSection> =
         models.iter().map(|(name, model)| (&name.value, model)).collect();
     let fallbacks = models.iter().flat_map(|(_, model)| &model.fallback);
     for named in roles.iter().map(|(_, model)| model).chain(fallbacks) {
-        if known.contains_key(&named.value) {
+        if by_name.contains_key(&named.value) {
             continue;
         }
         let message = format!("there is no model `{}` in `models`", named.value);
         let mistake = Diagnostic::new(Code::UnknownModel, named.span, message);
-        let near = nearest(named.value.as_str(), known.keys().map(|name| name.as_str()));
+        let near = nearest(named.value.as_str(), by_name.keys().map(|name| name.as_str()));
         decoder.emit(match near {
             Some(near) => mistake.with_suggestion(Some(near)),
             None => mistake.with_help("define it under `models`"),
         });
     }
     for (name, _) in models.iter() {
-        if falls_back_to(&name.value, &known) {
+        if falls_back_to(&name.value, &by_name) {
             let message = format!("the model `{}` falls back to itself", name.value);
             let mistake = Diagnostic::new(Code::ValueWrong, name.span, message);
             decoder.emit(mistake.with_help("leave one of the names out of `fallback`"));
@@ -142,15 +142,15 @@ pub(super) fn check_names(
 }
 
 /// True if a model is reached from itself by fallbacks.
-fn falls_back_to(name: &Name, known: &BTreeMap<&Name, &ModelSection>) -> bool {
-    let mut seen = BTreeSet::new();
+fn falls_back_to(name: &Name, by_name: &BTreeMap<&Name, &ModelSection>) -> bool {
+    let mut visited = BTreeSet::new();
     let mut open = vec![name];
-    while let Some(model) = open.pop().and_then(|next| known.get(next)) {
+    while let Some(model) = open.pop().and_then(|next| by_name.get(next)) {
         for next in &model.fallback {
             if next.value == *name {
                 return true;
             }
-            if seen.insert(&next.value) {
+            if visited.insert(&next.value) {
                 open.push(&next.value);
             }
         }

@@ -26,18 +26,18 @@ impl PlanningSection {
 }
 
 fn money(dollars: f64) -> Result<Money, String> {
-    Money::parse(&format!("{dollars:e}")).map_err(|bad| bad.to_string())
+    Money::parse(&format!("{dollars:e}")).map_err(|error| error.to_string())
 }
 
-fn check_limits(said: &mut PlanningSection, _: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<'_>) {
+fn check_limits(section: &mut PlanningSection, _: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<'_>) {
     let mut wrong = |at: Span, message: String, help: &str| {
         decoder.emit(Diagnostic::new(Code::ValueWrong, at, message).with_help(help));
     };
     let zero = "a limit of 0 would prevent every call of a model";
-    if let Some(tokens) = said.max_tokens.as_ref().filter(|tokens| tokens.value == 0) {
+    if let Some(tokens) = section.max_tokens.as_ref().filter(|tokens| tokens.value == 0) {
         wrong(tokens.span, zero.into(), "remove it for no limit");
     }
-    match said.max_cost_usd.as_ref().map(|cost| (cost.span, money(cost.value))) {
+    match section.max_cost_usd.as_ref().map(|cost| (cost.span, money(cost.value))) {
         Some((at, Ok(cost))) if cost.is_zero() => wrong(at, zero.into(), "remove it for no limit"),
         Some((at, Err(bad))) => wrong(at, bad, "write an amount in dollars, such as 2.50"),
         _ => {}

@@ -80,8 +80,8 @@ impl Default for SandboxConfig {
 }
 
 impl From<SandboxSection> for SandboxConfig {
-    fn from(file: SandboxSection) -> Self {
-        match file {
+    fn from(section: SandboxSection) -> Self {
+        match section {
             SandboxSection::Is(on) => Self { on, read: Vec::new() },
             SandboxSection::With(reads) => {
                 Self { on: true, read: reads.read.into_iter().map(|path| path.value.0).collect() }
@@ -171,14 +171,14 @@ impl From<ConfigFile> for WorkspaceConfig {
     fn from(file: ConfigFile) -> Self {
         let plain = Self::default();
         let logs = file.logs.unwrap_or(LogsSection { max_bytes: None });
-        let suggestions = file.suggestions.map(|said| said.completed());
+        let suggestions = file.suggestions.map(|section| section.completed());
         Self {
-            says_strict: file.replan.as_ref().is_some_and(|said| said.strict.is_some()),
+            says_strict: file.replan.as_ref().is_some_and(|spec| spec.strict.is_some()),
             defaults: PlanDefaults {
                 suggestions: suggestions.unwrap_or(plain.defaults.suggestions),
                 ..plain.defaults.completing(file.policy.as_ref(), file.retry.as_ref(), file.replan.as_ref())
             },
-            limits: file.limits.map(|said| said.limits()).unwrap_or_default(),
+            limits: file.limits.map(|section| section.limits()).unwrap_or_default(),
             durability: file.durability,
             sandbox: file.sandbox.map(SandboxConfig::from).unwrap_or_default(),
             logs: LogLimits { max_bytes: logs.max_bytes.map_or(plain.logs.max_bytes, |size| size.0) },
@@ -192,9 +192,9 @@ impl From<ConfigFile> for WorkspaceConfig {
                 .audit
                 .and_then(|audit| audit.window)
                 .map_or(plain.audit_window, |window| window.0),
-            autonomy: file.autonomy.map_or(plain.autonomy, |said| said.completed()),
-            planning: file.planning.map_or(plain.planning, |said| said.budget()),
-            learns_preferences: file.memory.is_some_and(|said| said.preferences),
+            autonomy: file.autonomy.map_or(plain.autonomy, |section| section.completed()),
+            planning: file.planning.map_or(plain.planning, |section| section.budget()),
+            learns_preferences: file.memory.is_some_and(|section| section.preferences),
             models: Arc::new(ModelTable {
                 servers: super::mcp::servers(&file.mcp),
                 ..super::models::table(&file.models, &file.roles)

@@ -22,9 +22,9 @@ impl SuggestionsSection {
     /// Returns its values, with defaults filled in.
     pub(super) fn completed(&self) -> SuggestionLimits {
         let plain = SuggestionLimits::default();
-        let number = |said: &Option<Spanned<u32>>, or| said.as_ref().map_or(or, |said| said.value);
-        let time = |said: Option<DurationText>, or| {
-            said.map_or(or, |said| u64::try_from(said.0.as_millis()).unwrap_or(u64::MAX))
+        let number = |setting: &Option<Spanned<u32>>, or| setting.as_ref().map_or(or, |field| field.value);
+        let time = |setting: Option<DurationText>, or| {
+            setting.map_or(or, |duration| u64::try_from(duration.0.as_millis()).unwrap_or(u64::MAX))
         };
         SuggestionLimits {
             max_pending: number(&self.max_pending, plain.max_pending),
@@ -35,11 +35,11 @@ impl SuggestionsSection {
     }
 }
 
-fn in_bounds(said: &mut SuggestionsSection, _: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<'_>) {
+fn in_bounds(section: &mut SuggestionsSection, _: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<'_>) {
     let plain = SuggestionLimits::default();
     let numbers = [
-        ("max_pending", &said.max_pending, plain.max_pending),
-        ("max_per_hour", &said.max_per_hour, plain.max_per_hour),
+        ("max_pending", &section.max_pending, plain.max_pending),
+        ("max_per_hour", &section.max_per_hour, plain.max_per_hour),
     ];
     for (key, number, most) in numbers {
         if let Some(number) = number.as_ref().filter(|number| number.value > most) {
@@ -63,15 +63,18 @@ mod tests {
         let (config, mistakes) =
             read("suggestions: {max_pending: 0, max_per_hour: 1, repeat: 1d, cooldown: 5m}\n");
         assert_eq!(mistakes.len(), 0);
-        let wanted =
+        let limits =
             SuggestionLimits { max_pending: 0, max_per_hour: 1, repeat_ms: 86_400_000, cooldown_ms: 300_000 };
-        assert_eq!(config.defaults.suggestions, wanted);
+        assert_eq!(config.defaults.suggestions, limits);
         for (text, message) in [
             ("max_pending: 6", "`max_pending` must be 5 or less"),
             ("max_per_hour: 7", "`max_per_hour` must be 6 or less"),
         ] {
             let (_, mistakes) = read(&format!("suggestions: {{{text}}}\n"));
-            assert_eq!(mistakes.iter().map(|one| one.message.as_str()).collect::<Vec<_>>(), [message]);
+            assert_eq!(
+                mistakes.iter().map(|diagnostic| diagnostic.message.as_str()).collect::<Vec<_>>(),
+                [message]
+            );
         }
     }
 }

@@ -25,18 +25,18 @@ impl ConnectionAdapter {
         workspace: &Workspace,
         name: &str,
     ) -> Result<Self, CommandError> {
-        let held = check_all_usable(caller, workspace, &[name.to_owned()])?;
+        let skills = check_all_usable(caller, workspace, &[name.to_owned()])?;
         let wrong = |reason: String| {
             let message = format!("the skill `{name}` cannot be used for a connection: {reason}");
             CommandError::new(CliExitCode::Invalid, message).hint("docs/connections.md describes the format")
         };
-        let Some(held) = held.into_iter().next() else {
+        let Some(skill) = skills.into_iter().next() else {
             return Err(wrong("it is not locked".into()));
         };
-        let bundle = disk::read(&workspace.root.join(&held.folder));
+        let bundle = disk::read(&workspace.root.join(&skill.folder));
         let bundle = bundle.map_err(|reason| wrong(reason.to_string()))?;
         // The executed files are a copy of those just read.
-        if bundle.digest() != held.digest {
+        if bundle.digest() != skill.digest {
             return Err(wrong("it changed while it was being read".into()));
         }
         let text = bundle.text("SKILL.md").ok_or_else(|| wrong("its SKILL.md is not UTF-8".into()))?;
@@ -44,7 +44,7 @@ impl ConnectionAdapter {
             skill: name.to_owned(),
             digest: bundle.digest(),
             declared: parse_declaration(text, name).map_err(wrong)?,
-            folder: held.folder,
+            folder: skill.folder,
             bundle,
         };
         for script in ["discover", "setup", "refresh_token", "health_check", "recover"] {
@@ -58,13 +58,13 @@ impl ConnectionAdapter {
     /// Refuses permissions that the skill does not declare.
     pub fn check_permissions(&self, named: &[String]) -> Result<(), CommandError> {
         let spec = self.spec();
-        let known: Vec<&str> = spec.initial.iter().chain(&spec.available).map(String::as_str).collect();
-        let Some(unknown) = named.iter().find(|one| !known.contains(&one.as_str())) else {
+        let declared: Vec<&str> = spec.initial.iter().chain(&spec.available).map(String::as_str).collect();
+        let Some(unknown) = named.iter().find(|permission| !declared.contains(&permission.as_str())) else {
             return Ok(());
         };
         let message = format!("the skill `{}` has no permission `{unknown}`", self.skill);
         Err(CommandError::new(CliExitCode::Usage, message)
-            .hint(format!("its permissions are {}", known.join(", "))))
+            .hint(format!("its permissions are {}", declared.join(", "))))
     }
 
     pub fn spec(&self) -> &ConnectionDeclaration {
@@ -75,8 +75,8 @@ impl ConnectionAdapter {
     pub fn script(&self, stem: &str) -> Option<&str> {
         let is_it = |path: &str| {
             let name = path.strip_prefix("scripts/")?;
-            let (found, extension) = name.split_once('.').unwrap_or((name, ""));
-            (found == stem && !extension.contains(['.', '/'])).then_some(())
+            let (base, extension) = name.split_once('.').unwrap_or((name, ""));
+            (base == stem && !extension.contains(['.', '/'])).then_some(())
         };
         let mut paths = self.bundle.files.keys();
         paths.find(|path| is_it(path).is_some()).map(String::as_str)

@@ -45,7 +45,7 @@ pub struct ConnectionOffer<'a> {
     runner: AdapterRunner<'a>,
     hint: BTreeMap<String, String>,
     approval: Option<ConnectionApprovalUse>,
-    before: Option<ConnectionRow>,
+    old_row: Option<ConnectionRow>,
 }
 
 /// A connection that works.
@@ -69,11 +69,11 @@ impl<'a> ConnectionOffer<'a> {
         // A script that only discovers gets none of the secrets of another setup.
         let (discovery, _) = runner
             .send_request_with::<DiscoveryReply>(&request, &Vec::new())
-            .map_err(|trouble| trouble.failure(&new.name, &new.skill))?;
+            .map_err(|failure| failure.failure(&new.name, &new.skill))?;
         let permissions = requested_permissions(&runner, &new, &discovery)?;
         let scope = ConnectionScope::new(&new.name, &runner.adapter, &permissions);
         let approval = check_allowed(caller, &workspace, &scope)?;
-        Ok(Self { discovery, permissions, runner, hint: new.hint, approval, before })
+        Ok(Self { discovery, permissions, runner, hint: new.hint, approval, old_row: before })
     }
 
     /// Sets the connection up, and records it if it works.
@@ -83,7 +83,7 @@ impl<'a> ConnectionOffer<'a> {
         secrets: SetupSecretSources,
     ) -> Result<EstablishedConnection, CommandError> {
         let mut row = self.proposed_row(caller);
-        let Self { discovery, permissions, runner, hint, approval, before } = self;
+        let Self { discovery, permissions, runner, hint, approval, old_row: before } = self;
         if before.is_none() {
             open_connection_store(caller.host())?.connect(row.clone()).wait()?;
         }
@@ -96,7 +96,7 @@ impl<'a> ConnectionOffer<'a> {
         let request = ConnectionSetupRequest { terms, initial, incremental, hint, secrets };
         let (completed, secrets) = run_setup(&runner, request)?;
         let probe =
-            keep_if_working(&runner, &secrets, None).map_err(|trouble| failure_of(&runner, &trouble))?;
+            keep_if_working(&runner, &secrets, None).map_err(|failure| failure_of(&runner, &failure))?;
         row.permissions = permissions;
         row.checked = Some(caller.host().now());
         let key = record_setup(caller, &mut row, completed, approval)?;
@@ -127,20 +127,20 @@ impl<'a> ConnectionOffer<'a> {
             state: ConnectionState::Proposed,
             account: None,
             permissions: Vec::new(),
-            refs: inputs.iter().map(|one| one.ref_id.clone()).collect(),
-            created: self.before.as_ref().map_or_else(|| caller.host().now(), |row| row.created),
+            refs: inputs.iter().map(|secret| secret.ref_id.clone()).collect(),
+            created: self.old_row.as_ref().map_or_else(|| caller.host().now(), |row| row.created),
             checked: None,
             token_expires_at: None,
             refresh_expires_at: None,
             last_refresh: None,
-            last_used: self.before.as_ref().and_then(|row| row.last_used),
+            last_used: self.old_row.as_ref().and_then(|row| row.last_used),
             failure: None,
         }
     }
 }
 
-fn refuse_other_skill(before: Option<&ConnectionRow>, new: &NewConnection) -> Result<(), CommandError> {
-    let Some(row) = before.filter(|row| row.skill != new.skill) else {
+fn refuse_other_skill(old_row: Option<&ConnectionRow>, new: &NewConnection) -> Result<(), CommandError> {
+    let Some(row) = old_row.filter(|row| row.skill != new.skill) else {
         return Ok(());
     };
     let message = format!("`{}` is already a connection of the skill `{}`", row.name, row.skill);
@@ -223,7 +223,7 @@ impl<'a> ConnectionGrant<'a> {
             return Err(CommandError::new(CliExitCode::RunFailed, message).hint("no changes made"));
         }
         keep_if_working(&runner, &secrets, Some(&permission))
-            .map_err(|trouble| failure_of(&runner, &trouble))?;
+            .map_err(|failure| failure_of(&runner, &failure))?;
         row.failure = None;
         row.permissions = permissions;
         let key = record_setup(caller, &mut row, completed, approval)?;
@@ -242,7 +242,7 @@ fn require_grantable(
     spec: &ConnectionDeclaration,
     permission: &str,
 ) -> Result<(), CommandError> {
-    let is = |one: &String| one == permission;
+    let is = |name: &String| name == permission;
     if row.permissions.iter().any(is) {
         let message = format!("`{}` already has `{permission}`", row.name);
         return Err(CommandError::new(CliExitCode::Usage, message));
@@ -260,9 +260,9 @@ pub fn remove_connection(caller: &dyn Caller, name: &PlanId) -> Result<(), Comma
     let host = caller.host();
     let mut row = find_connection(host, name)?;
     let secrets = ConnectionSecrets::take(&host.workspace().state, name);
-    let secrets = secrets.map_err(|fault| secrets_error(&fault, name))?;
+    let secrets = secrets.map_err(|error| secrets_error(&error, name))?;
     // The secrets first: a connection without them is worthless, but secrets without a connection are not.
-    secrets.forget_all().map_err(|fault| secrets_error(&fault, name))?;
+    secrets.forget_all().map_err(|error| secrets_error(&error, name))?;
     row.state = ConnectionState::Removed;
     row.account = None;
     row.failure = None;
@@ -278,13 +278,13 @@ fn run_setup(
     request: ConnectionSetupRequest,
 ) -> Result<(SetupCompletion, NamedSecrets), CommandError> {
     set_up(runner, request).map_err(|error| match error {
-        ConnectionSetupError::Script(trouble) => failure_of(runner, &trouble),
-        ConnectionSetupError::Person(failure) => failure,
+        ConnectionSetupError::Script(failure) => failure_of(runner, &failure),
+        ConnectionSetupError::Person(error) => error,
     })
 }
 
-fn failure_of(runner: &AdapterRunner<'_>, trouble: &AdapterFailure) -> CommandError {
-    trouble.failure(&runner.name, &runner.adapter.skill)
+fn failure_of(runner: &AdapterRunner<'_>, failure: &AdapterFailure) -> CommandError {
+    failure.failure(&runner.name, &runner.adapter.skill)
 }
 
 /// Keeps the secrets of a setup if the connection works with them, and else the earlier ones.
@@ -293,7 +293,7 @@ fn keep_if_working(
     secrets: &NamedSecrets,
     capability: Option<&str>,
 ) -> Result<Option<ProbeReply>, AdapterFailure> {
-    let refs = |fault| AdapterFailure::storage_failure("probe", fault);
+    let refs = |error| AdapterFailure::storage_failure("probe", error);
     let mut all = runner.secrets().map_err(refs)?;
     all.retain(|(name, _)| secrets.iter().all(|(other, _)| other != name));
     all.extend(secrets.iter().cloned());

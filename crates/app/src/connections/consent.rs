@@ -79,26 +79,27 @@ pub(super) fn skill_pins(workspace: &Workspace, skill: &str) -> Result<Vec<Pinne
 pub fn check_allowed(
     caller: &dyn Caller,
     workspace: &Workspace,
-    wanted: &ConnectionScope<'_>,
+    requested_scope: &ConnectionScope<'_>,
 ) -> Result<Option<ConnectionApprovalUse>, CommandError> {
     let rules = SigningRules::of(caller, workspace)?;
     if rules.approvers.policy == ReviewPolicy::Owner {
         return Ok(None);
     }
     let refused = |refusal: &wf_sign::approval::ApprovalRefusal| {
-        let message = format!("the connection `{}` is not approved: {refusal}", wanted.name);
+        let message = format!("the connection `{}` is not approved: {refusal}", requested_scope.name);
         CommandError::new(CliExitCode::Approval, message)
-            .remedy("another approver must review and sign it: ", wanted.approval())
+            .remedy("another approver must review and sign it: ", requested_scope.approval())
     };
-    let token = read_token(workspace, &approval_path(workspace, wanted.name)).map_err(|bad| refused(&bad))?;
+    let token = read_token(workspace, &approval_path(workspace, requested_scope.name))
+        .map_err(|refusal| refused(&refusal))?;
     let signers: Vec<Sha256Digest> = token.signers().flatten().collect();
-    let files = skill_pins(workspace, wanted.skill)?;
-    let permissions = Value::from(wanted.permissions.to_vec());
+    let files = skill_pins(workspace, requested_scope.skill)?;
+    let permissions = Value::from(requested_scope.permissions.to_vec());
     let params = JsonObject::from_iter([(PERMISSIONS.to_owned(), permissions)]);
     let subject = ApprovalContext {
         scope: ApprovalScope::ConnectionManage,
-        plan: wanted.name,
-        path: wanted.folder,
+        plan: requested_scope.name,
+        path: requested_scope.folder,
         files: &files,
         params: &params,
         run: None,
@@ -109,7 +110,7 @@ pub fn check_allowed(
     };
     let used = use_count(workspace, &token)?;
     let verified = verify(&token, &subject, &rules.approvers, used);
-    let (ValidApproval { .. }, consumption) = verified.map_err(|bad| refused(&bad))?;
+    let (ValidApproval { .. }, consumption) = verified.map_err(|refusal| refused(&refusal))?;
     Ok(Some(ConnectionApprovalUse {
         nonce: consumption.nonce.to_string(),
         execution: consumption.execution,

@@ -17,19 +17,19 @@ pub struct AdapterDeclaration {
 
 /// Reads the declaration in a SKILL.md; or the reason why it is not a skill of a connection.
 pub fn parse_declaration(text: &str, name: &str) -> Result<AdapterDeclaration, String> {
-    let name = SkillName::parse(name).map_err(|bad| bad.to_string())?;
+    let name = SkillName::parse(name).map_err(|error| error.to_string())?;
     let (read, mistakes) = read_skill(&SourceText::new("SKILL.md", text), &name);
     let mut mistakes = mistakes.iter();
-    if let Some(mistake) = mistakes.find(|one| one.severity() == Severity::Error) {
+    if let Some(mistake) = mistakes.find(|diagnostic| diagnostic.severity() == Severity::Error) {
         return Err(format!("its SKILL.md: {}", mistake.message));
     }
-    let (_, own) = read.ok_or("its SKILL.md cannot be read")?;
-    let said = own.connection.ok_or("its `metadata.wf` has no `connection`")?;
-    let check_every = said.check_every.map(|every| every.value.0);
+    let (_, extension) = read.ok_or("its SKILL.md cannot be read")?;
+    let connection = extension.connection.ok_or("its `metadata.wf` has no `connection`")?;
+    let check_every = connection.check_every.map(|every| every.value.0);
     if check_every.is_some_and(|every| every < Duration::from_mins(1)) {
         return Err("`check_every` must be at least 1m".into());
     }
-    let permissions = said.permissions;
+    let permissions = connection.permissions;
     let (initial, available) =
         permissions.map_or_else(Default::default, |declared| (declared.initial, declared.available));
     // They are shown to the user who agrees to them.
@@ -38,13 +38,13 @@ pub fn parse_declaration(text: &str, name: &str) -> Result<AdapterDeclaration, S
     if !initial.iter().chain(&available).all(is_plain) {
         return Err("a permission must have 1 to 200 visible ASCII characters".into());
     }
-    let network = own.scripts.iter().map(|(path, script)| {
+    let network = extension.scripts.iter().map(|(path, script)| {
         let net = script.allow.as_ref().is_some_and(|allow| allow.net);
         (path.value.clone(), net)
     });
     Ok(AdapterDeclaration {
         network: network.collect(),
-        spec: ConnectionDeclaration { auth: said.auth, initial, available, check_every },
+        spec: ConnectionDeclaration { auth: connection.auth, initial, available, check_every },
     })
 }
 

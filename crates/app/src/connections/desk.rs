@@ -39,10 +39,10 @@ pub struct AdapterRunner<'a> {
     pub name: PlanId,
     /// The skill.
     pub adapter: ConnectionAdapter,
-    pub refs: ConnectionSecrets,
+    pub secrets: ConnectionSecrets,
     /// The time limit of a script.
     pub timeout: Duration,
-    around: Arc<SandboxFactory>,
+    sandbox: Arc<SandboxFactory>,
 }
 
 impl<'a> AdapterRunner<'a> {
@@ -55,20 +55,21 @@ impl<'a> AdapterRunner<'a> {
         timeout: Duration,
     ) -> Result<Self, CommandError> {
         wf_store::StateFolder::new(&workspace.state).create()?;
-        let refs =
-            ConnectionSecrets::take(&workspace.state, name).map_err(|fault| secrets_error(&fault, name))?;
+        let secrets =
+            ConnectionSecrets::take(&workspace.state, name).map_err(|error| secrets_error(&error, name))?;
         let config = load::read_config(&DiskFiles::new(&workspace.root), CONFIG);
         let read = config.map(|(config, _)| config.sandbox.read);
         let vars = caller.host().vars();
-        let around = SandboxFactory::new(&workspace.root, &workspace.state, &vars, &read.unwrap_or_default());
-        Ok(Self { caller, name: name.clone(), adapter, refs, timeout, around: Arc::new(around) })
+        let sandbox =
+            SandboxFactory::new(&workspace.root, &workspace.state, &vars, &read.unwrap_or_default());
+        Ok(Self { caller, name: name.clone(), adapter, secrets, timeout, sandbox: Arc::new(sandbox) })
     }
 
     pub fn secrets(&self) -> Result<NamedSecrets, ConnectionSecretError> {
-        let names = self.refs.names()?.into_iter();
+        let names = self.secrets.names()?.into_iter();
         names
             .map(|name| {
-                let secret = self.refs.get(&name)?;
+                let secret = self.secrets.get(&name)?;
                 Ok((name, secret))
             })
             .collect()
@@ -76,7 +77,7 @@ impl<'a> AdapterRunner<'a> {
 
     /// Lends secrets to a script.
     pub fn lend_secrets(&self, secrets: &NamedSecrets) -> Result<LentFolder, ConnectionSecretError> {
-        self.refs.lend(secrets, &self.adapter.bundle)
+        self.secrets.lend(secrets, &self.adapter.bundle)
     }
 
     /// The command that runs a script with what it was lent; `None`: the skill has no such script.
@@ -85,7 +86,7 @@ impl<'a> AdapterRunner<'a> {
         let (argv, network) = self.adapter.command(path);
         let folders = vec![lent.refs(), lent.out(), lent.skill()];
         let limits = ResourceLimits::default();
-        let sandbox = self.around.without_workspace(&lent.empty(), folders, network, &limits);
+        let sandbox = self.sandbox.without_workspace(&lent.empty(), folders, network, &limits);
         let mut env = self.caller.host().vars_named(&["PATH", "HOME", "LANG", "TZ"]);
         env.extend([
             ("WF_CONNECTION".to_owned(), self.name.to_string()),
@@ -108,7 +109,7 @@ impl<'a> AdapterRunner<'a> {
     /// Sends a request to a script, and keeps the secrets that it wrote.
     pub fn send_request<T: ScriptReply>(&self, request: &ConnectionRequest<'_>) -> Result<T, AdapterFailure> {
         let script = request.script();
-        let refs = |fault| AdapterFailure::new(script, AdapterFailureKind::SecretsInaccessible(fault));
+        let refs = |error| AdapterFailure::new(script, AdapterFailureKind::SecretsInaccessible(error));
         let secrets = self.secrets().map_err(refs)?;
         let (answer, written) = self.send_request_with(request, &secrets)?;
         self.store_secrets(&written).map_err(refs)?;
@@ -122,7 +123,8 @@ impl<'a> AdapterRunner<'a> {
         secrets: &NamedSecrets,
     ) -> Result<(T, NamedSecrets), AdapterFailure> {
         let script = request.script();
-        let refs = |fault| AdapterFailure::new(script, AdapterFailureKind::SecretsInaccessible(fault));
+        let refs =
+            |secret_error| AdapterFailure::new(script, AdapterFailureKind::SecretsInaccessible(secret_error));
         let unable = |reason: String| AdapterFailure::new(script, AdapterFailureKind::NotStarted(reason));
         let lent = self.lend_secrets(secrets).map_err(refs)?;
         let command = self.command(script, &lent);
@@ -131,7 +133,7 @@ impl<'a> AdapterRunner<'a> {
         let talked = runtime.block_on(async {
             let (_told, stop) = watch::channel(StopLevel::No);
             let (mut mouth, mut ears, follow) =
-                dialogue::begin(&command, self.bounds(), stop).await.map_err(|unable| unable.reason)?;
+                dialogue::begin(&command, self.bounds(), stop).await.map_err(|error| error.reason)?;
             let say = async {
                 mouth.send_line(&request.line()).await;
                 mouth.close();
@@ -149,33 +151,30 @@ impl<'a> AdapterRunner<'a> {
         });
         let (ended, lines) = talked.map_err(unable)?;
         let written = lent.written_secrets();
-        let known = all_secrets(secrets, &lent, written.as_ref().ok());
-        let mask = mask(&known);
-        let told = |what| AdapterFailure {
-            script,
-            kind: what,
-            last_output: sanitized_messages(&ended.tails, &mask),
-        };
+        let known_secrets = all_secrets(secrets, &lent, written.as_ref().ok());
+        let mask = mask(&known_secrets);
+        let failure =
+            |kind| AdapterFailure { script, kind, last_output: sanitized_messages(&ended.tails, &mask) };
         if lines.iter().any(|line| contains_secret(&mask, line)) {
             return Err(AdapterFailure::new(script, AdapterFailureKind::Leak));
         }
         if let Some(fault) = exit_fault(&ended) {
-            return Err(told(fault.into()));
+            return Err(failure(fault.into()));
         }
-        let answer = reply::<T>(&lines).map_err(|fault| told(fault.into()))?;
-        Ok((answer, written.map_err(|fault| told(AdapterFailureKind::SecretsInaccessible(fault)))?))
+        let answer = reply::<T>(&lines).map_err(|fault| failure(fault.into()))?;
+        Ok((answer, written.map_err(|error| failure(AdapterFailureKind::SecretsInaccessible(error)))?))
     }
 
     /// Keeps secrets.
     pub fn store_secrets(&self, secrets: &NamedSecrets) -> Result<(), ConnectionSecretError> {
         let mut each = secrets.iter();
-        each.try_for_each(|(name, secret)| self.refs.put(name, secret))
+        each.try_for_each(|(name, secret)| self.secrets.put(name, secret))
     }
 }
 
 /// The fault of a script that ended badly, if it did.
-fn exit_fault(ended: &DialogueEnd) -> Option<SetupFault> {
-    match &ended.exit {
+fn exit_fault(end: &DialogueEnd) -> Option<SetupFault> {
+    match &end.exit {
         exit if exit.is_success() => None,
         Ending::TimedOut => Some(SetupFault::TimeUp),
         exit => Some(SetupFault::Ended(format!(" ({exit})"))),
@@ -189,16 +188,16 @@ pub(super) fn all_secrets(
     written: Option<&NamedSecrets>,
 ) -> Vec<SecretText> {
     let own = lent.iter().chain(written.into_iter().flatten());
-    let mut known: Vec<SecretText> = own.map(|(_, secret)| secret.clone()).collect();
-    known.extend(folder.so_far());
-    known.sort();
-    known.dedup();
-    known
+    let mut secrets: Vec<SecretText> = own.map(|(_, secret)| secret.clone()).collect();
+    secrets.extend(folder.so_far());
+    secrets.sort();
+    secrets.dedup();
+    secrets
 }
 
 /// The mask that hides them.
-pub(super) fn mask(known: &[SecretText]) -> SecretMask {
-    SecretMask::new(known.iter().map(SecretText::expose))
+pub(super) fn mask(secrets: &[SecretText]) -> SecretMask {
+    SecretMask::new(secrets.iter().map(SecretText::expose))
 }
 
 pub(super) fn contains_secret(mask: &SecretMask, line: &[u8]) -> bool {
@@ -208,18 +207,18 @@ pub(super) fn contains_secret(mask: &SecretMask, line: &[u8]) -> bool {
 }
 
 /// The last messages of a script, safe to display and without secrets.
-pub(super) fn sanitized_messages(ends: &StreamTails, mask: &SecretMask) -> String {
-    let text = UntrustedText::printed(mask.text(&ends.err).as_bytes()).block();
+pub(super) fn sanitized_messages(tails: &StreamTails, mask: &SecretMask) -> String {
+    let text = UntrustedText::printed(mask.text(&tails.err).as_bytes()).block();
     let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
     let last = lines.len().saturating_sub(REPORTED_LINES);
     lines.get(last..).unwrap_or_default().join("\n")
 }
 
 /// The failure when the secrets are not accessible.
-pub fn secrets_error(fault: &ConnectionSecretError, name: &PlanId) -> CommandError {
-    let failure = CommandError::new(CliExitCode::State, format!("connection `{name}`: {fault}"));
-    match fault {
-        ConnectionSecretError::Busy => failure.hint("try again after it has finished"),
-        _ => failure,
+pub fn secrets_error(error: &ConnectionSecretError, name: &PlanId) -> CommandError {
+    let command_error = CommandError::new(CliExitCode::State, format!("connection `{name}`: {error}"));
+    match error {
+        ConnectionSecretError::Busy => command_error.hint("try again after it has finished"),
+        _ => command_error,
     }
 }

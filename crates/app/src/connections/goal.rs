@@ -108,8 +108,8 @@ mod tests {
             (1440, "0 6 * * *", 1440),
             (9999, "0 6 * * *", 1440),
         ] {
-            let (found, every) = closest_cron(Duration::from_secs(minutes * 60));
-            assert_eq!(found, expected);
+            let (cron, every) = closest_cron(Duration::from_secs(minutes * 60));
+            assert_eq!(cron, expected);
             assert_eq!(every, Duration::from_secs(period * 60));
         }
     }

@@ -58,9 +58,9 @@ pub(super) fn require_set_up(row: ConnectionRow) -> Result<ConnectionRow, Comman
         return Ok(row);
     }
     let (name, skill) = (&row.name, &row.skill);
-    let failure = CommandError::new(CliExitCode::Usage, format!("`{name}` has not been set up"));
+    let error = CommandError::new(CliExitCode::Usage, format!("`{name}` has not been set up"));
     let action = UserAction::AddConnection { name: name.clone(), skill: Some(skill.clone()) };
-    Err(failure.remedy("set it up: ", action))
+    Err(error.remedy("set it up: ", action))
 }
 
 /// Returns the skill of a connection, if it is the one that it was set up with.
@@ -75,9 +75,9 @@ pub(super) fn require_same_skill(
     }
     let (name, skill) = (&row.name, &row.skill);
     let message = format!("the skill `{skill}` has changed since it set up `{name}`");
-    let failure = CommandError::new(CliExitCode::Approval, message);
+    let error = CommandError::new(CliExitCode::Approval, message);
     let action = UserAction::AddConnection { name: name.clone(), skill: Some(skill.clone()) };
-    Err(failure.remedy("review the changes, then reconnect: ", action))
+    Err(error.remedy("review the changes, then reconnect: ", action))
 }
 
 /// Checks a connection: recovers it if it does not work, once; refreshes its token if that is due.
@@ -104,27 +104,27 @@ fn check_connection(
         });
     }
     let mut look = ConnectionChecker { caller, runner, row };
-    let mut found = look.health();
-    if let Some(error) = problem_of(&found)
+    let mut health = look.health();
+    if let Some(error) = problem_of(&health)
         && look.is_token(&error)
         && look.refresh("unhealthy")
     {
-        found = look.health();
+        health = look.health();
     }
-    let mut said = None;
-    if let Some(error) = problem_of(&found) {
+    let mut failure = None;
+    if let Some(error) = problem_of(&health) {
         match look.recover(&error) {
-            Ok(true) => found = look.health(),
+            Ok(true) => health = look.health(),
             Ok(false) => {}
-            Err(trouble) => said = Some(trouble).filter(|trouble| trouble.service_failure().is_some()),
+            Err(error) => failure = Some(error).filter(|failure| failure.service_failure().is_some()),
         }
     }
-    let trouble = said.or_else(|| found.as_ref().err().cloned()).or_else(|| {
-        let error = problem_of(&found)?;
+    let adapter_failure = failure.or_else(|| health.as_ref().err().cloned()).or_else(|| {
+        let error = problem_of(&health)?;
         Some(AdapterFailure::new("health_check", AdapterFailureKind::ReportedFailure(error)))
     });
     let mut refreshed = RefreshPlan::default();
-    if trouble.is_none() {
+    if adapter_failure.is_none() {
         refreshed = look.refresh_plan();
         if let Some(reason) = refreshed.reason
             && look.refresh(state_word(reason))
@@ -132,25 +132,25 @@ fn check_connection(
             refreshed = RefreshPlan { reason: None, ..look.refresh_plan() };
         }
     }
-    look.conclude(trouble.as_ref());
+    look.conclude(adapter_failure.as_ref());
     store.connect(look.row.clone()).wait()?;
-    let end = trouble.as_ref().map_or(Some(CallEnd::Success), AdapterFailure::call_end);
+    let end = adapter_failure.as_ref().map_or(Some(CallEnd::Success), AdapterFailure::call_end);
     let change = end.map(|end| ledger.note(target.clone(), end).wait()).transpose()?.flatten();
     let breaker = change.map(|change| BreakerNote { target, change });
-    if let Some(trouble) = &trouble {
-        record_failure(caller, &look.row, trouble);
+    if let Some(failure) = &adapter_failure {
+        record_failure(caller, &look.row, failure);
     }
     Ok(ConnectionCheckResult {
         record: look.row.into(),
-        failure: trouble,
-        health: found.ok(),
+        failure: adapter_failure,
+        health: health.ok(),
         plan: refreshed,
         breaker,
     })
 }
 
-fn record_failure(caller: &dyn Caller, row: &ConnectionRow, trouble: &AdapterFailure) {
-    let (connection, failure) = (row.name.clone(), trouble.record().0);
+fn record_failure(caller: &dyn Caller, row: &ConnectionRow, adapter_failure: &AdapterFailure) {
+    let (connection, failure) = (row.name.clone(), adapter_failure.record().0);
     watch::record_quietly(caller, WorkspaceAction::ConnectionFailed { connection, failure });
 }
 
@@ -172,13 +172,13 @@ struct ConnectionChecker<'a, 'b> {
 }
 
 /// Returns the problem, in words; `None`: it works.
-fn problem_of(found: &Result<HealthCheckReply, AdapterFailure>) -> Option<String> {
-    match found {
+fn problem_of(reply: &Result<HealthCheckReply, AdapterFailure>) -> Option<String> {
+    match reply {
         Ok(health) if health.healthy => None,
         Ok(health) => Some(
             health.error.clone().unwrap_or_else(|| "the script reports a failure without a reason".into()),
         ),
-        Err(trouble) => Some(trouble.describe()),
+        Err(failure) => Some(failure.describe()),
     }
 }
 
@@ -229,8 +229,8 @@ impl ConnectionChecker<'_, '_> {
     fn refresh(&mut self, reason: &str) -> bool {
         let connection_id = self.row.name.as_str();
         let request = ConnectionRequest::RefreshToken { connection_id };
-        let done = self.runner.send_request::<RefreshReply>(&request);
-        let Ok(RefreshReply { success: true, new_expires_at, refresh_token_expires_at }) = done else {
+        let reply = self.runner.send_request::<RefreshReply>(&request);
+        let Ok(RefreshReply { success: true, new_expires_at, refresh_token_expires_at }) = reply else {
             return false;
         };
         let row = &mut self.row;
@@ -242,21 +242,21 @@ impl ConnectionChecker<'_, '_> {
         true
     }
 
-    fn conclude(&mut self, trouble: Option<&AdapterFailure>) {
+    fn conclude(&mut self, failure: Option<&AdapterFailure>) {
         let now = self.caller.host().now();
         self.row.checked = Some(now);
-        let Some(trouble) = trouble else {
+        let Some(adapter_failure) = failure else {
             self.row.state = ConnectionState::Active;
             self.row.failure = None;
             return;
         };
-        let kind = trouble.service_failure().map(|said| said.failure_type);
+        let kind = adapter_failure.service_failure().map(|failure| failure.failure_type);
         let is_over = self.row.refresh_expires_at.is_some_and(|end| end <= now);
         self.row.state = match kind {
             Some(FailureKind::TokenRevoked) => ConnectionState::Revoked,
             _ if is_over => ConnectionState::Expired,
             _ => ConnectionState::Failing,
         };
-        self.row.failure = Some(trouble.record());
+        self.row.failure = Some(adapter_failure.record());
     }
 }

@@ -26,11 +26,11 @@ pub(super) fn find_connection(host: &Host, name: &PlanId) -> Result<ConnectionRo
     let rows = connection_rows(host)?;
     let row = rows.iter().find(|row| row.name == *name);
     row.cloned().ok_or_else(|| {
-        let failure = CommandError::new(CliExitCode::Usage, format!("unknown connection `{name}`"));
+        let error = CommandError::new(CliExitCode::Usage, format!("unknown connection `{name}`"));
         let names: Vec<&str> = rows.iter().map(|row| row.name.as_str()).collect();
         match names.as_slice() {
-            [] => failure.remedy("add it: ", UserAction::AddConnection { name: name.clone(), skill: None }),
-            names => failure.hint(format!("the connections are {}", names.join(", "))),
+            [] => error.remedy("add it: ", UserAction::AddConnection { name: name.clone(), skill: None }),
+            names => error.hint(format!("the connections are {}", names.join(", "))),
         }
     })
 }

@@ -37,8 +37,8 @@ impl ConnectionReview {
         let row = connection_rows(host)?.into_iter().find(|row| row.name == *name);
         let skill =
             request.skill.or_else(|| row.as_ref().map(|row| row.skill.as_str())).ok_or_else(|| {
-                let failure = CommandError::new(CliExitCode::Usage, format!("unknown connection `{name}`"));
-                failure.hint("name the skill that maintains it: --skill SKILL")
+                let error = CommandError::new(CliExitCode::Usage, format!("unknown connection `{name}`"));
+                error.hint("name the skill that maintains it: --skill SKILL")
             })?;
         let adapter = ConnectionAdapter::load_approved(caller, &workspace, skill)?;
         adapter.check_permissions(request.permissions)?;
@@ -51,9 +51,10 @@ impl ConnectionReview {
         permissions.dedup();
         let mut rules = SigningRules::of(caller, &workspace)?;
         let key = approver_key(caller, &mut rules, request.signing)?;
-        let wanted = ConnectionScope::new(name, &adapter, &permissions);
-        let files = skill_pins(&workspace, wanted.skill)?;
-        let plan = PlanRef { id: name.clone(), path: wanted.folder.to_owned(), digest: plan_digest(&files) };
+        let new_scope = ConnectionScope::new(name, &adapter, &permissions);
+        let files = skill_pins(&workspace, new_scope.skill)?;
+        let plan =
+            PlanRef { id: name.clone(), path: new_scope.folder.to_owned(), digest: plan_digest(&files) };
         let (purpose, scope) = (format!("nonce of connection {name}"), ApprovalScope::ConnectionManage);
         let draft = draft_statement(host, &purpose, scope, plan, validity(&rules, request.signing)?)?;
         let params = [permissions_bound(&permissions)].into();

@@ -18,12 +18,12 @@ pub struct SetupSecretSources {
 impl SetupSecretSources {
     /// True if a secret is entered in a browser.
     pub fn is_in_browser(&self, name: &RefId) -> bool {
-        self.in_browser && self.files.iter().all(|(known, _)| known != name)
+        self.in_browser && self.files.iter().all(|(ref_id, _)| ref_id != name)
     }
 
     /// Reads a secret: from its file, else from the user, without echo.
     pub fn get(&self, caller: &dyn Caller, name: &RefId, label: &str) -> Result<SecretText, CommandError> {
-        let file = self.files.iter().find(|(known, _)| known == name);
+        let file = self.files.iter().find(|(ref_id, _)| ref_id == name);
         let text = match file {
             Some((_, path)) => from_private_file(caller.host(), path)?,
             None if caller.is_interactive() => caller.ask_hidden(&format!("{label} ({name}): "))?,

@@ -50,19 +50,19 @@ pub struct ConnectionSetupRequest {
 /// Sets up a connection with the user. Returns the script's description of it, and the secrets, of
 /// which none is kept yet. `Err(Ok)`: the script failed; `Err(Err)`: the user could not be asked.
 pub fn set_up(
-    desk: &AdapterRunner<'_>,
-    wish: ConnectionSetupRequest,
+    runner: &AdapterRunner<'_>,
+    request: ConnectionSetupRequest,
 ) -> Result<(SetupCompletion, NamedSecrets), ConnectionSetupError> {
     let before =
-        desk.secrets().map_err(|fault| cannot_run(AdapterFailureKind::SecretsInaccessible(fault)))?;
-    let lent = desk
+        runner.secrets().map_err(|error| cannot_run(AdapterFailureKind::SecretsInaccessible(error)))?;
+    let lent = runner
         .lend_secrets(&before)
-        .map_err(|fault| cannot_run(AdapterFailureKind::SecretsInaccessible(fault)))?;
+        .map_err(|error| cannot_run(AdapterFailureKind::SecretsInaccessible(error)))?;
     let runtime = ledger::script_runtime()
         .map_err(|error| cannot_run(AdapterFailureKind::NotStarted(error.to_string())))?;
     let mut relay = SetupRelay {
-        runner: desk,
-        setup: SetupConversation::new(wish.terms.clone()),
+        runner,
+        setup: SetupConversation::new(request.terms.clone()),
         lent,
         lent_secrets: before,
         entered_secrets: Vec::new(),
@@ -70,9 +70,9 @@ pub fn set_up(
         prompt_end: None,
         output_lines: Vec::new(),
         outcome: None,
-        failure: None,
+        error: None,
         cancelled: None,
-        request: wish,
+        request,
     };
     let ended = runtime.block_on(relay.run());
     // A prompt may still be open; nothing waits for it.
@@ -89,8 +89,8 @@ pub enum ConnectionSetupError {
     Person(CommandError),
 }
 
-fn cannot_run(what: AdapterFailureKind) -> ConnectionSetupError {
-    ConnectionSetupError::Script(Box::new(AdapterFailure::new(SETUP_SCRIPT, what)))
+fn cannot_run(kind: AdapterFailureKind) -> ConnectionSetupError {
+    ConnectionSetupError::Script(Box::new(AdapterFailure::new(SETUP_SCRIPT, kind)))
 }
 
 struct SetupRelay<'a, 'b> {
@@ -109,7 +109,7 @@ struct SetupRelay<'a, 'b> {
     /// The output of the script, to be searched again once its secrets are known.
     output_lines: Vec<Vec<u8>>,
     outcome: Option<Result<SetupCompletion, AdapterFailureKind>>,
-    failure: Option<CommandError>,
+    error: Option<CommandError>,
     cancelled: Option<Instant>,
 }
 
@@ -118,19 +118,19 @@ impl SetupRelay<'_, '_> {
         let command = self.runner.command(SETUP_SCRIPT, &self.lent);
         let command =
             command.ok_or_else(|| AdapterFailureKind::NotStarted("script not found in the skill".into()))?;
-        let (stop, told) = watch::channel(StopLevel::No);
-        let (mut mouth, mut ears, follow) = dialogue::begin(&command, self.runner.bounds(), told)
+        let (stop, stop_level) = watch::channel(StopLevel::No);
+        let (mut mouth, mut ears, follow) = dialogue::begin(&command, self.runner.bounds(), stop_level)
             .await
-            .map_err(|unable| AdapterFailureKind::NotStarted(unable.reason))?;
+            .map_err(|error| AdapterFailureKind::NotStarted(error.reason))?;
         let mut follow = pin!(follow);
         mouth.send_line(&self.start().line()).await;
         let (confirm, mut confirmed) = mpsc::unbounded_channel();
         let mut interrupted = pin!(tokio::signal::ctrl_c());
-        let mut ended: Option<DialogueEnd> = None;
+        let mut end: Option<DialogueEnd> = None;
         let mut open = true;
         loop {
-            if let Some(ended) = ended.take_if(|_| !open) {
-                let outputs = self.setup.handle_input(end(&ended));
+            if let Some(ended) = end.take_if(|_| !open) {
+                let outputs = self.setup.handle_input(end_input(&ended));
                 self.perform(outputs, &mut mouth, &confirm).await;
                 return Ok(ended);
             }
@@ -142,7 +142,7 @@ impl SetupRelay<'_, '_> {
                     open = false;
                     Vec::new()
                 },
-                over = &mut follow, if ended.is_none() => { ended = Some(over); Vec::new() }
+                over = &mut follow, if end.is_none() => { end = Some(over); Vec::new() }
                 interrupt = &mut interrupted, if self.cancelled.is_none() => {
                     // If signals are broken, an interrupt is not possible any more: stop.
                     drop(interrupt);
@@ -150,7 +150,7 @@ impl SetupRelay<'_, '_> {
                 }
                 () = tokio::time::sleep(PROMPT_INTERVAL), if self.prompt_end.is_some() => self.look_for_secret(),
                 Some(()) = confirmed.recv() => self.setup.handle_input(SetupInput::Answer(SetupAnswer::Confirmed)),
-                () = tokio::time::sleep_until(late), if self.cancelled.is_some() && ended.is_none() => {
+                () = tokio::time::sleep_until(late), if self.cancelled.is_some() && end.is_none() => {
                     stop.send_replace(StopLevel::AtOnce);
                     self.cancelled = Some(Instant::now() + CANCEL_GRACE);
                     Vec::new()
@@ -190,24 +190,24 @@ impl SetupRelay<'_, '_> {
     async fn perform(
         &mut self,
         outputs: Vec<SetupOutput>,
-        mouth: &mut LineSender,
+        sender: &mut LineSender,
         confirm: &mpsc::UnboundedSender<()>,
     ) {
         for output in outputs {
             match output {
-                SetupOutput::Send(told) => mouth.send_line(&told.line()).await,
+                SetupOutput::Send(message) => sender.send_line(&message.line()).await,
                 SetupOutput::Show(step) => self.runner.caller.message(&step_text(&step)),
                 SetupOutput::Secret { ref_id, label, guidance } => {
-                    let more = if self.request.secrets.is_in_browser(&ref_id) {
+                    let outputs = if self.request.secrets.is_in_browser(&ref_id) {
                         self.open_prompt(ref_id, label, guidance)
                     } else {
                         self.ask_secret(ref_id, &label)
                     };
-                    Box::pin(self.perform(more, mouth, confirm)).await;
+                    Box::pin(self.perform(outputs, sender, confirm)).await;
                 }
                 SetupOutput::Confirm => {
-                    let more = self.confirm(confirm.clone());
-                    Box::pin(self.perform(more, mouth, confirm)).await;
+                    let outputs = self.confirm(confirm.clone());
+                    Box::pin(self.perform(outputs, sender, confirm)).await;
                 }
                 SetupOutput::Note(level, text) => self.note(level, &text),
                 SetupOutput::Done(completed) => {
@@ -223,7 +223,7 @@ impl SetupRelay<'_, '_> {
     fn ask_secret(&mut self, name: RefId, label: &str) -> Vec<SetupOutput> {
         match self.request.secrets.get(self.runner.caller, &name, label) {
             Ok(secret) => self.give_secret(name, secret),
-            Err(failure) => self.stop(failure),
+            Err(error) => self.stop(error),
         }
     }
 
@@ -233,7 +233,7 @@ impl SetupRelay<'_, '_> {
         let (since, time) = (caller.host().now(), self.prompt_time());
         let connection = self.runner.name.clone();
         let prompt = SecretPrompt { connection, ref_id, label, guidance, since, expires: since.after(time) };
-        match self.runner.refs.open_prompt(&prompt) {
+        match self.runner.secrets.open_prompt(&prompt) {
             Ok(open) => {
                 let label = prompt.label.replace('\n', " ");
                 caller.message(&format!(
@@ -247,7 +247,7 @@ impl SetupRelay<'_, '_> {
                 self.prompt_end = Some(Instant::now() + time);
                 Vec::new()
             }
-            Err(fault) => self.refuse_secrets(fault),
+            Err(error) => self.refuse_secrets(error),
         }
     }
 
@@ -275,22 +275,22 @@ impl SetupRelay<'_, '_> {
                 self.stop(CommandError::new(CliExitCode::RunFailed, message).hint(remedy))
             }
             Ok(None) => Vec::new(),
-            Err(fault) => self.refuse_secrets(fault),
+            Err(error) => self.refuse_secrets(error),
         }
     }
 
     /// Stores a secret where the script can read it.
     fn give_secret(&mut self, name: RefId, secret: SecretText) -> Vec<SetupOutput> {
-        if let Err(fault) = self.lent.add(&name, &secret) {
-            return self.refuse_secrets(fault);
+        if let Err(error) = self.lent.add(&name, &secret) {
+            return self.refuse_secrets(error);
         }
         self.entered_secrets.push((name, secret));
         self.setup.handle_input(SetupInput::Answer(SetupAnswer::Given))
     }
 
     /// Ends the setup, since secrets cannot be passed on.
-    fn refuse_secrets(&mut self, fault: ConnectionSecretError) -> Vec<SetupOutput> {
-        self.outcome = Some(Err(AdapterFailureKind::SecretsInaccessible(fault)));
+    fn refuse_secrets(&mut self, error: ConnectionSecretError) -> Vec<SetupOutput> {
+        self.outcome = Some(Err(AdapterFailureKind::SecretsInaccessible(error)));
         Vec::new()
     }
 
@@ -298,8 +298,8 @@ impl SetupRelay<'_, '_> {
     fn confirm(&mut self, confirm: mpsc::UnboundedSender<()>) -> Vec<SetupOutput> {
         if !self.runner.caller.is_interactive() {
             let message = "not a terminal, cannot ask for confirmation";
-            let failure = CommandError::new(CliExitCode::Usage, message);
-            return self.stop(failure.hint("run the setup in a terminal"));
+            let error = CommandError::new(CliExitCode::Usage, message);
+            return self.stop(error.hint("run the setup in a terminal"));
         }
         self.runner.caller.message("Press Enter to continue ");
         let wait = self.runner.caller.line_reader();
@@ -312,9 +312,9 @@ impl SetupRelay<'_, '_> {
     }
 
     /// Stops the setup: the user cannot be asked, or declined.
-    fn stop(&mut self, failure: CommandError) -> Vec<SetupOutput> {
-        if failure.exit != CliExitCode::Interrupted {
-            self.failure = Some(failure);
+    fn stop(&mut self, error: CommandError) -> Vec<SetupOutput> {
+        if error.exit != CliExitCode::Interrupted {
+            self.error = Some(error);
         }
         self.cancel()
     }
@@ -335,28 +335,28 @@ impl SetupRelay<'_, '_> {
     }
 
     /// Returns the result, once no process of the script is left.
-    fn finish(self, ended: &DialogueEnd) -> Result<(SetupCompletion, NamedSecrets), ConnectionSetupError> {
+    fn finish(self, end: &DialogueEnd) -> Result<(SetupCompletion, NamedSecrets), ConnectionSetupError> {
         let written = self.lent.written_secrets();
-        let mut known = all_secrets(&self.lent_secrets, &self.lent, written.as_ref().ok());
-        known.extend(self.entered_secrets.iter().map(|(_, secret)| secret.clone()));
-        let mask = mask(&known);
-        let told = |what| {
+        let mut known_secrets = all_secrets(&self.lent_secrets, &self.lent, written.as_ref().ok());
+        known_secrets.extend(self.entered_secrets.iter().map(|(_, secret)| secret.clone()));
+        let mask = mask(&known_secrets);
+        let failure = |kind| {
             ConnectionSetupError::Script(Box::new(AdapterFailure {
                 script: SETUP_SCRIPT,
-                kind: what,
-                last_output: sanitized_messages(&ended.tails, &mask),
+                kind,
+                last_output: sanitized_messages(&end.tails, &mask),
             }))
         };
-        if let Some(failure) = self.failure {
-            return Err(ConnectionSetupError::Person(failure));
+        if let Some(error) = self.error {
+            return Err(ConnectionSetupError::Person(error));
         }
         // A secret that it wrote down only after it had printed it.
         if self.output_lines.iter().any(|line| contains_secret(&mask, line)) {
-            return Err(told(AdapterFailureKind::Leak));
+            return Err(failure(AdapterFailureKind::Leak));
         }
         let nothing = SetupFault::Ended(String::new());
-        let completed = self.outcome.unwrap_or(Err(nothing.into())).map_err(&told)?;
-        let written = written.map_err(|fault| told(AdapterFailureKind::SecretsInaccessible(fault)))?;
+        let completed = self.outcome.unwrap_or(Err(nothing.into())).map_err(&failure)?;
+        let written = written.map_err(|error| failure(AdapterFailureKind::SecretsInaccessible(error)))?;
         let mut secrets: BTreeMap<String, _> = BTreeMap::new();
         // A secret from the script takes precedence over the one from the user.
         for (name, secret) in self.entered_secrets.into_iter().chain(written) {
@@ -366,8 +366,8 @@ impl SetupRelay<'_, '_> {
     }
 }
 
-fn end(ended: &DialogueEnd) -> SetupInput<'static> {
-    match &ended.exit {
+fn end_input(end: &DialogueEnd) -> SetupInput<'static> {
+    match &end.exit {
         exit if exit.is_success() => SetupInput::Ended(None),
         Ending::TimedOut => SetupInput::TimeUp,
         exit => SetupInput::Ended(Some(exit.to_string())),

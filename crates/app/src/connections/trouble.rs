@@ -35,8 +35,8 @@ pub enum AdapterFailureKind {
 
 impl AdapterFailure {
     /// Nothing was printed.
-    pub fn new(script: &'static str, what: AdapterFailureKind) -> Self {
-        Self { script, kind: what, last_output: String::new() }
+    pub fn new(script: &'static str, kind: AdapterFailureKind) -> Self {
+        Self { script, kind, last_output: String::new() }
     }
 
     /// The failure reported by the service, if it is one.
@@ -88,16 +88,16 @@ impl AdapterFailure {
 
     /// The problem in one line.
     pub fn describe(&self) -> String {
-        let what = match &self.kind {
+        let cause = match &self.kind {
             AdapterFailureKind::Fault(fault) => fault.to_string(),
-            AdapterFailureKind::SecretsInaccessible(fault) => fault.to_string(),
+            AdapterFailureKind::SecretsInaccessible(error) => error.to_string(),
             AdapterFailureKind::Leak => "rejected a line that contains a secret".to_owned(),
             AdapterFailureKind::NotStarted(reason) | AdapterFailureKind::ReportedFailure(reason) => {
                 reason.clone()
             }
             AdapterFailureKind::LeftAlone(open) => open.to_string(),
         };
-        format!("{}: {what}", self.script)
+        format!("{}: {cause}", self.script)
     }
 
     /// The failure for the user, with a remedy.
@@ -111,18 +111,18 @@ impl AdapterFailure {
             return CommandError::new(CliExitCode::State, message).hint("try again after it has finished");
         }
         if let AdapterFailureKind::LeftAlone(open) = &self.kind {
-            let failure = CommandError::new(CliExitCode::RunFailed, format!("connection `{name}`: {open}"));
+            let error = CommandError::new(CliExitCode::RunFailed, format!("connection `{name}`: {open}"));
             let remedy = Remedy::from("outside of runs it is called at once: ");
-            return failure.hint(remedy.action(UserAction::CheckConnection(name.clone())));
+            return error.hint(remedy.action(UserAction::CheckConnection(name.clone())));
         }
-        let mut failure = if let Some(said) = self.service_failure() {
-            let meaning = said.failure_type.meaning();
-            let message = format!("connection `{name}`: {meaning}: {}", said.message);
-            let failure = CommandError::new(CliExitCode::RunFailed, message);
-            let remedies = remedies(said, name.as_str(), skill).into_iter();
-            remedies.fold(failure, |failure, remedy| match remedy.command {
-                Some(command) => failure.hint(format!("{}: {command}", remedy.text)),
-                None => failure.hint(remedy.text),
+        let mut error = if let Some(connection_failure) = self.service_failure() {
+            let meaning = connection_failure.failure_type.meaning();
+            let message = format!("connection `{name}`: {meaning}: {}", connection_failure.message);
+            let command_error = CommandError::new(CliExitCode::RunFailed, message);
+            let remedies = remedies(connection_failure, name.as_str(), skill).into_iter();
+            remedies.fold(command_error, |error, remedy| match remedy.command {
+                Some(command) => error.hint(format!("{}: {command}", remedy.text)),
+                None => error.hint(remedy.text),
             })
         } else {
             let message = format!("connection `{name}`: {}", self.describe());
@@ -137,9 +137,9 @@ impl AdapterFailure {
             CommandError::new(CliExitCode::RunFailed, message).hint(hint)
         };
         for line in self.last_output.lines() {
-            failure = failure.hint(format!("output: {line}"));
+            error = error.hint(format!("output: {line}"));
         }
-        failure
+        error
     }
 }
 
@@ -151,8 +151,8 @@ impl From<SetupFault> for AdapterFailureKind {
 
 impl AdapterFailure {
     /// The trouble when secrets could not be kept.
-    pub fn storage_failure(script: &'static str, fault: ConnectionSecretError) -> Self {
-        Self::new(script, AdapterFailureKind::SecretsInaccessible(fault))
+    pub fn storage_failure(script: &'static str, error: ConnectionSecretError) -> Self {
+        Self::new(script, AdapterFailureKind::SecretsInaccessible(error))
     }
 }
 
@@ -171,7 +171,7 @@ mod tests {
     fn what_a_service_says_of_itself_is_an_outage_or_shows_that_it_works() {
         for &failure_type in FailureKind::ALL {
             let message = "not now".to_owned();
-            let said = ConnectionFailure {
+            let failure = ConnectionFailure {
                 failure_type,
                 service: None,
                 message: message.clone(),
@@ -183,7 +183,7 @@ mod tests {
             let error = message;
             let expected =
                 if is_transient { CallEnd::Outage { error } } else { CallEnd::Rejection { error } };
-            assert_eq!(end(SetupFault::Reported(said)), Some(expected), "{failure_type:?}");
+            assert_eq!(end(SetupFault::Reported(failure)), Some(expected), "{failure_type:?}");
         }
     }
 

@@ -15,25 +15,25 @@ const FIRST_RETRY_DELAY: Duration = Duration::from_mins(1);
 
 impl Daemon<'_> {
     /// Starts a reconciliation, unless it has started; returns the time to try again if it must wait.
-    pub(super) fn start(&mut self, start: &DueReconciliation, now: Moment) -> Option<Moment> {
-        let key = (start.goal.to_string(), start.slot);
+    pub(super) fn start(&mut self, due: &DueReconciliation, now: Moment) -> Option<Moment> {
+        let key = (due.goal.to_string(), due.slot);
         if let Some((_, until)) = self.failed_starts.get(&key)
             && *until > now
         {
             return Some(*until);
         }
-        let errand = ChildPurpose::Slot(start.clone());
+        let purpose = ChildPurpose::Slot(due.clone());
         // Those without a free slot are examined when another one ends.
         let is_full = self.children.work_count() >= self.options.jobs;
-        if self.children.runs_for(&errand) || is_full || self.spawn(errand) {
+        if self.children.runs_for(&purpose) || is_full || self.spawn(purpose) {
             return None;
         }
-        Some(self.back_off(start))
+        Some(self.back_off(due))
     }
 
     /// Backs off from a scheduled time after a failure; returns the end of the pause.
-    fn back_off(&mut self, start: &DueReconciliation) -> Moment {
-        let key = (start.goal.to_string(), start.slot);
+    fn back_off(&mut self, due: &DueReconciliation) -> Moment {
+        let key = (due.goal.to_string(), due.slot);
         let (count, _) = self.failed_starts.get(&key).copied().unwrap_or_default();
         let until = self.caller.host().now().after(backoff_pause(count + 1));
         self.failed_starts.insert(key, (count + 1, until));
@@ -41,9 +41,9 @@ impl Daemon<'_> {
     }
 
     /// Starts a process; a failure to start it is reported, and is no reason to exit.
-    pub(super) fn spawn(&mut self, errand: ChildPurpose) -> bool {
-        let goal = self.goal_of(&errand);
-        let way = SpawnContext {
+    pub(super) fn spawn(&mut self, purpose: ChildPurpose) -> bool {
+        let goal = self.goal_of(&purpose);
+        let context = SpawnContext {
             caller: self.caller,
             token: self.leadership.token,
             commit: self.goals.commit(),
@@ -51,16 +51,16 @@ impl Daemon<'_> {
             follows: !self.options.once,
             goal: goal.as_deref(),
         };
-        let started = self.children.start(&way, errand);
-        if let Err(failure) = &started {
-            self.report_failure(goal.as_deref(), failure);
+        let started = self.children.start(&context, purpose);
+        if let Err(error) = &started {
+            self.report_failure(goal.as_deref(), error);
         }
         started.is_ok()
     }
 
     /// Returns the goal that a process works for; `None`: it works for none, or for several.
-    fn goal_of(&self, errand: &ChildPurpose) -> Option<String> {
-        match errand {
+    fn goal_of(&self, purpose: &ChildPurpose) -> Option<String> {
+        match purpose {
             ChildPurpose::Slot(start) => Some(start.goal.to_string()),
             ChildPurpose::Adopt(run) => {
                 let cycle = self.leadership.reader.cycle(run).ok().flatten();
@@ -73,30 +73,30 @@ impl Daemon<'_> {
     }
 
     /// Reports a failure, of a goal if it concerns one.
-    pub(super) fn report_failure(&self, goal: Option<&str>, failure: &CommandError) {
-        let text = self.caller.failure_text(failure);
+    pub(super) fn report_failure(&self, goal: Option<&str>, error: &CommandError) {
+        let text = self.caller.failure_text(error);
         self.caller.message(&goal.map_or(text.clone(), |goal| prefix_with_goal(goal, &text)));
     }
 
     /// Records the exit of a process.
-    pub(super) fn record_exit(&mut self, gone: &ChildExit) {
-        self.record_orphan(&gone.purpose);
-        self.record_sync_exit(gone);
-        let ChildPurpose::Slot(start) = &gone.purpose else {
+    pub(super) fn record_exit(&mut self, exit: &ChildExit) {
+        self.record_orphan(&exit.purpose);
+        self.record_sync_exit(exit);
+        let ChildPurpose::Slot(start) = &exit.purpose else {
             return;
         };
         let key = (start.goal.to_string(), start.slot);
         let still_due = PlanId::parse(&start.goal)
             .ok()
             .and_then(|id| {
-                let known = self.leadership.reader.known(&id).ok().flatten();
+                let state = self.leadership.reader.known(&id).ok().flatten();
                 self.agenda.add(id);
-                known
+                state
             })
-            .is_some_and(|known| known.open_slots.iter().any(|open| open.slot == start.slot));
+            .is_some_and(|state| state.open_slots.iter().any(|open| open.slot == start.slot));
         if still_due {
             self.back_off(start);
-            let code = gone.code.map_or("a signal".to_owned(), |code| format!("code {code}"));
+            let code = exit.code.map_or("a signal".to_owned(), |code| format!("code {code}"));
             let (bad, slot) = (paint(BAD, "not started:"), start.slot.to_second());
             let line = format!("{bad} slot {slot} (exited with {code})");
             self.caller.message_line(&prefix_with_goal(&start.goal, &line));
@@ -106,10 +106,10 @@ impl Daemon<'_> {
     }
 
     /// Records a reconciliation that was left by a process that exited.
-    fn record_orphan(&mut self, errand: &ChildPurpose) {
+    fn record_orphan(&mut self, purpose: &ChildPurpose) {
         // If that cannot be read, the next daemon resumes it.
         let live = self.leadership.reader.live_cycles().unwrap_or_default();
-        let left = live.into_iter().find(|cycle| match errand {
+        let left = live.into_iter().find(|cycle| match purpose {
             ChildPurpose::Slot(start) => {
                 *start.goal == *cycle.goal.as_str() && Some(start.slot) == cycle.slot
             }
@@ -125,7 +125,7 @@ impl Daemon<'_> {
             let (count, _) = self.orphans.get(&cycle.run).copied().unwrap_or_default();
             let until = self.caller.host().now().after(backoff_pause(count + 1));
             self.orphans.insert(cycle.run, (count + 1, until));
-        } else if let ChildPurpose::Adopt(run) = errand {
+        } else if let ChildPurpose::Adopt(run) = purpose {
             self.orphans.remove(run);
         }
     }
@@ -134,14 +134,14 @@ impl Daemon<'_> {
     pub(super) fn resume_orphans(&mut self, now: Moment) -> Vec<Moment> {
         let mut later = Vec::new();
         for (run, (_, until)) in self.orphans.clone() {
-            let errand = ChildPurpose::Adopt(run);
-            if self.children.runs_for(&errand) {
+            let purpose = ChildPurpose::Adopt(run);
+            if self.children.runs_for(&purpose) {
                 continue;
             }
             if until > now {
                 later.push(until);
             } else if self.children.work_count() < self.options.jobs {
-                self.spawn(errand);
+                self.spawn(purpose);
             }
         }
         later
@@ -151,7 +151,7 @@ impl Daemon<'_> {
     pub(super) fn cancel(&mut self, goal: &str, run: &RunId) -> Result<(), CommandError> {
         let cycle = self.leadership.reader.cycle(run)?;
         let slot = cycle.as_ref().and_then(|cycle| cycle.slot);
-        let is_it = |errand: &ChildPurpose| match errand {
+        let is_it = |purpose: &ChildPurpose| match purpose {
             ChildPurpose::Slot(start) => &*start.goal == goal && Some(start.slot) == slot,
             _ => false,
         };
@@ -159,9 +159,9 @@ impl Daemon<'_> {
             return Ok(());
         }
         let last = cycle.and_then(|cycle| cycle.repair).unwrap_or_else(|| run.clone());
-        let errand = ChildPurpose::Cancel(goal.to_owned(), last);
-        if !self.children.runs_for(&errand) {
-            self.spawn(errand);
+        let purpose = ChildPurpose::Cancel(goal.to_owned(), last);
+        if !self.children.runs_for(&purpose) {
+            self.spawn(purpose);
         }
         Ok(())
     }
@@ -178,9 +178,9 @@ impl Daemon<'_> {
 
     /// Resumes a reconciliation, unless a process here works on it.
     fn resume_reconciliation(&mut self, run: &RunId) -> Result<(), CommandError> {
-        let errand = ChildPurpose::Adopt(run.clone());
-        if !self.children.runs_for(&errand) && !self.works_on(run)? {
-            self.spawn(errand);
+        let purpose = ChildPurpose::Adopt(run.clone());
+        if !self.children.runs_for(&purpose) && !self.works_on(run)? {
+            self.spawn(purpose);
         }
         Ok(())
     }
@@ -196,9 +196,9 @@ impl Daemon<'_> {
             }
             let before = self.answers_at_resume.insert(cycle.run.clone(), cycle.answers);
             if before != Some(cycle.answers)
-                && let Err(failure) = self.resume_reconciliation(&cycle.run)
+                && let Err(error) = self.resume_reconciliation(&cycle.run)
             {
-                self.report_failure(self.goal_of(&ChildPurpose::Adopt(cycle.run)).as_deref(), &failure);
+                self.report_failure(self.goal_of(&ChildPurpose::Adopt(cycle.run)).as_deref(), &error);
             }
         }
         over
@@ -227,7 +227,7 @@ impl Daemon<'_> {
     pub(super) fn works_on(&self, run: &RunId) -> Result<bool, CommandError> {
         let cycle = self.leadership.reader.cycle(run)?;
         Ok(cycle.is_some_and(|cycle| {
-            self.children.any(|errand| match errand {
+            self.children.any(|purpose| match purpose {
                 ChildPurpose::Slot(start) => {
                     *start.goal == *cycle.goal.as_str() && Some(start.slot) == cycle.slot
                 }

@@ -37,17 +37,17 @@ impl Daemon<'_> {
     }
 
     async fn record_missed(&self, goal: &BrokenGoal, now: Moment) -> Result<Option<Moment>, StoreError> {
-        let Some(known) = self.leadership.reader.known(&goal.id)? else {
+        let Some(state) = self.leadership.reader.known(&goal.id)? else {
             return Ok(None);
         };
-        let decision = missed_while_broken(&goal.id, &known, &goal.reason, now);
+        let decision = missed_while_broken(&goal.id, &state, &goal.reason, now);
         let wake = decision.wake;
-        let Some(timing) = known.timing.filter(|_| !decision.rows.is_empty()) else {
+        let Some(timing) = state.timing.filter(|_| !decision.rows.is_empty()) else {
             return Ok(wake);
         };
         let noted = LedgerGoal { id: goal.id.clone(), path: goal.path.clone(), schedule: timing };
         let (store, token) = (&self.leadership.store, self.leadership.token);
-        store.record_decision(noted, Some(known.decided_until), decision, Some(token), now).await?;
+        store.record_decision(noted, Some(state.decided_until), decision, Some(token), now).await?;
         Ok(wake)
     }
 }

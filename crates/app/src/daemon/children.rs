@@ -60,15 +60,15 @@ pub struct SpawnContext<'a> {
 impl ChildProcesses {
     /// The number of processes that work on reconciliations.
     pub fn work_count(&self) -> usize {
-        let is_other = |errand: &ChildPurpose| {
-            matches!(errand, ChildPurpose::Sync(_) | ChildPurpose::Notify | ChildPurpose::Resume(_))
+        let is_other = |purpose: &ChildPurpose| {
+            matches!(purpose, ChildPurpose::Sync(_) | ChildPurpose::Notify | ChildPurpose::Resume(_))
         };
-        self.running.iter().filter(|(errand, _)| !is_other(errand)).count()
+        self.running.iter().filter(|(purpose, _)| !is_other(purpose)).count()
     }
 
     /// True if there is a process that comes to an end by itself.
     pub fn is_busy(&self) -> bool {
-        self.any(|errand| !matches!(errand, ChildPurpose::Sync(_)))
+        self.any(|purpose| !matches!(purpose, ChildPurpose::Sync(_)))
     }
 
     /// True if there is no process at all.
@@ -78,22 +78,22 @@ impl ChildProcesses {
 
     /// Asks those that record what happens elsewhere to exit: it goes on there.
     pub fn leave_deployed_goals(&self) {
-        for (_, pid) in self.running.iter().filter(|(errand, _)| matches!(errand, ChildPurpose::Sync(_))) {
+        for (_, pid) in self.running.iter().filter(|(purpose, _)| matches!(purpose, ChildPurpose::Sync(_))) {
             let _ = kill_process(*pid, Signal::TERM);
         }
     }
 
-    pub fn runs_for(&self, errand: &ChildPurpose) -> bool {
-        self.running.iter().any(|(other, _)| other == errand)
+    pub fn runs_for(&self, purpose: &ChildPurpose) -> bool {
+        self.running.iter().any(|(other, _)| other == purpose)
     }
 
     /// True if there is one that matches.
     pub fn any(&self, wanted: impl Fn(&ChildPurpose) -> bool) -> bool {
-        self.running.iter().any(|(errand, _)| wanted(errand))
+        self.running.iter().any(|(purpose, _)| wanted(purpose))
     }
 
-    pub fn start(&mut self, way: &SpawnContext<'_>, errand: ChildPurpose) -> Result<(), CommandError> {
-        let mut command = way.command(&errand);
+    pub fn start(&mut self, context: &SpawnContext<'_>, purpose: ChildPurpose) -> Result<(), CommandError> {
+        let mut command = context.command(&purpose);
         let mut child = command.spawn().map_err(|error| {
             let message = format!("cannot start a process: {error}");
             CommandError::new(CliExitCode::State, message)
@@ -102,10 +102,10 @@ impl ChildProcesses {
         let Some(pid) = pid else {
             return Err(CommandError::new(CliExitCode::Bug, "a process has no id"));
         };
-        self.running.push((errand.clone(), pid));
+        self.running.push((purpose.clone(), pid));
         self.exits.spawn_blocking(move || {
             let code = child.wait().ok().and_then(|status| status.code());
-            (errand, code)
+            (purpose, code)
         });
         Ok(())
     }
@@ -129,13 +129,13 @@ impl ChildProcesses {
 
     /// Asks the process of a reconciliation to exit, if any: by its scheduled time, or by its first run.
     pub fn cancel(&self, wanted: impl Fn(&ChildPurpose) -> bool) -> bool {
-        let found = self.running.iter().find(|(errand, _)| wanted(errand));
-        found.is_some_and(|(_, pid)| kill_process(*pid, Signal::TERM).is_ok())
+        let child = self.running.iter().find(|(purpose, _)| wanted(purpose));
+        child.is_some_and(|(_, pid)| kill_process(*pid, Signal::TERM).is_ok())
     }
 
     /// Asks all to exit but those that resume runs of people: these outlive a daemon.
     pub fn cancel_all(&self) {
-        let own = self.running.iter().filter(|(errand, _)| !matches!(errand, ChildPurpose::Resume(_)));
+        let own = self.running.iter().filter(|(purpose, _)| !matches!(purpose, ChildPurpose::Resume(_)));
         for (_, pid) in own {
             let _ = kill_process(*pid, Signal::TERM);
         }
@@ -143,10 +143,10 @@ impl ChildProcesses {
 }
 
 impl SpawnContext<'_> {
-    fn command(&self, errand: &ChildPurpose) -> Command {
+    fn command(&self, purpose: &ChildPurpose) -> Command {
         let mut command = keep::own_command(self.caller.host());
         command.arg(self.goal.map_or("--service-log".to_owned(), |goal| format!("--service-log={goal}")));
-        match errand {
+        match purpose {
             ChildPurpose::Slot(start) => {
                 command.args(["goal", "run", &start.path]);
                 command.args(["--slot", &start.slot.to_string()]);

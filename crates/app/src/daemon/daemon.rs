@@ -42,15 +42,15 @@ pub struct DaemonOptions {
 }
 
 /// Runs the scheduler for the goals of a workspace until it is asked to exit.
-pub fn run(caller: &dyn Caller, service: DaemonOptions) -> Result<CliExitCode, CommandError> {
+pub fn run(caller: &dyn Caller, options: DaemonOptions) -> Result<CliExitCode, CommandError> {
     let notify = SystemdNotifier::new(caller.host().var("NOTIFY_SOCKET")).map_err(|error| system(&error))?;
-    if service.standby {
+    if options.standby {
         // For the service manager, a standby daemon is up: it may wait for days.
         let _ = notify.ready("standby");
     }
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|error| system(&error))?;
-    let ended = lead_and_schedule(caller, service, notify, &runtime);
+    let ended = lead_and_schedule(caller, options, notify, &runtime);
     // Waits for running reconciliations end here: dropping the runtime would block on them.
     runtime.shutdown_background();
     ended
@@ -59,24 +59,24 @@ pub fn run(caller: &dyn Caller, service: DaemonOptions) -> Result<CliExitCode, C
 /// Acquires the lead, and schedules goals from then on.
 fn lead_and_schedule(
     caller: &dyn Caller,
-    service: DaemonOptions,
+    options: DaemonOptions,
     notify: SystemdNotifier,
     runtime: &Runtime,
 ) -> Result<CliExitCode, CommandError> {
     let entered = runtime.enter();
     let (mut stop, mut alive) = (StopSignals::listen()?, WatchdogTimer::of(caller));
     drop(entered);
-    let standby = service.standby.then_some(DaemonStandby { notify: &notify, alive: &mut alive });
+    let standby = options.standby.then_some(DaemonStandby { notify: &notify, watchdog: &mut alive });
     let Some(lead) = runtime.block_on(acquire_leadership(caller, &mut stop, standby))? else {
         return Ok(CliExitCode::Ok);
     };
-    let goals = LoadedGoals::read(caller, service.branch.clone())?;
-    if !service.once {
+    let goals = LoadedGoals::read(caller, options.branch.clone())?;
+    if !options.once {
         warn_of_unlimited_retention(caller)?;
     }
     let daemon = Daemon {
         caller,
-        options: service,
+        options,
         leadership: lead,
         goals,
         systemd: notify,
@@ -154,7 +154,7 @@ impl Daemon<'_> {
         self.goals.reload(self.caller).await?;
         self.mark_all_due();
         self.resume_abandoned()?;
-        let mut asked = tokio::task::JoinSet::new();
+        let mut listeners = tokio::task::JoinSet::new();
         let endpoint = match self.options.health {
             Some(address) => Some(HealthEndpoint::bind(address).await.map_err(|error| system(&error))?),
             None => None,
@@ -162,7 +162,7 @@ impl Daemon<'_> {
         if let Some(endpoint) = endpoint {
             self.caller.info(&format!("listening on http://{}\n", endpoint.address()));
             let health = self.health.subscribe();
-            asked.spawn(async move { endpoint.serve(health).await });
+            listeners.spawn(async move { endpoint.serve(health).await });
         }
         let since = self.caller.host().now();
         self.health.send_modify(|health| {
@@ -207,13 +207,13 @@ impl Daemon<'_> {
     async fn handle_event(
         &mut self,
         event: &DaemonEvent,
-        waits: &mut DaemonEventSources,
+        sources: &mut DaemonEventSources,
     ) -> Result<Option<Moment>, CommandError> {
         match event {
-            DaemonEvent::FilesChanged => self.reload_goals(waits).await?,
+            DaemonEvent::FilesChanged => self.reload_goals(sources).await?,
             DaemonEvent::Reload => {
                 let _ = self.systemd.reloading();
-                self.reload_goals(waits).await?;
+                self.reload_goals(sources).await?;
                 let _ = self.systemd.ready(&self.status(None));
             }
             DaemonEvent::Alarm | DaemonEvent::ChildExited | DaemonEvent::Stop | DaemonEvent::Watchdog => {}
@@ -246,18 +246,18 @@ impl Daemon<'_> {
         let due = self.agenda.due(now);
         let goals = due.iter().filter_map(|id| self.goals.goals().get(id));
         let goals: Vec<Arc<Goal>> = goals.cloned().collect();
-        let looked = examine_goals(&self.leadership, &goals, now).await?;
-        for (goal, turn) in &looked.turns {
+        let examination = examine_goals(&self.leadership, &goals, now).await?;
+        for (goal, turn) in &examination.turns {
             self.agenda.put(&goal.id, turn);
             for run in &turn.cancel {
                 if self.replaced.insert(run.clone())
-                    && let Err(failure) = self.cancel(goal.id.as_str(), run)
+                    && let Err(error) = self.cancel(goal.id.as_str(), run)
                 {
-                    self.report_failure(Some(goal.id.as_str()), &failure);
+                    self.report_failure(Some(goal.id.as_str()), &error);
                 }
             }
         }
-        for goal in &looked.unaccounted {
+        for goal in &examination.unaccounted {
             self.agenda.remove(&goal.id);
             self.agenda.add(goal.id.clone());
         }
@@ -266,14 +266,14 @@ impl Daemon<'_> {
         wakes.extend(self.resume_orphans(now));
         wakes.extend(self.resume_due_runs(now));
         wakes.extend(self.sync_deployed(now));
-        for (goal, turn) in &looked.turns {
+        for (goal, turn) in &examination.turns {
             for (slot, cause) in &turn.start {
                 // It is due until its process claims it.
                 self.agenda.add(goal.id.clone());
                 wakes.extend(self.start(&DueReconciliation::of(goal, *slot, *cause), now));
             }
         }
-        if let Some(error) = &looked.error {
+        if let Some(error) = &examination.error {
             self.ledger_failures += 1;
             wakes.push(now.after(backoff_pause(self.ledger_failures)));
             let (bad, remedy) = (paint(BAD, "error:"), self.caller.remedy_text(&error.remedy()));
@@ -283,27 +283,27 @@ impl Daemon<'_> {
         }
         wakes.extend(self.miss_broken(now).await);
         wakes.extend(self.send_notifications(now));
-        self.report(&looked);
+        self.report(&examination);
         Ok(wakes.into_iter().min())
     }
 
     /// Reads the goals again.
-    async fn reload_goals(&mut self, waits: &mut DaemonEventSources) -> Result<(), CommandError> {
+    async fn reload_goals(&mut self, sources: &mut DaemonEventSources) -> Result<(), CommandError> {
         // Times of schedules that are about to change are accounted for under the old schedule.
         let goals = self.goals.goals().values().filter(|goal| !self.deployed.contains_key(&goal.id));
         let goals: Vec<Arc<Goal>> = goals.cloned().collect();
         examine_goals(&self.leadership, &goals, self.caller.host().now()).await?;
         // Watched first, then read: a change in between is seen as one more change.
-        waits.file_watcher = self.watch();
-        if let Err(failure) = self.goals.reload(self.caller).await {
-            self.report_failure(None, &failure);
+        sources.file_watcher = self.watch();
+        if let Err(error) = self.goals.reload(self.caller).await {
+            self.report_failure(None, &error);
         }
         self.mark_all_due();
         // Those that could not be resumed may be now.
         self.answers_at_resume.clear();
         self.due_at_resume.clear();
-        if let Err(failure) = self.resume_abandoned() {
-            self.report_failure(None, &failure);
+        if let Err(error) = self.resume_abandoned() {
+            self.report_failure(None, &error);
         }
         Ok(())
     }

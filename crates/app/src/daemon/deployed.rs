@@ -12,10 +12,10 @@ impl Daemon<'_> {
         // If that cannot be read, what it would start for them is refused.
         let rows = self.leadership.reader.goals().unwrap_or_default().into_iter();
         let deployed = rows.filter(|row| row.deployment.is_some()).map(|row| row.id);
-        let known = std::mem::take(&mut self.deployed);
+        let previous = std::mem::take(&mut self.deployed);
         self.deployed = deployed
             .map(|goal| {
-                let failures = known.get(&goal).copied().unwrap_or_default();
+                let failures = previous.get(&goal).copied().unwrap_or_default();
                 (goal, failures)
             })
             .collect();
@@ -25,14 +25,14 @@ impl Daemon<'_> {
     pub(super) fn sync_deployed(&mut self, now: Moment) -> Vec<Moment> {
         let mut later = Vec::new();
         for (goal, (failures, until)) in self.deployed.clone() {
-            let errand = ChildPurpose::Sync(goal.clone());
+            let purpose = ChildPurpose::Sync(goal.clone());
             // A single check does it once.
-            if self.children.runs_for(&errand) || self.options.once && failures > 0 {
+            if self.children.runs_for(&purpose) || self.options.once && failures > 0 {
                 continue;
             }
             if until > now {
                 later.push(until);
-            } else if !self.spawn(errand) {
+            } else if !self.spawn(purpose) {
                 later.push(self.pause_sync(&goal));
             }
         }
@@ -41,9 +41,9 @@ impl Daemon<'_> {
 
     /// Records the exit of a process that records what happens to a deployed goal: it is started again, unless the goal was
     /// recalled.
-    pub(super) fn record_sync_exit(&mut self, gone: &ChildExit) {
-        let ChildPurpose::Sync(goal) = &gone.purpose else { return };
-        if gone.code != Some(0) || self.options.once {
+    pub(super) fn record_sync_exit(&mut self, exit: &ChildExit) {
+        let ChildPurpose::Sync(goal) = &exit.purpose else { return };
+        if exit.code != Some(0) || self.options.once {
             self.pause_sync(goal);
             return;
         }

@@ -14,14 +14,14 @@ impl Daemon<'_> {
     pub(super) fn resume_due_runs(&mut self, now: Moment) -> Option<Moment> {
         // If that cannot be read, it is read the next time.
         let (due, next) = find_due_runs(self.caller, &self.leadership.reader, now).unwrap_or_default();
-        self.due_at_resume.retain(|run, _| due.iter().any(|one| one.run == *run));
-        for one in due {
-            let errand = ChildPurpose::Resume(one.run.clone());
+        self.due_at_resume.retain(|run, _| due.iter().any(|due_run| due_run.run == *run));
+        for run in due {
+            let purpose = ChildPurpose::Resume(run.run.clone());
             // One that could not go on is tried again once something about it is different.
-            if !self.children.runs_for(&errand)
-                && self.due_at_resume.insert(one.run, one.mark) != Some(one.mark)
+            if !self.children.runs_for(&purpose)
+                && self.due_at_resume.insert(run.run, run.mark) != Some(run.mark)
             {
-                self.spawn(errand);
+                self.spawn(purpose);
             }
         }
         next

@@ -19,7 +19,7 @@ pub struct Leadership {
     pub reader: StoreReader,
     /// The token for writes.
     pub token: u64,
-    _hold: FileLock,
+    _lock: FileLock,
 }
 
 impl Leadership {
@@ -69,7 +69,7 @@ pub async fn acquire_leadership(
     watch::record_quietly(caller, WorkspaceAction::DaemonLed { token, pid });
     let reader = store.log_reader()?;
     remove_stale_locks(&state, &reader)?;
-    Ok(Some(Leadership { store, reader, token, _hold: hold }))
+    Ok(Some(Leadership { store, reader, token, _lock: hold }))
 }
 
 /// The standby of a daemon that waits for another one.
@@ -77,7 +77,7 @@ pub struct DaemonStandby<'a> {
     /// The service manager to notify.
     pub notify: &'a SystemdNotifier,
     /// The interval of signs of life.
-    pub alive: &'a mut WatchdogTimer,
+    pub watchdog: &'a mut WatchdogTimer,
 }
 
 impl DaemonStandby<'_> {
@@ -88,12 +88,12 @@ impl DaemonStandby<'_> {
         state: &Path,
     ) -> Result<Option<FileLock>, CommandError> {
         let state = state.to_owned();
-        let mut held = tokio::task::spawn_blocking(move || FileLock::lock_blocking(&state, LEADER_LOCK));
+        let mut locking = tokio::task::spawn_blocking(move || FileLock::lock_blocking(&state, LEADER_LOCK));
         loop {
             tokio::select! {
                 () = stop.exit_requested() => return Ok(None),
-                () = self.alive.next() => drop(self.notify.keep_alive()),
-                held = &mut held => return held.map_err(|lost| {
+                () = self.watchdog.next() => drop(self.notify.keep_alive()),
+                held = &mut locking => return held.map_err(|lost| {
                     CommandError::new(CliExitCode::Bug, lost.to_string())
                 })?.map(Some),
             }

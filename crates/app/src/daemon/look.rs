@@ -58,7 +58,7 @@ pub async fn examine_goals(
         for (goal, mut looking) in std::mem::take(&mut ahead) {
             match lead.reader.known(&goal.id) {
                 Err(error) => look.record_failure(goal, error),
-                Ok(known) => match looking.decide(known.as_ref()) {
+                Ok(state) => match looking.decide(state.as_ref()) {
                     Some(entry) => sent.push((goal, looking, ledger.send(goal, entry, now))),
                     None => look.turns.push((Arc::clone(goal), looking.into_turn())),
                 },

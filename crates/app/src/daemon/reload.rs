@@ -35,13 +35,13 @@ impl LoadedGoals {
         let workspace = caller.host().workspace();
         let place = goal_source(&workspace, branch.as_deref(), &caller.host().vars())?;
         let read_at = caller.host().now();
-        let found = read_in_child(caller.host(), &place, &workspace)?;
+        let files = read_in_child(caller.host(), &place, &workspace)?;
         let git = match &place {
             GoalSource::Disk => None,
             GoalSource::Commit(revision) => Some(revision.git_dir().to_path_buf()),
         };
-        let by_id = goals_by_id(&found);
-        let goals = Self { workspace, branch, source: place, git, by_id, goal_files: found, read_at };
+        let by_id = goals_by_id(&files);
+        let goals = Self { workspace, branch, source: place, git, by_id, goal_files: files, read_at };
         goals.report_changes(caller, &[]);
         Ok(goals)
     }
@@ -59,10 +59,10 @@ impl LoadedGoals {
             return Ok(());
         }
         let read_at = caller.host().now();
-        let found = read_in_child_async(caller.host(), &place, &self.workspace).await?;
+        let files = read_in_child_async(caller.host(), &place, &self.workspace).await?;
         self.read_at = read_at;
-        self.by_id = goals_by_id(&found);
-        let before = std::mem::replace(&mut self.goal_files, found);
+        self.by_id = goals_by_id(&files);
+        let before = std::mem::replace(&mut self.goal_files, files);
         self.source = place;
         self.report_changes(caller, &before);
         Ok(())
@@ -73,31 +73,31 @@ impl LoadedGoals {
     }
 
     /// Returns the block of a goal: as its files were read, and by the ledger of refused reconciliations since then.
-    pub fn blockage(&self, goal: &PlanId, refused: Option<GoalBlock>) -> Option<GoalBlockage> {
-        let is_meant = |found: &&GoalFile| found.id.as_deref() == Some(goal.as_str()) && found.goal.is_ok();
-        let found = self.goal_files.iter().find(is_meant);
-        let since = refused.as_ref().map(|refused| refused.since);
+    pub fn blockage(&self, goal: &PlanId, block: Option<GoalBlock>) -> Option<GoalBlockage> {
+        let is_meant = |file: &&GoalFile| file.id.as_deref() == Some(goal.as_str()) && file.goal.is_ok();
+        let goal_file = self.goal_files.iter().find(is_meant);
+        let since = block.as_ref().map(|refused| refused.since);
         let awaited =
-            found.and_then(|found| Some(format!("{} {}", found.path, found.awaited_acceptance.as_ref()?)));
-        let refused = refused.filter(|refused| refused.at >= self.read_at).map(|refused| refused.reason);
+            goal_file.and_then(|file| Some(format!("{} {}", file.path, file.awaited_acceptance.as_ref()?)));
+        let refused = block.filter(|refused| refused.at >= self.read_at).map(|refused| refused.reason);
         awaited.or(refused).map(|reason| GoalBlockage { since, reason })
     }
 
     /// Returns the goals whose files cannot be read.
     pub fn broken(&self) -> impl Iterator<Item = BrokenGoal> {
-        self.goal_files.iter().filter_map(|found| {
-            let reason = found.goal.as_ref().err()?;
-            let id = PlanId::parse(found.id.as_deref()?).ok().filter(|id| !self.by_id.contains_key(id))?;
-            Some(BrokenGoal { id, path: found.path.clone(), reason: reason.clone() })
+        self.goal_files.iter().filter_map(|file| {
+            let reason = file.goal.as_ref().err()?;
+            let id = PlanId::parse(file.id.as_deref()?).ok().filter(|id| !self.by_id.contains_key(id))?;
+            Some(BrokenGoal { id, path: file.path.clone(), reason: reason.clone() })
         })
     }
 
     /// Returns the errors in files, by the id of the goal; by the path where that is unknown, or the id of another file.
     pub fn errors(&self) -> BTreeMap<String, String> {
-        let broken = self.goal_files.iter().filter_map(|found| {
-            let reason = format!("{}: {}", found.path, found.goal.as_ref().err()?);
-            let is_free = |id: &&String| self.by_id.keys().all(|known| known.as_str() != id.as_str());
-            let id = found.id.as_ref().filter(is_free).unwrap_or(&found.path);
+        let broken = self.goal_files.iter().filter_map(|file| {
+            let reason = format!("{}: {}", file.path, file.goal.as_ref().err()?);
+            let is_free = |id: &&String| self.by_id.keys().all(|goal_id| goal_id.as_str() != id.as_str());
+            let id = file.id.as_ref().filter(is_free).unwrap_or(&file.path);
             Some((id.clone(), reason))
         });
         broken.collect()
@@ -125,41 +125,42 @@ impl LoadedGoals {
         FileWatcher::new(&folders, &files)
     }
 
-    fn report_changes(&self, caller: &dyn Caller, before: &[GoalFile]) {
-        let said = |found: &GoalFile| match &found.goal {
-            Ok(goal) => format!("{} {:?} {goal:?}", found.path, found.awaited_acceptance),
-            Err(reason) => format!("{} {reason}", found.path),
+    fn report_changes(&self, caller: &dyn Caller, old_files: &[GoalFile]) {
+        let mistake_of = |file: &GoalFile| match &file.goal {
+            Ok(goal) => format!("{} {:?} {goal:?}", file.path, file.awaited_acceptance),
+            Err(reason) => format!("{} {reason}", file.path),
         };
-        let known: Vec<String> = before.iter().map(said).collect();
-        for found in self.goal_files.iter().filter(|found| !known.contains(&said(found))) {
-            match &found.goal {
+        let old_mistakes: Vec<String> = old_files.iter().map(mistake_of).collect();
+        for goal_file in self.goal_files.iter().filter(|file| !old_mistakes.contains(&mistake_of(file))) {
+            match &goal_file.goal {
                 Ok(goal) => {
                     let name = paint(NAME, goal.id.as_str());
-                    caller.info_line(&format!("goal {name} · {}", found.path));
-                    if let Some(waits) = &found.awaited_acceptance {
+                    caller.info_line(&format!("goal {name} · {}", goal_file.path));
+                    if let Some(waits) = &goal_file.awaited_acceptance {
                         caller.message_line(&prefix_with_goal(goal.id.as_str(), &paint(WARN, waits)));
                     }
                 }
                 Err(reason) => {
                     let broken = paint(BAD, "broken:");
-                    let line = format!("{broken} {} is skipped: {reason}", found.path);
+                    let line = format!("{broken} {} is skipped: {reason}", goal_file.path);
                     caller.message_line(
-                        &found.id.as_ref().map_or(line.clone(), |id| prefix_with_goal(id, &line)),
+                        &goal_file.id.as_ref().map_or(line.clone(), |id| prefix_with_goal(id, &line)),
                     );
                 }
             }
         }
-        for gone in before {
-            if self.goal_files.iter().all(|found| found.path != gone.path) {
-                let line = format!("{} was removed", gone.path);
-                caller.info_line(&gone.id.as_ref().map_or(line.clone(), |id| prefix_with_goal(id, &line)));
+        for goal_file in old_files {
+            if self.goal_files.iter().all(|file| file.path != goal_file.path) {
+                let line = format!("{} was removed", goal_file.path);
+                caller
+                    .info_line(&goal_file.id.as_ref().map_or(line.clone(), |id| prefix_with_goal(id, &line)));
             }
         }
     }
 }
 
-fn goals_by_id(found: &[GoalFile]) -> BTreeMap<PlanId, Arc<Goal>> {
-    let goals = found.iter().filter_map(|found| found.goal.as_ref().ok());
+fn goals_by_id(files: &[GoalFile]) -> BTreeMap<PlanId, Arc<Goal>> {
+    let goals = files.iter().filter_map(|file| file.goal.as_ref().ok());
     goals.map(|goal| (goal.id.clone(), Arc::clone(goal))).collect()
 }
 

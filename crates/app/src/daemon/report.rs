@@ -29,36 +29,36 @@ impl Daemon<'_> {
     }
 
     /// Updates the health endpoint. Only the examined goals are counted anew.
-    pub(super) fn report(&mut self, looked: &GoalExamination) {
+    pub(super) fn report(&mut self, examination: &GoalExamination) {
         if self.options.health.is_none() {
             return;
         }
-        let problem = looked.error.as_ref().map(ToString::to_string);
+        let problem = examination.error.as_ref().map(ToString::to_string);
         let running = self.children.work_count() as u64;
-        let (mut seen, mut counted) = (Vec::new(), Vec::new());
-        for (goal, _) in &looked.turns {
+        let (mut healths, mut counted) = (Vec::new(), Vec::new());
+        for (goal, _) in &examination.turns {
             let reader = &self.leadership.reader;
             let refused = reader.blocked(&goal.id).unwrap_or_default();
             let next = self.agenda.wake_of(&goal.id);
-            let known = reader.known(&goal.id).ok().flatten();
-            let is_paused = known.as_ref().is_some_and(|known| known.paused.is_some());
+            let ledger_state = reader.known(&goal.id).ok().flatten();
+            let is_paused = ledger_state.as_ref().is_some_and(|state| state.paused.is_some());
             let blocked = self.goals.blockage(&goal.id, refused);
-            let blocked = blocked.or_else(|| self.start_failure(&goal.id, known.as_ref()?));
+            let blocked = blocked.or_else(|| self.start_failure(&goal.id, ledger_state.as_ref()?));
             let lacking =
                 || job_block(self.caller, goal, &goal.path).filter(|_| self.goals.commit().is_none());
             let blocked = blocked.or_else(|| lacking().map(|reason| GoalBlockage { since: None, reason }));
             // What is not to be run is not missed.
             let blocked = blocked.filter(|_| next.is_some() && !is_paused);
             let health = GoalHealth::of(self.caller, goal, Some(reader), next, blocked);
-            let now = self.count_goal(&goal.id);
-            let before = self.accounts.insert(goal.id.clone(), now.clone());
-            seen.push((goal.id.to_string(), health, before.unwrap_or_default(), now));
+            let counters = self.count_goal(&goal.id);
+            let old_counters = self.accounts.insert(goal.id.clone(), counters.clone());
+            healths.push((goal.id.to_string(), health, old_counters.unwrap_or_default(), counters));
         }
         let broken: Vec<PlanId> = self.goals.broken().map(|goal| goal.id).collect();
         for goal in broken {
-            let now = self.count_goal(&goal);
-            let before = self.accounts.insert(goal, now.clone()).unwrap_or_default();
-            counted.push((before, now));
+            let counters = self.count_goal(&goal);
+            let old_counters = self.accounts.insert(goal, counters.clone()).unwrap_or_default();
+            counted.push((old_counters, counters));
         }
         let broken = self.goals.errors();
         let is_there = |key: &String| {
@@ -68,26 +68,26 @@ impl Daemon<'_> {
             (health.problem, health.running) = (problem, running);
             health.goals.retain(|key, _| is_there(key));
             for (key, reason) in &broken {
-                let one = health.goals.entry(key.clone()).or_default();
-                (one.next, one.holds) = (None, None);
-                one.blocked = Some(GoalBlockage { since: None, reason: format!("broken: {reason}") });
+                let goal_health = health.goals.entry(key.clone()).or_default();
+                (goal_health.next, goal_health.holds) = (None, None);
+                goal_health.blocked = Some(GoalBlockage { since: None, reason: format!("broken: {reason}") });
             }
-            for (before, now) in counted {
-                replace_counts(&mut health.slots, &before.slots, &now.slots);
-                replace_counts(&mut health.cycles, &before.cycles, &now.cycles);
+            for (old_counters, counters) in counted {
+                replace_counts(&mut health.slots, &old_counters.slots, &counters.slots);
+                replace_counts(&mut health.cycles, &old_counters.cycles, &counters.cycles);
             }
-            for (goal, one, before, now) in seen {
-                health.goals.insert(goal, one);
-                replace_counts(&mut health.slots, &before.slots, &now.slots);
-                replace_counts(&mut health.cycles, &before.cycles, &now.cycles);
+            for (goal, goal_health, old_counters, counters) in healths {
+                health.goals.insert(goal, goal_health);
+                replace_counts(&mut health.slots, &old_counters.slots, &counters.slots);
+                replace_counts(&mut health.cycles, &old_counters.cycles, &counters.cycles);
             }
         });
     }
 
     /// Returns the block of a goal whose due reconciliations exit before they start.
-    fn start_failure(&self, goal: &PlanId, known: &GoalLedgerState) -> Option<GoalBlockage> {
+    fn start_failure(&self, goal: &PlanId, state: &GoalLedgerState) -> Option<GoalBlockage> {
         let has_failed = |slot| self.failed_starts.contains_key(&(goal.to_string(), slot));
-        let slot = known.open_slots.iter().map(|open| open.slot).find(|slot| has_failed(*slot))?;
+        let slot = state.open_slots.iter().map(|open| open.slot).find(|slot| has_failed(*slot))?;
         let reason = format!("its reconciliations cannot start; this shows why: wf goal run {goal}");
         Some(GoalBlockage { since: Some(slot), reason })
     }
@@ -107,13 +107,13 @@ impl Daemon<'_> {
         let goals = self.goals.goals();
         let broken: Vec<PlanId> = self.goals.broken().map(|goal| goal.id).collect();
         let is_gone = |goal: &PlanId| !goals.contains_key(goal) && !broken.contains(goal);
-        let gone = self.accounts.extract_if(.., |goal, _| is_gone(goal));
-        let gone: Vec<(PlanId, GoalCounters)> = gone.collect();
+        let extracted = self.accounts.extract_if(.., |goal, _| is_gone(goal));
+        let removed: Vec<(PlanId, GoalCounters)> = extracted.collect();
         self.health.send_modify(|health| {
-            for (goal, before) in &gone {
+            for (goal, old_counters) in &removed {
                 health.goals.remove(goal.as_str());
-                replace_counts(&mut health.slots, &before.slots, &BTreeMap::new());
-                replace_counts(&mut health.cycles, &before.cycles, &BTreeMap::new());
+                replace_counts(&mut health.slots, &old_counters.slots, &BTreeMap::new());
+                replace_counts(&mut health.cycles, &old_counters.cycles, &BTreeMap::new());
             }
         });
     }
@@ -121,17 +121,17 @@ impl Daemon<'_> {
 
 /// Replaces the counters of a goal in the totals.
 fn replace_counts(
-    all: &mut BTreeMap<String, u64>,
+    totals: &mut BTreeMap<String, u64>,
     before: &BTreeMap<&'static str, u64>,
     now: &BTreeMap<&'static str, u64>,
 ) {
     for (word, count) in before {
-        if let Some(sum) = all.get_mut(*word) {
+        if let Some(sum) = totals.get_mut(*word) {
             *sum = sum.saturating_sub(*count);
         }
     }
     for (word, count) in now {
-        *all.entry((*word).to_owned()).or_default() += count;
+        *totals.entry((*word).to_owned()).or_default() += count;
     }
-    all.retain(|_, count| *count > 0);
+    totals.retain(|_, count| *count > 0);
 }

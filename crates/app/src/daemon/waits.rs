@@ -27,7 +27,7 @@ pub(super) enum DaemonEvent {
 
 /// The event sources of a daemon.
 pub(super) struct DaemonEventSources {
-    alarm: WallClockTimer,
+    timer: WallClockTimer,
     pub(super) file_watcher: Option<FileWatcher>,
     reload: Signal,
 }
@@ -80,7 +80,7 @@ impl Daemon<'_> {
     pub(super) fn open_event_sources(&self) -> Result<DaemonEventSources, CommandError> {
         let listen = |kind| signal(kind).map_err(|error| system(&error));
         Ok(DaemonEventSources {
-            alarm: WallClockTimer::new().map_err(|error| system(&error))?,
+            timer: WallClockTimer::new().map_err(|error| system(&error))?,
             file_watcher: self.watch(),
             reload: listen(SignalKind::hangup())?,
         })
@@ -103,39 +103,39 @@ impl Daemon<'_> {
     /// Waits for the next event.
     pub(super) async fn next_event(
         &mut self,
-        waits: &mut DaemonEventSources,
+        sources: &mut DaemonEventSources,
         stop: &mut StopSignals,
         wake: Option<Moment>,
     ) -> Result<DaemonEvent, CommandError> {
         if let Some(warp) = &self.test_clock {
             // No time passes while a process works.
             if self.children.is_busy() {
-                let gone = self.children.next_exit().await;
-                self.record_exit(&gone);
+                let exit = self.children.next_exit().await;
+                self.record_exit(&exit);
                 return Ok(DaemonEvent::ChildExited);
             }
             return Ok(if warp.advance_to(wake) { DaemonEvent::Alarm } else { DaemonEvent::Stop });
         }
         let changed = async {
-            match &mut waits.file_watcher {
+            match &mut sources.file_watcher {
                 Some(watch) => watch.wait_for_change().await,
                 None => std::future::pending().await,
             }
         };
-        let gone = tokio::select! {
+        let exit = tokio::select! {
             () = stop.exit_requested() => return Ok(DaemonEvent::Stop),
-            _ = waits.reload.recv() => return Ok(DaemonEvent::Reload),
+            _ = sources.reload.recv() => return Ok(DaemonEvent::Reload),
             () = self.watchdog.next() => return Ok(DaemonEvent::Watchdog),
             gone = self.children.next_exit() => gone,
             // An error is a change, too.
             _ = changed => return Ok(DaemonEvent::FilesChanged),
             () = tokio::time::sleep(LOOK_INTERVAL) => return Ok(DaemonEvent::Alarm),
-            woken = waits.alarm.wait_until(wake) => {
+            woken = sources.timer.wait_until(wake) => {
                 woken.map_err(|error| system(&error))?;
                 return Ok(DaemonEvent::Alarm);
             }
         };
-        self.record_exit(&gone);
+        self.record_exit(&exit);
         Ok(DaemonEvent::ChildExited)
     }
 }

@@ -127,8 +127,8 @@ mod tests {
             assert!(timeout(SHORT, alarm.wait_until(at)).await.is_err(), "{at:?}");
         }
         // A wait that was dropped leaves nothing behind.
-        let past = Some(Moment::from_millis(1));
-        assert_eq!(alarm.wait_until(past).await.unwrap(), AlarmWake::Due);
+        let moment = Some(Moment::from_millis(1));
+        assert_eq!(alarm.wait_until(moment).await.unwrap(), AlarmWake::Due);
         assert!(timeout(SHORT, alarm.wait_until(Some(hour))).await.is_err());
     }
 

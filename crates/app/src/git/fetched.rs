@@ -51,11 +51,12 @@ const VARIABLES: [(&str, &str); 6] = [
 
 /// Fetches one commit into a new repository without a work tree, in an empty folder, as the branch
 /// `wanted`. Nothing is checked out, so that no hook, no filter and no link has an effect.
-pub fn fetch_commit(dir: &Path, url: &str, wanted: &str, host: &HostEnv) -> Result<(), GitError> {
+pub fn fetch_commit(dir: &Path, url: &str, revision: &str, host: &HostEnv) -> Result<(), GitError> {
     git(dir, &["init", "--quiet", "--bare", "--template=", "."], host)?;
-    let commit = format!("+{wanted}:refs/heads/wanted");
-    let ask = ["--quiet", "--depth=1", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head", "--"];
-    let fetch: Vec<&str> = ["fetch"].iter().chain(&ask).copied().chain([url, &commit]).collect();
+    let commit = format!("+{revision}:refs/heads/wanted");
+    let args =
+        ["--quiet", "--depth=1", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head", "--"];
+    let fetch: Vec<&str> = ["fetch"].iter().chain(&args).copied().chain([url, &commit]).collect();
     git(dir, &fetch, host)
 }
 

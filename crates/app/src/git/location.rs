@@ -43,9 +43,9 @@ impl GitLocation {
             if fs::metadata(top).map_err(unreadable(top))?.dev() != start.dev() {
                 return Ok(None);
             }
-            if let Some(found) = Self::at(top)? {
-                found.belongs_to(start.uid())?;
-                return Ok(Some(found));
+            if let Some(location) = Self::at(top)? {
+                location.belongs_to(start.uid())?;
+                return Ok(Some(location));
             }
         }
         Ok(None)
@@ -56,9 +56,9 @@ impl GitLocation {
         let entry = top.join(ENTRY);
         match fs::metadata(&entry) {
             // A folder of that name alone makes no repository.
-            Ok(found) if found.is_dir() && fs::symlink_metadata(entry.join(HEAD)).is_err() => Ok(None),
-            Ok(found) if found.is_dir() => Self::of_dir(top, &entry).map(Some),
-            Ok(found) if found.is_file() => Self::of_dir(top, &top.join(pointer(&entry)?)).map(Some),
+            Ok(metadata) if metadata.is_dir() && fs::symlink_metadata(entry.join(HEAD)).is_err() => Ok(None),
+            Ok(metadata) if metadata.is_dir() => Self::of_dir(top, &entry).map(Some),
+            Ok(metadata) if metadata.is_file() => Self::of_dir(top, &top.join(pointer(&entry)?)).map(Some),
             Ok(_) => Ok(None),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(unreadable(&entry)(error)),
@@ -98,8 +98,8 @@ impl GitLocation {
     fn belongs_to(&self, owner: u32) -> Result<(), GitError> {
         let me = rustix::process::geteuid().as_raw();
         for place in [&self.top, &self.top.join(ENTRY), &self.dir, &self.common] {
-            let found = fs::symlink_metadata(place).map_err(unreadable(place))?.uid();
-            if ![me, owner, 0].contains(&found) {
+            let uid = fs::symlink_metadata(place).map_err(unreadable(place))?.uid();
+            if ![me, owner, 0].contains(&uid) {
                 return Err(GitError::Foreign(place.clone()));
             }
         }
@@ -109,27 +109,28 @@ impl GitLocation {
 
 /// Returns the path of a folder from the top of the repository that it is in; empty: it is the top, or in none.
 pub fn place_in_repository(folder: &Path) -> PathBuf {
-    let found = GitLocation::find(folder).ok().flatten();
-    let below = found
-        .and_then(|found| Some(folder.canonicalize().ok()?.strip_prefix(&found.top).ok()?.to_path_buf()));
+    let git_location = GitLocation::find(folder).ok().flatten();
+    let below = git_location.and_then(|location| {
+        Some(folder.canonicalize().ok()?.strip_prefix(&location.top).ok()?.to_path_buf())
+    });
     below.unwrap_or_default()
 }
 
 /// Adds a folder of objects, and those that it borrows from. Only folders that look like such: a line in a
 /// file of the repository must not have any other folder shown.
-fn add_objects(folder: &Path, found: &mut BTreeSet<PathBuf>) {
+fn add_objects(folder: &Path, objects: &mut BTreeSet<PathBuf>) {
     let Ok(folder) = folder.canonicalize() else {
         return;
     };
     let is_one = folder.file_name() == Some(OsStr::new(OBJECTS))
         && ["info", "pack"].iter().all(|part| folder.join(part).is_dir());
-    if !is_one || !found.insert(folder.clone()) {
+    if !is_one || !objects.insert(folder.clone()) {
         return;
     }
     let others = read_small(&folder.join("info/alternates")).unwrap_or_default();
     let others = others.split(|byte| *byte == b'\n').filter(|line| !line.is_empty() && line[0] != b'#');
     for other in others {
-        add_objects(&folder.join(OsStr::from_bytes(other)), found);
+        add_objects(&folder.join(OsStr::from_bytes(other)), objects);
     }
 }
 
@@ -191,7 +192,7 @@ mod tests {
     #[test]
     fn the_folders_are_those_that_git_finds() {
         let (_base, at) = places();
-        let ask = "git rev-parse --path-format=absolute --show-toplevel --git-dir --git-common-dir";
+        let command = "git rev-parse --path-format=absolute --show-toplevel --git-dir --git-common-dir";
         for place in [
             "plain",
             "plain/a/b",
@@ -204,10 +205,10 @@ mod tests {
             "none",
         ] {
             let folder = at.join(place);
-            let found = GitLocation::find(&folder).unwrap().unwrap();
-            let said: Vec<PathBuf> =
-                lines(&folder, ask).iter().map(|path| path.canonicalize().unwrap()).collect();
-            assert_eq!([found.top, found.dir, found.common], *said, "{place}");
+            let location = GitLocation::find(&folder).unwrap().unwrap();
+            let paths: Vec<PathBuf> =
+                lines(&folder, command).iter().map(|path| path.canonicalize().unwrap()).collect();
+            assert_eq!([location.top, location.dir, location.common], *paths, "{place}");
         }
         let borrowed = GitLocation::find(&at.join("borrows")).unwrap().unwrap().objects;
         let both = [at.join("borrows/.git/objects"), at.join("plain/.git/objects")];
@@ -222,8 +223,8 @@ mod tests {
         fs::create_dir_all(private.join("pack")).unwrap();
         fs::write(at.join("borrows/.git/objects/info/alternates"), format!("{}\n", private.display()))
             .unwrap();
-        let found = GitLocation::find(&at.join("borrows")).unwrap().unwrap();
-        assert_eq!(found.objects, [at.join("borrows/.git/objects")].into());
+        let location = GitLocation::find(&at.join("borrows")).unwrap().unwrap();
+        assert_eq!(location.objects, [at.join("borrows/.git/objects")].into());
         for (file, text) in [
             ("linked/.git", format!("gitdir: {}\n", private.display())),
             ("linked/.git", "anything".to_owned()),

@@ -49,7 +49,7 @@ pub struct GitRepository {
     location: GitLocation,
     /// The folder, without links.
     folder: PathBuf,
-    around: SandboxFactory,
+    sandbox: SandboxFactory,
     path: String,
 }
 
@@ -60,8 +60,8 @@ pub struct GitObjects(pub Vec<Option<Vec<u8>>>);
 impl GitRepository {
     /// Finds the repository that a folder is in; `None`: it is in none. The state is in `state`.
     pub fn find(folder: &Path, state: &Path, host: &HostEnv) -> Result<Option<Self>, GitError> {
-        let found = GitLocation::find(folder)?;
-        found.map(|location| Self::new(location, folder, state, host)).transpose()
+        let git_location = GitLocation::find(folder)?;
+        git_location.map(|location| Self::new(location, folder, state, host)).transpose()
     }
 
     /// Returns a repository without a work tree.
@@ -74,9 +74,9 @@ impl GitRepository {
             path: folder.to_path_buf(),
             reason: error.to_string(),
         })?;
-        let around = SandboxFactory::new(&folder, state, host, &[]);
+        let sandbox = SandboxFactory::new(&folder, state, host, &[]);
         let path = host.get("PATH").cloned().unwrap_or_default();
-        Ok(Self { location, folder, around, path })
+        Ok(Self { location, folder, sandbox, path })
     }
 
     /// Returns its folders.
@@ -140,14 +140,14 @@ impl GitRepository {
 
     /// Checks out a commit into an empty folder, as a work tree of its own. No hook and no filter of the user runs.
     pub fn add_worktree(&self, folder: &Path, commit: &str) -> Result<(), GitError> {
-        let known = self.location.common.join("worktrees");
+        let worktrees = self.location.common.join("worktrees");
         let unable = |error: std::io::Error| GitError::Unable(error.to_string());
-        std::fs::create_dir_all(&known).map_err(unable)?;
+        std::fs::create_dir_all(&worktrees).map_err(unable)?;
         let place = text(folder)?;
         let mut command = self.command(&["worktree", "add", "--quiet", "--detach", &place, commit], None)?;
-        let around = self.around.of_folder(folder);
+        let sandbox = self.sandbox.of_folder(folder);
         command.cwd = folder.to_path_buf();
-        command.sandbox = Some(around.writing(vec![known], &self.shown()?));
+        command.sandbox = Some(sandbox.writing(vec![worktrees], &self.shown()?));
         Self::run_command("worktree add", command).map(drop)
     }
 
@@ -160,8 +160,8 @@ impl GitRepository {
 
     /// Returns the files of a commit that are not as they are in it, relative to the folder.
     pub fn changed_since(&self, commit: &str) -> Result<BTreeSet<PathBuf>, GitError> {
-        let ask = ["diff", "--name-only", "-z", "--no-renames", "--no-ext-diff", "--relative", commit, "--"];
-        Ok(paths(&self.answer(&ask)?).map(Path::to_path_buf).collect())
+        let args = ["diff", "--name-only", "-z", "--no-renames", "--no-ext-diff", "--relative", commit, "--"];
+        Ok(paths(&self.answer(&args)?).map(Path::to_path_buf).collect())
     }
 
     /// Returns the repository of a submodule, if it is there. Git is not asked: it leaves out what its
@@ -174,8 +174,8 @@ impl GitRepository {
         }
         let location = GitLocation::at(&folder)?;
         Ok(location.map(|location| {
-            let around = self.around.of_folder(&folder);
-            Self { location, folder, around, path: self.path.clone() }
+            let sandbox = self.sandbox.of_folder(&folder);
+            Self { location, folder, sandbox, path: self.path.clone() }
         }))
     }
 
@@ -225,7 +225,7 @@ impl GitRepository {
             argv: switches.iter().chain(args).map(|word| (*word).to_owned()).collect(),
             env,
             cwd: self.folder.clone(),
-            sandbox: Some(self.around.read_only(&self.shown()?)),
+            sandbox: Some(self.sandbox.read_only(&self.shown()?)),
             pins: None,
             input,
         })
@@ -246,15 +246,15 @@ impl WorkspaceRepository for GitRepository {
     }
 
     fn blobs(&self, names: &[String]) -> Vec<Option<Vec<u8>>> {
-        self.objects(names).map_or_else(|_| vec![None; names.len()], |found| found.0)
+        self.objects(names).map_or_else(|_| vec![None; names.len()], |objects| objects.0)
     }
 }
 
 impl GitError {
     /// Returns the error that git reported.
     pub(super) fn failed(verb: &str, code: i32, stderr: &[u8]) -> Self {
-        let said = String::from_utf8_lossy(stderr);
-        let line = said.lines().find(|line| !line.trim().is_empty()).unwrap_or("no error message");
+        let stderr_text = String::from_utf8_lossy(stderr);
+        let line = stderr_text.lines().find(|line| !line.trim().is_empty()).unwrap_or("no error message");
         let message = UntrustedText::printed(line.as_bytes()).to_string();
         Self::Failed { verb: verb.to_owned(), code, message: message.trim().to_owned() }
     }
@@ -263,33 +263,33 @@ impl GitError {
 impl GitObjects {
     /// Reads the output of `cat-file --batch`, as far as it goes.
     fn parse(mut output: &[u8]) -> Self {
-        let mut all = Vec::new();
+        let mut contents = Vec::new();
         while let Some(end) = output.iter().position(|byte| *byte == b'\n') {
             let (head, rest) = (&output[..end], &output[end + 1..]);
             let size = head.rsplit(|byte| *byte == b' ').next();
             let size = size.and_then(|size| str::from_utf8(size).ok()?.parse::<usize>().ok());
             output = match size {
                 None => {
-                    all.push(None);
+                    contents.push(None);
                     rest
                 }
                 Some(size) => {
                     let Some((content, rest)) = rest.split_at_checked(size) else {
                         break;
                     };
-                    all.push(Some(content.to_vec()));
+                    contents.push(Some(content.to_vec()));
                     rest.get(1..).unwrap_or_default()
                 }
             };
         }
-        Self(all)
+        Self(contents)
     }
 }
 
 /// Reads paths that end with NUL.
 fn paths(listed: &[u8]) -> impl Iterator<Item = &Path> {
-    let all = listed.split(|byte| *byte == 0).filter(|path| !path.is_empty());
-    all.map(|path| Path::new(OsStr::from_bytes(path)))
+    let paths = listed.split(|byte| *byte == 0).filter(|path| !path.is_empty());
+    paths.map(|path| Path::new(OsStr::from_bytes(path)))
 }
 
 fn text(path: &Path) -> Result<String, GitError> {

@@ -39,7 +39,7 @@ impl RepositoryTrust {
     pub fn of(location: &GitLocation, state: &Path, host: &HostEnv) -> Result<Option<Self>, GitError> {
         let me = rustix::process::geteuid().as_raw();
         let places = [&location.top, &location.top.join(".git"), &location.dir];
-        let is_own = |place: &&Path| fs::symlink_metadata(place).is_ok_and(|found| found.uid() == me);
+        let is_own = |place: &&Path| fs::symlink_metadata(place).is_ok_and(|metadata| metadata.uid() == me);
         if places.iter().all(|place| is_own(&place.as_path())) {
             return Ok(None);
         }
@@ -122,8 +122,8 @@ mod tests {
             let answer: String = values.iter().map(|value| format!("{value}\0")).collect();
             let answer = answer.into_bytes();
             let home = Some(Path::new("/home/ada"));
-            let found = RepositoryTrust::from_answer(&answer, Path::new("/home/ada/src/repo"), home);
-            (found.is_trusted, found.values.len())
+            let trust = RepositoryTrust::from_answer(&answer, Path::new("/home/ada/src/repo"), home);
+            (trust.is_trusted, trust.values.len())
         };
         for value in ["*", "/home/ada/src/repo", "~/src/repo", "/home/ada/*", "~/src/*"] {
             assert_eq!(trusts(&[value]), (true, 1), "{value}");

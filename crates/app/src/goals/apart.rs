@@ -23,29 +23,29 @@ struct GoalFileLine {
 /// memory that only reading needs, and is safe from files that harm a reader.
 pub fn read_in_child(
     host: &Host,
-    place: &GoalSource,
+    source: &GoalSource,
     workspace: &Workspace,
 ) -> Result<Vec<GoalFile>, CommandError> {
-    let answer = reader_command(host, place, workspace).output().ok();
-    let found = answer.and_then(|answer| parse_lines(&answer));
-    found.map_or_else(|| list_goals(place, workspace), Ok)
+    let answer = reader_command(host, source, workspace).output().ok();
+    let files = answer.and_then(|answer| parse_lines(&answer));
+    files.map_or_else(|| list_goals(source, workspace), Ok)
 }
 
 /// Does the same without blocking a thread of a runtime.
 pub async fn read_in_child_async(
     host: &Host,
-    place: &GoalSource,
+    source: &GoalSource,
     workspace: &Workspace,
 ) -> Result<Vec<GoalFile>, CommandError> {
-    let mut reader = reader_command(host, place, workspace);
+    let mut reader = reader_command(host, source, workspace);
     let answer = tokio::task::spawn_blocking(move || reader.output()).await;
     let answer = answer.ok().and_then(Result::ok);
-    let found = answer.and_then(|answer| parse_lines(&answer));
-    found.map_or_else(|| list_goals(place, workspace), Ok)
+    let files = answer.and_then(|answer| parse_lines(&answer));
+    files.map_or_else(|| list_goals(source, workspace), Ok)
 }
 
 /// The command of the process that reads.
-fn reader_command(host: &Host, place: &GoalSource, workspace: &Workspace) -> Command {
+fn reader_command(host: &Host, source: &GoalSource, workspace: &Workspace) -> Command {
     #[expect(
         clippy::disallowed_methods,
         reason = "this is wf itself, which only answers: it is awaited here"
@@ -53,7 +53,7 @@ fn reader_command(host: &Host, place: &GoalSource, workspace: &Workspace) -> Com
     let mut command = Command::new(keep::own_program());
     command.arg("--state").arg(&workspace.state);
     command.args(["goal", "read"]);
-    if let GoalSource::Commit(revision) = place {
+    if let GoalSource::Commit(revision) = source {
         command.args(["--commit", revision.commit()]);
     }
     command.current_dir(host.cwd());
@@ -72,8 +72,8 @@ fn parse_lines(answer: &Output) -> Option<Vec<GoalFile>> {
         };
         Some(GoalFile { path: line.path, id: line.id, goal, awaited_acceptance: line.waits })
     });
-    let found: Option<Vec<GoalFile>> = lines.collect();
-    found.filter(|_| answer.status.success())
+    let files: Option<Vec<GoalFile>> = lines.collect();
+    files.filter(|_| answer.status.success())
 }
 
 /// Reads all goals, and returns them as lines for the calling process.
@@ -85,18 +85,18 @@ pub fn goal_lines(caller: &dyn Caller, commit: Option<&str>) -> Result<String, C
             GoalSource::Commit(GitRevision::of(&workspace, commit, &caller.host().vars())?.into())
         }
     };
-    let found = match &place {
+    let files = match &place {
         GoalSource::Disk => list_goals_with_acceptance(caller, &workspace),
         GoalSource::Commit(_) => list_goals(&place, &workspace)?,
     };
     let mut lines = String::new();
-    for found in found {
-        let (goal, reason) = match found.goal {
+    for file in files {
+        let (goal, reason) = match file.goal {
             Ok(goal) => (Some(Goal::clone(&goal)), None),
             Err(reason) => (None, Some(reason)),
         };
         let line =
-            GoalFileLine { path: found.path, id: found.id, goal, reason, waits: found.awaited_acceptance };
+            GoalFileLine { path: file.path, id: file.id, goal, reason, waits: file.awaited_acceptance };
         lines += &(serde_json::to_string(&line).unwrap_or_default() + "\n");
     }
     Ok(lines)

@@ -17,34 +17,34 @@ use wf_store::StoreReader;
 /// where there are none.
 pub fn check_goals_scheduled(caller: &dyn Caller) -> Vec<DoctorFinding> {
     let workspace = caller.host().workspace();
-    let found = list_goals_with_acceptance(caller, &workspace);
-    let broken = found.iter().filter_map(|one| {
-        let reason = one.goal.as_ref().err()?;
-        let told = format!("{} is skipped: {reason}", one.path);
-        Some(DoctorFinding::new("goal", DoctorStatus::Weak, told))
+    let files = list_goals_with_acceptance(caller, &workspace);
+    let broken = files.iter().filter_map(|file| {
+        let reason = file.goal.as_ref().err()?;
+        let text = format!("{} is skipped: {reason}", file.path);
+        Some(DoctorFinding::new("goal", DoctorStatus::Weak, text))
     });
     let mut findings: Vec<DoctorFinding> = broken.collect();
-    let count = found.len() - findings.len();
-    findings.extend(found.iter().filter_map(|one| {
-        let told = format!("{} {}", one.path, one.awaited_acceptance.as_ref()?);
-        Some(DoctorFinding::new("goal", DoctorStatus::Weak, told))
+    let count = files.len() - findings.len();
+    findings.extend(files.iter().filter_map(|file| {
+        let text = format!("{} {}", file.path, file.awaited_acceptance.as_ref()?);
+        Some(DoctorFinding::new("goal", DoctorStatus::Weak, text))
     }));
-    let held = FileLock::is_locked(&workspace.state, LEADER_LOCK);
-    if found.is_empty() && !held {
+    let is_led = FileLock::is_locked(&workspace.state, LEADER_LOCK);
+    if files.is_empty() && !is_led {
         return findings;
     }
     let goals = plural(count, "goal");
     let leader = StoreReader::open(&workspace.state).and_then(|reader| reader.leader());
     findings.push(match leader {
-        Ok(Some((_, pid, since))) if held => {
+        Ok(Some((_, pid, since))) if is_led => {
             let since = since.to_second();
-            let told = format!("leader: process {pid}, since {since} · {goals} in these files");
-            DoctorFinding::new("daemon", DoctorStatus::Good, told)
+            let text = format!("leader: process {pid}, since {since} · {goals} in these files");
+            DoctorFinding::new("daemon", DoctorStatus::Good, text)
         }
         _ => {
             let start = caller.action_words(&UserAction::StartDaemon);
-            let told = format!("not running: goals are scheduled only by `{start}`");
-            DoctorFinding::new("daemon", DoctorStatus::Weak, told)
+            let text = format!("not running: goals are scheduled only by `{start}`");
+            DoctorFinding::new("daemon", DoctorStatus::Weak, text)
         }
     });
     findings
@@ -62,11 +62,11 @@ pub struct EndingApproval {
 /// Returns the goals on disk whose standing approvals have ended, or end soon.
 pub fn ending_approvals(caller: &dyn Caller) -> Vec<EndingApproval> {
     let (workspace, now) = (caller.host().workspace(), caller.host().now());
-    let ending = |found: GoalFile| {
-        let goal = found.goal.ok().filter(|goal| goal.approval == GoalApproval::Standing)?;
-        let approval = standing_approval(&workspace, &goal.id, &found.path, now).ok()?.ok()?;
+    let ending = |file: GoalFile| {
+        let goal = file.goal.ok().filter(|goal| goal.approval == GoalApproval::Standing)?;
+        let approval = standing_approval(&workspace, &goal.id, &file.path, now).ok()?.ok()?;
         let reason = approval.shortcoming(now)?;
-        Some(EndingApproval { goal: goal.id.clone(), path: found.path, reason })
+        Some(EndingApproval { goal: goal.id.clone(), path: file.path, reason })
     };
     list_goals_on_disk(&workspace).into_iter().filter_map(ending).collect()
 }
@@ -75,15 +75,15 @@ pub fn ending_approvals(caller: &dyn Caller) -> Vec<EndingApproval> {
 pub fn check_standing_approvals(caller: &dyn Caller) -> Vec<DoctorFinding> {
     let workspace = caller.host().workspace();
     let mut lacking = ending_approvals(caller);
-    for found in list_goals_on_disk(&workspace) {
-        let is_known = lacking.iter().any(|one| one.path == found.path);
-        if let Ok(goal) = found.goal
+    for file in list_goals_on_disk(&workspace) {
+        let is_known = lacking.iter().any(|approval| approval.path == file.path);
+        if let Ok(goal) = file.goal
             && goal.approval == GoalApproval::Standing
-            && token_path(&workspace.root.join(&found.path)).exists()
+            && token_path(&workspace.root.join(&file.path)).exists()
             && !is_known
-            && let Some(reason) = approval_gap(caller, &found.path)
+            && let Some(reason) = approval_gap(caller, &file.path)
         {
-            lacking.push(EndingApproval { goal: goal.id.clone(), path: found.path, reason });
+            lacking.push(EndingApproval { goal: goal.id.clone(), path: file.path, reason });
         }
     }
     let finding = |EndingApproval { goal, path, reason }| {

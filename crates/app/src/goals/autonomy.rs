@@ -26,7 +26,7 @@ pub struct AutonomyStatus {
     /// The approval beside it; `None`: its repairs need none.
     pub approval: Option<Result<StandingApproval, ApprovalRefusal>>,
     /// The thresholds of the advice, `longest` no longer than the approvers may sign.
-    pub limits: AutonomyThresholds,
+    pub thresholds: AutonomyThresholds,
     /// The feedback on repairs under an approval like this.
     pub counts: OpinionCounts,
     pub advice: Option<AutonomyProposal>,
@@ -58,40 +58,40 @@ impl AutonomyStatus {
         let is_free = goal.approval == GoalApproval::None && approvers.policy == ReviewPolicy::Owner;
         let approval =
             if is_free { None } else { Some(standing_approval(workspace, &goal.id, &loaded.path, now)?) };
-        let mut limits = loaded.config.autonomy;
-        limits.longest = limits.longest.min(approvers.validity);
-        let held = approval.as_ref().and_then(|found| found.as_ref().ok());
-        let held = held.map(|standing| grant_of(&standing.statement));
-        let samples = reader.map_or(Ok(Vec::new()), |reader| feedback_samples(reader, goal, &limits))?;
+        let mut thresholds = loaded.config.autonomy;
+        thresholds.longest = thresholds.longest.min(approvers.validity);
+        let valid = approval.as_ref().and_then(|checked| checked.as_ref().ok());
+        let held_limits = valid.map(|standing| grant_of(&standing.statement));
+        let samples = reader.map_or(Ok(Vec::new()), |reader| feedback_samples(reader, goal, &thresholds))?;
         // Without an approval, the grant of the latest repair is used.
-        let of = held.or_else(|| samples.first().and_then(|sample| sample.limits));
-        let counts = count_samples(samples, of, &limits, now);
+        let of = held_limits.or_else(|| samples.first().and_then(|sample| sample.limits));
+        let counts = count_samples(samples, of, &thresholds, now);
         Ok(Self {
             goal: Arc::clone(goal),
             shown_path: relative_path(&workspace.root.join(&loaded.path), caller.host().cwd()),
-            advice: held.and_then(|held| advise(&counts, held, &limits)),
+            advice: held_limits.and_then(|limits| advise(&counts, limits, &thresholds)),
             approval,
-            limits,
+            thresholds,
             counts,
         })
     }
 
     /// The approval that is or was usable, if there is one.
     pub fn standing(&self) -> Option<&StandingApproval> {
-        self.approval.as_ref().and_then(|found| found.as_ref().ok())
+        self.approval.as_ref().and_then(|checked| checked.as_ref().ok())
     }
 
     /// Returns the act that signs an approval for another grant.
-    pub fn approval_of(&self, to: StandingApprovalLimits) -> UserAction {
-        let (file, executions) = (quoted_word(&self.shown_path), to.executions);
-        UserAction::ApproveRepairs { file, executions, validity: format_duration(to.validity) }
+    pub fn approval_of(&self, limits: StandingApprovalLimits) -> UserAction {
+        let (file, executions) = (quoted_word(&self.shown_path), limits.executions);
+        UserAction::ApproveRepairs { file, executions, validity: format_duration(limits.validity) }
     }
 
     /// Returns it as a document.
     pub fn json(&self, caller: &dyn Caller) -> Value {
         let now = caller.host().now();
         let counts = &self.counts;
-        let approval = self.approval.as_ref().map(|found| match found {
+        let approval = self.approval.as_ref().map(|checked| match checked {
             Err(refusal) => json!({"state": "none", "reason": refusal.to_string()}),
             Ok(standing) => json!({
                 "state": standing.state(now),
@@ -134,8 +134,8 @@ impl AutonomyStatus {
 
     /// Returns the act that signs an approval for a narrower grant.
     pub fn narrower_approval(&self) -> Option<UserAction> {
-        let held = grant_of(&self.standing()?.statement);
-        Some(self.approval_of(narrow(held, &self.limits)))
+        let limits = grant_of(&self.standing()?.statement);
+        Some(self.approval_of(narrow(limits, &self.thresholds)))
     }
 }
 
@@ -149,9 +149,9 @@ pub(crate) fn verified_reader(workspace: &Workspace) -> Result<Option<StoreReade
 fn feedback_samples(
     reader: &StoreReader,
     goal: &Goal,
-    limits: &AutonomyThresholds,
+    thresholds: &AutonomyThresholds,
 ) -> Result<Vec<RepairSample>, CommandError> {
-    let most = usize::try_from(most_samples(limits)).unwrap_or(usize::MAX);
+    let most = usize::try_from(most_samples(thresholds)).unwrap_or(usize::MAX);
     let mut samples = Vec::new();
     for repair in reader.repairs(&goal.id, usize::MAX)? {
         let opinion = repair.opinion();
@@ -202,13 +202,13 @@ mod tests {
 
     #[test]
     fn what_a_shell_would_split_is_quoted() {
-        for (text, wanted) in [
+        for (text, expected) in [
             ("goals/a-b_1.md", "goals/a-b_1.md"),
             ("goals/my site.md", "'goals/my site.md'"),
             ("it's.md", "'it'\\''s.md'"),
             ("-x.md", "'-x.md'"),
         ] {
-            assert_eq!(quoted_word(text), wanted);
+            assert_eq!(quoted_word(text), expected);
         }
     }
 }

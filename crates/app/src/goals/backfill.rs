@@ -20,7 +20,7 @@ pub struct GoalBackfill {
     pub due: usize,
     loaded: LoadedPlan,
     goal: Arc<Goal>,
-    known: Option<GoalLedgerState>,
+    state: Option<GoalLedgerState>,
 }
 
 impl GoalBackfill {
@@ -37,9 +37,9 @@ impl GoalBackfill {
         let mut ledger = StoreLedger { store: &store, reader: &reader, token: None };
         turn(&*with_recorded_schedule(&goal, &reader)?, &mut ledger, now)?;
         let due = store.backfill(&goal.id, slots.to_vec(), ReconciliationCause::Backfill, now).wait()?;
-        let known = reader.known(&goal.id)?;
+        let state = reader.known(&goal.id)?;
         drop((store, reader));
-        Ok(Self { due, loaded, goal, known })
+        Ok(Self { due, loaded, goal, state })
     }
 
     /// Records the request of the person.
@@ -58,7 +58,7 @@ impl GoalBackfill {
 
     /// True if a scheduled time waits to be run again.
     pub fn is_queued(&self, slot: Moment) -> bool {
-        let open = self.known.iter().flat_map(|known| &known.open_slots);
+        let open = self.state.iter().flat_map(|state| &state.open_slots);
         open.into_iter().any(|open| open.slot == slot && open.cause == ReconciliationCause::Backfill)
     }
 
@@ -73,13 +73,13 @@ impl GoalBackfill {
         let request = ReconciliationRequest { slot: Some(slot), cause, token: None };
         match start_reconciliation(caller, &self.loaded, &self.goal, request, observe) {
             Ok(ended) => Ok(Some(ended)),
-            Err(failure) if self.is_still_due(caller.host(), slot)? => Err(failure),
+            Err(error) if self.is_still_due(caller.host(), slot)? => Err(error),
             Err(_) => Ok(None),
         }
     }
 
     fn is_still_due(&self, host: &Host, slot: Moment) -> Result<bool, CommandError> {
-        let known = StoreReader::open(&host.workspace().state)?.known(&self.goal.id)?;
-        Ok(known.is_some_and(|known| known.open_slots.iter().any(|open| open.slot == slot)))
+        let ledger_state = StoreReader::open(&host.workspace().state)?.known(&self.goal.id)?;
+        Ok(ledger_state.is_some_and(|state| state.open_slots.iter().any(|open| open.slot == slot)))
     }
 }

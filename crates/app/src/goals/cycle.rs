@@ -43,7 +43,7 @@ pub struct ReconciliationRequest {
 #[derive(Clone, Debug)]
 pub struct ReconciliationResult {
     pub goal: PlanId,
-    pub verdict: GoalOutcome,
+    pub outcome: GoalOutcome,
 }
 
 /// Starts a reconciliation of a goal and works on it to its end. `loaded` is the plan of its check run.
@@ -51,46 +51,46 @@ pub fn start_reconciliation(
     caller: &dyn Caller,
     loaded: &LoadedPlan,
     goal: &Arc<Goal>,
-    begin: ReconciliationRequest,
+    request: ReconciliationRequest,
     observe: ObserverFactory<'_>,
 ) -> Result<ReconciliationResult, CommandError> {
-    let slot = begin.slot.map_or_else(|| caller.host().now().to_string(), |slot| slot.to_string());
+    let slot = request.slot.map_or_else(|| caller.host().now().to_string(), |slot| slot.to_string());
     let run = run_id(caller.host(), &format!("look of {} at {slot}", goal.id))?;
     let state = &loaded.workspace.state;
     if let Some(reader) = allow_no_state(StoreReader::open(state))? {
         check_not_deployed(&reader, &goal.id)?;
     }
-    let given = reconciliation_params(&loaded.plan, goal, begin.slot, &[])?;
-    let entered = authorize_goal(caller, loaded, ReconciliationPart::Look, &run, &given)?;
+    let params = reconciliation_params(&loaded.plan, goal, request.slot, &[])?;
+    let entered = authorize_goal(caller, loaded, ReconciliationPart::Look, &run, &params)?;
     if goal.is_signed_job() {
         // Its run is all that there is of it: without the approval nothing of it starts.
-        authorize_goal(caller, loaded, ReconciliationPart::Repair, &run, &given)?;
+        authorize_goal(caller, loaded, ReconciliationPart::Repair, &run, &params)?;
     }
     let hold = FileLock::lock_blocking(state, &lock_name(&run))?;
     let claim = ReconciliationClaim::Look {
         goal: goal.id.clone(),
-        slot: begin.slot,
-        cause: begin.cause,
-        token: begin.token,
+        slot: request.slot,
+        cause: request.cause,
+        token: request.token,
         by_backend: false,
     };
-    let mut told = SignalListener::listen()?;
-    let begun = start(
+    let mut signals = SignalListener::listen()?;
+    let started = start(
         caller,
         loaded,
-        run_request(caller.host(), loaded, run.clone(), given, entered, claim),
+        run_request(caller.host(), loaded, run.clone(), params, entered, claim),
         observe,
     );
-    match begun {
-        Ok(()) => conclude(caller, &run, observe, &mut told, hold),
-        Err(failure) => {
+    match started {
+        Ok(()) => conclude(caller, &run, observe, &mut signals, hold),
+        Err(error) => {
             // A reconciliation without a record has not started, and leaves nothing.
             let reader = StoreReader::open(state);
-            let known = reader.and_then(|reader| reader.cycle(&run));
-            if matches!(known, Ok(None) | Err(StoreError::NoState(_))) {
+            let row = reader.and_then(|reader| reader.cycle(&run));
+            if matches!(row, Ok(None) | Err(StoreError::NoState(_))) {
                 hold.remove();
             }
-            Err(failure)
+            Err(error)
         }
     }
 }
@@ -109,33 +109,33 @@ pub fn adopt_reconciliation(
         && health != ReconciliationHealth::Waiting
     {
         hold.remove();
-        return Ok(ReconciliationResult { goal: cycle.goal, verdict: GoalOutcome { health, reason } });
+        return Ok(ReconciliationResult { goal: cycle.goal, outcome: GoalOutcome { health, reason } });
     }
     check_not_deployed(&StoreReader::open(&state)?, &cycle.goal)?;
-    let mut told = SignalListener::listen()?;
+    let mut signals = SignalListener::listen()?;
     let runs = [Some(run), cycle.repair.as_ref()];
     for run in runs.into_iter().flatten() {
         match resume(caller, run, observe) {
             Ok(()) => {}
-            Err(failure) if is_permanent(&failure) => {
+            Err(error) if is_permanent(&error) => {
                 let short = run.short();
-                let reason = failure_message(&failure);
+                let reason = failure_message(&error);
                 return stop_reason(caller, &cycle, format!("run {short} cannot be resumed: {reason}"), hold);
             }
-            Err(failure) => return Err(failure),
+            Err(error) => return Err(error),
         }
     }
-    conclude(caller, run, observe, &mut told, hold)
+    conclude(caller, run, observe, &mut signals, hold)
 }
 
 /// True if trying again leads to the same, until the user changes something.
-fn is_permanent(failure: &CommandError) -> bool {
-    matches!(failure.exit, CliExitCode::Approval | CliExitCode::Usage | CliExitCode::Invalid)
+fn is_permanent(error: &CommandError) -> bool {
+    matches!(error.exit, CliExitCode::Approval | CliExitCode::Usage | CliExitCode::Invalid)
 }
 
 /// The message of a failure; an already reported one has none left.
-fn failure_message(failure: &CommandError) -> &str {
-    match failure.message.as_str() {
+fn failure_message(error: &CommandError) -> &str {
+    match error.message.as_str() {
         "" => "its files, or those of the workspace, are invalid",
         message => message,
     }
@@ -144,32 +144,32 @@ fn failure_message(failure: &CommandError) -> &str {
 /// Suspends a reconciliation that cannot continue as things are; it does not block any other.
 fn stop_reason(
     caller: &dyn Caller,
-    cycle: &ReconciliationRow,
+    row: &ReconciliationRow,
     reason: String,
-    hold: FileLock,
+    lock: FileLock,
 ) -> Result<ReconciliationResult, CommandError> {
     let state = caller.host().workspace().state;
     let reader = StoreReader::open(&state)?;
     let health = ReconciliationHealth::Waiting;
-    let verdict = GoalOutcome { health, reason };
-    let loaded = load::load_recorded_as(caller, &reader, &cycle.run, Some(ReconciliationPart::Repair));
+    let outcome = GoalOutcome { health, reason };
+    let loaded = load::load_recorded_as(caller, &reader, &row.run, Some(ReconciliationPart::Repair));
     let goal = loaded.ok().and_then(|loaded| Some((Arc::clone(&loaded.goal.as_ref()?.goal), loaded)));
     if let Some((goal, loaded)) = goal {
-        return record_end(caller.host(), &loaded, &goal, &cycle.run, verdict, hold);
+        return record_end(caller.host(), &loaded, &goal, &row.run, outcome, lock);
     }
     // Notifications need the text that names the recipients.
     let store = Store::open(&state, StoreDurability::Full, caller.host().clock())?;
     let end = ReconciliationEnd {
-        run: cycle.run.clone(),
-        outcome: verdict.clone(),
+        run: row.run.clone(),
+        outcome: outcome.clone(),
         at: caller.host().now(),
         pause: None,
         notices: Vec::new(),
     };
     store.end_cycle(end).wait()?;
-    hold.remove();
-    let goal = cycle.goal.clone();
-    Ok(ReconciliationResult { goal, verdict })
+    lock.remove();
+    let goal = row.goal.clone();
+    Ok(ReconciliationResult { goal, outcome })
 }
 
 /// The path of the lock of a reconciliation.
@@ -189,12 +189,12 @@ fn conclude(
     caller: &dyn Caller,
     run: &RunId,
     observe: ObserverFactory<'_>,
-    told: &mut SignalListener,
-    hold: FileLock,
+    signals: &mut SignalListener,
+    lock: FileLock,
 ) -> Result<ReconciliationResult, CommandError> {
     let reader = StoreReader::from_log(&caller.host().workspace().state)?;
     let loaded = load::load_recorded_as(caller, &reader, run, Some(ReconciliationPart::Repair))?;
-    let Some(goal) = loaded.goal.as_ref().map(|of| Arc::clone(&of.goal)) else {
+    let Some(goal) = loaded.goal.as_ref().map(|goal_plan| Arc::clone(&goal_plan.goal)) else {
         return Err(CommandError::new(CliExitCode::State, "the check run was recorded without its goal"));
     };
     let verdict = match check_result(&reader, run)? {
@@ -202,16 +202,16 @@ fn conclude(
             health: ReconciliationHealth::Waiting,
             reason: format!("the checks wait for approval: wf approve {}", run.short()),
         },
-        Some(found) => match next_step(&goal, &found, None) {
+        Some(findings) => match next_step(&goal, &findings, None) {
             ReconciliationStep::End(verdict) => verdict,
             ReconciliationStep::Repair => {
                 // A request to exit before the last check of the check run includes the repair, too.
-                let repaired = if told.exit_requested() {
+                let repaired = if signals.exit_requested() {
                     RepairOutcome::Cancelled
                 } else {
                     repair(caller, &loaded, run, &reader, observe)?
                 };
-                match next_step(&goal, &found, Some(&repaired)) {
+                match next_step(&goal, &findings, Some(&repaired)) {
                     ReconciliationStep::End(verdict) => verdict,
                     ReconciliationStep::Repair => {
                         return Err(CommandError::new(CliExitCode::Bug, "a repair of a repair"));
@@ -220,7 +220,7 @@ fn conclude(
             }
         },
     };
-    record_end(caller.host(), &loaded, &goal, run, verdict, hold)
+    record_end(caller.host(), &loaded, &goal, run, verdict, lock)
 }
 
 /// Repairs, unless that was done or waits already; returns the result.
@@ -235,43 +235,46 @@ fn repair(
     if let Some(run) = &cycle.repair {
         return repair_result(reader, run);
     }
-    let Some(of) = &loaded.goal else {
+    let Some(goal_plan) = &loaded.goal else {
         return Err(CommandError::new(CliExitCode::Bug, "not a goal"));
     };
-    if let Some(waits) = other_repair(reader, &of.goal)? {
+    if let Some(waits) = other_repair(reader, &goal_plan.goal)? {
         return Ok(waits);
     }
     let checks = own_checks(reader, look)?.into_iter().map(|row| row.verdict).collect::<Vec<_>>();
-    let given = reconciliation_params(&loaded.plan, &of.goal, cycle.slot, &checks)?;
+    let params = reconciliation_params(&loaded.plan, &goal_plan.goal, cycle.slot, &checks)?;
     // Running it by hand accepts the programs; a standing approval pins all files anyway.
     if cycle.slot.is_some()
-        && of.goal.approval == GoalApproval::None
+        && goal_plan.goal.approval == GoalApproval::None
         && let Err(refusal) = check_programs_accepted(caller, loaded)?
     {
         let reason = format!("{refusal}; wf goal accept {}", cycle.goal);
         return Ok(RepairOutcome::Waits(reason));
     }
     let run = run_id(caller.host(), &format!("repair of {look}"))?;
-    let entered = match authorize_goal(caller, loaded, ReconciliationPart::Repair, &run, &given) {
+    let entered = match authorize_goal(caller, loaded, ReconciliationPart::Repair, &run, &params) {
         Ok(entered) => entered,
-        Err(failure) if failure.exit == CliExitCode::Approval => {
+        Err(error) if error.exit == CliExitCode::Approval => {
             let path = &loaded.path;
-            let reason = format!("{}; wf approve {path}", failure.message);
+            let reason = format!("{}; wf approve {path}", error.message);
             return Ok(RepairOutcome::Waits(reason));
         }
         // A failure that needs the user is not fixed by trying again.
-        Err(failure) if is_permanent(&failure) => {
-            let reason = failure_message(&failure);
+        Err(error) if is_permanent(&error) => {
+            let reason = failure_message(&error);
             return Ok(RepairOutcome::Failed(format!("it could not start: {reason}")));
         }
-        Err(failure) => return Err(failure),
+        Err(error) => return Err(error),
     };
     let claim = ReconciliationClaim::Repair { cycle: look.clone(), by_backend: false };
-    if let Err(failure) =
-        start(caller, loaded, run_request(caller.host(), loaded, run.clone(), given, entered, claim), observe)
-    {
+    if let Err(error) = start(
+        caller,
+        loaded,
+        run_request(caller.host(), loaded, run.clone(), params, entered, claim),
+        observe,
+    ) {
         // Another reconciliation of the goal was faster.
-        return other_repair(reader, &of.goal)?.ok_or(failure);
+        return other_repair(reader, &goal_plan.goal)?.ok_or(error);
     }
     repair_result(reader, &run)
 }
@@ -296,21 +299,16 @@ fn other_repair(reader: &StoreReader, goal: &Goal) -> Result<Option<RepairOutcom
 }
 
 /// Returns the warning that the standing approval of a goal ends, if its reconciliation is the one that gives it.
-fn expiry_warning(
-    host: &Host,
-    loaded: &LoadedPlan,
-    goal: &Goal,
-    cycle: &ReconciliationRow,
-) -> Option<String> {
-    let found = standing_approval(&loaded.workspace, &goal.id, &loaded.path, host.now()).ok()?.ok()?;
-    let slot = cycle.slot.unwrap_or(cycle.started_at);
+fn expiry_warning(host: &Host, loaded: &LoadedPlan, goal: &Goal, row: &ReconciliationRow) -> Option<String> {
+    let approval = standing_approval(&loaded.workspace, &goal.id, &loaded.path, host.now()).ok()?.ok()?;
+    let slot = row.slot.unwrap_or(row.started_at);
     let this = ApprovedReconciliation {
         slot,
         next: goal.timing.next(slot.max(host.now())).map(|slot| slot.at),
-        used_before: found.used.saturating_sub(u32::from(cycle.repair.is_some())),
-        used: found.used,
+        used_before: approval.used.saturating_sub(u32::from(row.repair.is_some())),
+        used: approval.used,
     };
-    this.warning(&found.term()).filter(|_| found.withdrawn.is_none())
+    this.warning(&approval.term()).filter(|_| approval.withdrawn.is_none())
 }
 
 /// Records the end of a reconciliation with all that follows from it.
@@ -319,8 +317,8 @@ fn record_end(
     loaded: &LoadedPlan,
     goal: &Goal,
     run: &RunId,
-    verdict: GoalOutcome,
-    hold: FileLock,
+    outcome: GoalOutcome,
+    lock: FileLock,
 ) -> Result<ReconciliationResult, CommandError> {
     let state = &loaded.workspace.state;
     let reader = StoreReader::open(state)?;
@@ -336,8 +334,8 @@ fn record_end(
     };
     let waits = |(_, health, reason): &(Moment, ReconciliationHealth, String)| {
         *health == ReconciliationHealth::Waiting
-            && verdict.health == ReconciliationHealth::Waiting
-            && *reason == verdict.reason
+            && outcome.health == ReconciliationHealth::Waiting
+            && *reason == outcome.reason
     };
     // A reconciliation that still waits sends no notification.
     let follows = if cycle.ended.as_ref().is_some_and(waits) {
@@ -346,7 +344,7 @@ fn record_end(
         let resumed = reader.resumed(&goal.id)?;
         let ends = before.iter().filter_map(|cycle| cycle.ended.as_ref());
         let ends: Vec<_> = ends.map(|(at, health, _)| (*at, *health)).collect();
-        follow_ups(goal, &ends, resumed, notified, &verdict, at)
+        follow_ups(goal, &ends, resumed, notified, &outcome, at)
     };
     let store = open_store(host, loaded)?;
     let mut notices = follows.notices;
@@ -354,8 +352,8 @@ fn record_end(
         notices.extend(notifications(goal, GoalEvent::Expiring, &reason, Some(notified), at));
     }
     let end =
-        ReconciliationEnd { run: run.clone(), outcome: verdict.clone(), at, pause: follows.pause, notices };
+        ReconciliationEnd { run: run.clone(), outcome: outcome.clone(), at, pause: follows.pause, notices };
     store.end_cycle(end).wait()?;
-    hold.remove();
-    Ok(ReconciliationResult { goal: goal.id.clone(), verdict })
+    lock.remove();
+    Ok(ReconciliationResult { goal: goal.id.clone(), outcome })
 }

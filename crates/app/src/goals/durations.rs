@@ -18,9 +18,9 @@ pub fn longest_reconciliations(
     let reader = StoreReader::open(&host.workspace().state).ok();
     let mut durations = BTreeMap::new();
     for goal in goals {
-        let known = reader.as_ref().map(|reader| reader.cycles(&goal.id, DURATION_SAMPLES));
-        let known = known.transpose()?.unwrap_or_default();
-        let times = known.iter().filter_map(|cycle| {
+        let cycles = reader.as_ref().map(|reader| reader.cycles(&goal.id, DURATION_SAMPLES));
+        let rows = cycles.transpose()?.unwrap_or_default();
+        let times = rows.iter().filter_map(|cycle| {
             let (ended, _, _) = cycle.ended.as_ref()?;
             Some(ended.since(cycle.started_at))
         });

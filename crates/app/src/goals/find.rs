@@ -50,35 +50,35 @@ pub struct GoalFile {
 
 /// All goals of a workspace, by path. Of several with the same id only the first is one. Fails if the files
 /// of a commit cannot be listed.
-pub fn list_goals(place: &GoalSource, workspace: &Workspace) -> Result<Vec<GoalFile>, CommandError> {
-    let mut paths = match place {
+pub fn list_goals(source: &GoalSource, workspace: &Workspace) -> Result<Vec<GoalFile>, CommandError> {
+    let mut paths = match source {
         GoalSource::Disk => return Ok(list_goals_on_disk(workspace)),
         GoalSource::Commit(revision) => revision.specs(&FOLDERS)?,
     };
     paths.sort();
-    Ok(read_goals(&*place.files(workspace), paths))
+    Ok(read_goals(&*source.files(workspace), paths))
 }
 
 pub fn list_goals_on_disk(workspace: &Workspace) -> Vec<GoalFile> {
-    let mut found = SpecFileSet::default();
+    let mut file_set = SpecFileSet::default();
     for folder in FOLDERS {
-        found.add_folder(&workspace.root.join(folder));
+        file_set.add_folder(&workspace.root.join(folder));
     }
     let name = |path: &PathBuf| workspace.name(path);
-    let mut paths: Vec<String> = found.plans.iter().map(name).collect();
+    let mut paths: Vec<String> = file_set.plans.iter().map(name).collect();
     paths.sort();
     let files = GoalSource::Disk.files(workspace);
-    let mut found = read_goals(&*files, paths);
+    let mut goal_files = read_goals(&*files, paths);
     for (path, id) in known_goals(workspace) {
-        if let Some(same) = found.iter_mut().find(|one| one.path == path) {
+        if let Some(same) = goal_files.iter_mut().find(|file| file.path == path) {
             same.id.get_or_insert(id.to_string());
         } else if workspace.root.join(&path).symlink_metadata().is_ok() && !load::is_spec(&*files, &path) {
             let goal = Err(format!("it cannot be read as a goal any more: wf check {path}"));
-            found.push(GoalFile { path, id: Some(id.to_string()), goal, awaited_acceptance: None });
+            goal_files.push(GoalFile { path, id: Some(id.to_string()), goal, awaited_acceptance: None });
         }
     }
-    found.sort_by(|one, other| one.path.cmp(&other.path));
-    found
+    goal_files.sort_by(|one, other| one.path.cmp(&other.path));
+    goal_files
 }
 
 /// Returns the goals considered by a daemon before, by their paths of that time: such a file is missed if it cannot be
@@ -98,72 +98,74 @@ pub fn find_paths(
     if let Some(goal) = goal {
         return Ok(vec![find_path(host, workspace, &GoalSource::Disk, goal)?]);
     }
-    let valid = list_goals_on_disk(workspace).into_iter().filter(|found| found.goal.is_ok());
-    Ok(valid.map(|found| found.path).collect())
+    let valid = list_goals_on_disk(workspace).into_iter().filter(|file| file.goal.is_ok());
+    Ok(valid.map(|file| file.path).collect())
 }
 
 fn read_goals(files: &dyn SpecFileSource, paths: Vec<String>) -> Vec<GoalFile> {
-    let mut found: Vec<GoalFile> = Vec::new();
+    let mut goal_files: Vec<GoalFile> = Vec::new();
     for path in paths {
         let Some((id, goal)) = load::collect_goal(files, &path) else {
             continue;
         };
         let goal = match goal {
-            Ok(goal) => match duplicate_id(&found, &goal.id) {
+            Ok(goal) => match duplicate_id(&goal_files, &goal.id) {
                 None => Ok(goal),
                 Some(other) => Err(format!("its id `{}` is already used by {other}", goal.id)),
             },
             Err(count) => Err(format!("{}: wf check {path}", plural(count, "problem"))),
         };
-        found.push(GoalFile { path, id, goal, awaited_acceptance: None });
+        goal_files.push(GoalFile { path, id, goal, awaited_acceptance: None });
     }
-    found
+    goal_files
 }
 
 /// All goals on disk, with the acceptance that they wait for.
 pub fn list_goals_with_acceptance(caller: &dyn Caller, workspace: &Workspace) -> Vec<GoalFile> {
-    let mut found = list_goals_on_disk(workspace);
-    for one in found.iter_mut().filter(|one| one.goal.is_ok()) {
+    let mut files = list_goals_on_disk(workspace);
+    for goal_file in files.iter_mut().filter(|file| file.goal.is_ok()) {
         // An error that keeps it from being read is reported when it is run.
-        one.awaited_acceptance = awaited_acceptance_at(caller, workspace, &one.path).ok().flatten();
+        goal_file.awaited_acceptance =
+            awaited_acceptance_at(caller, workspace, &goal_file.path).ok().flatten();
     }
-    found
+    files
 }
 
-fn duplicate_id<'a>(found: &'a [GoalFile], id: &PlanId) -> Option<&'a str> {
-    let same = |one: &&GoalFile| matches!(&one.goal, Ok(goal) if goal.id == *id);
-    found.iter().find(same).map(|one| one.path.as_str())
+fn duplicate_id<'a>(files: &'a [GoalFile], id: &PlanId) -> Option<&'a str> {
+    let same = |file: &&GoalFile| matches!(&file.goal, Ok(goal) if goal.id == *id);
+    files.iter().find(same).map(|file| file.path.as_str())
 }
 
 /// The path of the goal that the user names, by its file or its id.
 pub fn find_path(
     host: &Host,
     workspace: &Workspace,
-    place: &GoalSource,
+    source: &GoalSource,
     name: &str,
 ) -> Result<String, CommandError> {
     let path = normalize_path(&host.cwd().join(name));
     if path.is_file() || Path::new(name).extension().is_some_and(|end| end == "md") {
         return Ok(workspace.name(&path));
     }
-    let all = list_goals(place, workspace)?;
+    let files = list_goals(source, workspace)?;
     // The errors of a broken one are reported when it is loaded; a valid one takes precedence.
-    let of = |found: &&GoalFile| found.id.as_deref() == Some(name);
-    let works = |found: &&GoalFile| found.goal.is_ok() && of(found);
-    if let Some(found) = all.iter().find(works).or_else(|| all.iter().find(of)) {
-        return Ok(found.path.clone());
+    let of = |candidate: &&GoalFile| candidate.id.as_deref() == Some(name);
+    let works = |file: &&GoalFile| file.goal.is_ok() && of(file);
+    if let Some(file) = files.iter().find(works).or_else(|| files.iter().find(of)) {
+        return Ok(file.path.clone());
     }
     // A file name without its folder and extension names its goal.
-    let stem = |found: &&GoalFile| Path::new(&found.path).file_stem().is_some_and(|stem| stem == name);
-    let meant = all.iter().find(stem).and_then(|found| found.id.as_deref());
-    let ids = all.iter().filter_map(|found| found.id.as_deref());
-    let failure = CommandError::new(CliExitCode::Usage, format!("unknown goal `{name}`"));
-    if let Some(near) = meant.or_else(|| nearest(name, ids)) {
-        return Err(failure.hint(format!("did you mean `{near}`?")));
+    let stem =
+        |goal_file: &&GoalFile| Path::new(&goal_file.path).file_stem().is_some_and(|stem| stem == name);
+    let suggestion = files.iter().find(stem).and_then(|file| file.id.as_deref());
+    let ids = files.iter().filter_map(|file| file.id.as_deref());
+    let error = CommandError::new(CliExitCode::Usage, format!("unknown goal `{name}`"));
+    if let Some(near) = suggestion.or_else(|| nearest(name, ids)) {
+        return Err(error.hint(format!("did you mean `{near}`?")));
     }
     let root = relative_path(&workspace.root, host.cwd());
     let places = format!("goals are searched in {root}/goals and {root}/workflows; list them with `");
-    Err(failure.hint(Remedy::from(places).action(UserAction::ListGoals).text("`")))
+    Err(error.hint(Remedy::from(places).action(UserAction::ListGoals).text("`")))
 }
 
 /// The goal that the user names, as it is on disk, and the plan of its check run.
@@ -177,15 +179,13 @@ pub fn load_by_name(caller: &dyn Caller, name: &str) -> Result<(LoadedPlan, Arc<
 /// The goal with an id, as it is on disk, and the plan of its check run. A file of that name is not meant.
 pub fn load_by_id(caller: &dyn Caller, id: &str) -> Result<(LoadedPlan, Arc<Goal>), CommandError> {
     let workspace = caller.host().workspace();
-    let found = list_goals_on_disk(&workspace).into_iter().find(|found| found.id.as_deref() == Some(id));
-    let Some(found) = found else {
-        let failure = CommandError::new(CliExitCode::Usage, format!("unknown goal `{id}`"));
-        return Err(
-            failure.hint(Remedy::from("list the goals with `").action(UserAction::ListGoals).text("`"))
-        );
+    let goal_file = list_goals_on_disk(&workspace).into_iter().find(|file| file.id.as_deref() == Some(id));
+    let Some(file) = goal_file else {
+        let error = CommandError::new(CliExitCode::Usage, format!("unknown goal `{id}`"));
+        return Err(error.hint(Remedy::from("list the goals with `").action(UserAction::ListGoals).text("`")));
     };
     let files = GoalSource::Disk.files(&workspace);
-    load::load_goal(caller, &*files, workspace.clone(), &found.path, ReconciliationPart::Look)
+    load::load_goal(caller, &*files, workspace.clone(), &file.path, ReconciliationPart::Look)
 }
 
 /// A revision owned by the caller.

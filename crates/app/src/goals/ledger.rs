@@ -49,13 +49,13 @@ impl StoreLedger<'_> {
 /// Returns a goal with its schedule in the ledger: only a daemon, which may read goals from a
 /// branch, adopts another one.
 pub fn with_recorded_schedule(goal: &Arc<Goal>, reader: &StoreReader) -> Result<Arc<Goal>, CommandError> {
-    let known = reader.known(&goal.id)?;
-    let timing = known.and_then(|known| known.timing);
+    let ledger_state = reader.known(&goal.id)?;
+    let timing = ledger_state.and_then(|state| state.timing);
     Ok(timing.map_or_else(
         || Arc::clone(goal),
         |timing| {
-            let kept = Goal { timing, ..Goal::clone(goal) };
-            Arc::new(kept)
+            let changed_goal = Goal { timing, ..Goal::clone(goal) };
+            Arc::new(changed_goal)
         },
     ))
 }

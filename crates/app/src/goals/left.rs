@@ -18,33 +18,33 @@ pub fn resumable_reconciliations(
     reader: &StoreReader,
     now: Moment,
 ) -> Result<(Vec<ResumableReconciliation>, Option<Moment>), CommandError> {
-    let (mut found, mut over): (Vec<ResumableReconciliation>, Option<Moment>) = (Vec::new(), None);
+    let (mut reconciliations, mut over): (Vec<ResumableReconciliation>, Option<Moment>) = (Vec::new(), None);
     for cycle in reader.waiting_cycles()? {
         let (heard, until) = answers_received(reader, &cycle, now)?;
         over = [over, until].into_iter().flatten().min();
         if heard > 0 {
             let run = cycle.run;
-            found.push(ResumableReconciliation { run, answers: heard });
+            reconciliations.push(ResumableReconciliation { run, answers: heard });
         }
     }
-    Ok((found, over))
+    Ok((reconciliations, over))
 }
 
 /// The number of answers that a reconciliation has received, and the time at which a pending
 /// approval expires.
 fn answers_received(
     reader: &StoreReader,
-    cycle: &ReconciliationRow,
+    row: &ReconciliationRow,
     now: Moment,
 ) -> Result<(usize, Option<Moment>), StoreError> {
-    let run = cycle.repair.as_ref().unwrap_or(&cycle.run);
+    let run = row.repair.as_ref().unwrap_or(&row.run);
     if reader.run(run)?.state != RunState::Running {
         return Ok((1, None));
     }
-    let all = approval_requests(reader, run)?;
+    let requests = approval_requests(reader, run)?;
     let (mut heard, mut over) = (0, None);
     let mut is_open = false;
-    for open in all.iter().filter(|posed| posed.outcome.is_none()) {
+    for open in requests.iter().filter(|request| request.outcome.is_none()) {
         is_open = true;
         heard += reader.answers(&open.run, open.request.request)?.len();
         if open.request.expires <= now {
@@ -54,7 +54,7 @@ fn answers_received(
         }
     }
     // Earlier answers count, too: an answer to the next request makes a new number.
-    let before = all.iter().filter(|posed| posed.outcome.is_some()).count();
+    let before = requests.iter().filter(|request| request.outcome.is_some()).count();
     Ok(match (heard, is_open) {
         (0, true) => (0, over),
         (heard, _) => (heard + before + 1, over),

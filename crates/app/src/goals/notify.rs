@@ -51,13 +51,13 @@ pub fn send_notifications(caller: &dyn Caller) -> Result<(), CommandError> {
     let open = reader.notices()?;
     let store = Store::open(&workspace.state, StoreDurability::Full, caller.host().clock())?;
     for row in open {
-        let told = send_row(caller, &reader, &row).map_err(|error| error.to_string());
-        if let Err(reason) = &told {
+        let sent = send_row(caller, &reader, &row).map_err(|error| error.to_string());
+        if let Err(reason) = &sent {
             let (warning, goal) = (paint(WARN, "warning:"), &row.goal);
             caller.message_line(&format!("{warning} cannot send a notification about goal {goal}: {reason}"));
         }
         let last = row.tries + 1 >= MAX_SEND_ROUNDS;
-        let noted = store.notification_sent(row.id, told.err(), last, caller.host().now());
+        let noted = store.notification_sent(row.id, sent.err(), last, caller.host().now());
         noted.wait()?;
     }
     Ok(())
@@ -91,7 +91,7 @@ fn send_row(
     let loaded = load_reported_goal(caller, reader, &order.message);
     let allowed = loaded
         .and_then(|loaded| check_notification_allowed(caller, &loaded, &order.message).map(|()| loaded));
-    let loaded = allowed.map_err(|failure| GoalNotificationError::Goal(failure.message))?;
+    let loaded = allowed.map_err(|error| GoalNotificationError::Goal(error.message))?;
     send_notification(caller.host(), &loaded, row)
 }
 
@@ -117,9 +117,9 @@ fn check_notification_allowed(
     message: &NotificationMessage,
 ) -> Result<(), CommandError> {
     let of_run = !message.runs.is_empty();
-    let seen =
+    let verified =
         if of_run { check_programs_accepted(caller, loaded)? } else { check_accepted(caller, loaded)? };
-    let Err(refusal) = seen else { return Ok(()) };
+    let Err(refusal) = verified else { return Ok(()) };
     let message = format!("{} may not send notifications: {refusal}", loaded.path);
     Err(CommandError::new(CliExitCode::Approval, message))
 }
@@ -150,9 +150,9 @@ pub async fn send_goal_notification(
 }
 
 /// Returns the pause after a failed attempt: its own, or the one that the receiver asked for if that is longer.
-fn send_pause(tries: u32, asked: Option<Duration>) -> Duration {
+fn send_pause(tries: u32, requested: Option<Duration>) -> Duration {
     let own = RETRY_PAUSE * 4u32.pow(tries.saturating_sub(1).min(3));
-    own.max(asked.unwrap_or_default().min(MAX_ASKED_PAUSE))
+    own.max(requested.unwrap_or_default().min(MAX_ASKED_PAUSE))
 }
 
 fn notification(message: &NotificationMessage, at: Moment) -> GoalNotification {
@@ -177,23 +177,23 @@ fn notification(message: &NotificationMessage, at: Moment) -> GoalNotification {
 async fn notification_channel(
     host: &Host,
     loaded: &LoadedPlan,
-    by: &NotificationRecipient,
+    recipient: &NotificationRecipient,
 ) -> Result<NotificationChannel, GoalNotificationError> {
     let declared = loaded.plan.parts().secrets.clone();
     let vars = Arc::new(host.vars());
     let root = loaded.workspace.root.clone();
     let (state, executor) = (&loaded.workspace.state, ProcessExecutor::InProcess);
     let secrets = PlanSecrets::new(declared, Arc::clone(&vars), &root, state, executor);
-    let (url, key) = match by {
+    let (url, key) = match recipient {
         NotificationRecipient::Exec(argv) => {
-            let known = secrets.known().await;
+            let known_secrets = secrets.known().await;
             let mut names: Vec<String> = PASSED_VARIABLES.map(str::to_owned).to_vec();
             names.extend(loaded.config.env_pass.iter().cloned());
             return Ok(NotificationChannel::Command(NotificationCommand {
                 argv: argv.clone(),
                 cwd: root,
                 env: notify::passed_variables(&vars, &names),
-                mask: Arc::new(SecretMask::new(known.iter().map(SecretText::expose))),
+                mask: Arc::new(SecretMask::new(known_secrets.iter().map(SecretText::expose))),
             }));
         }
         NotificationRecipient::Webhook { url, secret } => (url, secret),
@@ -220,8 +220,9 @@ mod tests {
 
     #[test]
     fn the_longer_pause_counts_up_to_a_minute() {
-        let seconds = |tries, asked: Option<u64>| send_pause(tries, asked.map(Duration::from_secs)).as_secs();
+        let seconds =
+            |tries, requested: Option<u64>| send_pause(tries, requested.map(Duration::from_secs)).as_secs();
         assert_eq!([1, 2, 3].map(|tries| seconds(tries, None)), [1, 4, 16]);
-        assert_eq!([Some(2), Some(7), Some(31_536_000)].map(|asked| seconds(2, asked)), [4, 7, 60]);
+        assert_eq!([Some(2), Some(7), Some(31_536_000)].map(|requested| seconds(2, requested)), [4, 7, 60]);
     }
 }

@@ -127,8 +127,8 @@ fn resume_there(
         return Ok(GoalResumeOutcome { goal, was_paused, next: None });
     }
     deployed.act(GoalAct::Resume)?;
-    let known = StoreReader::open(&caller.host().workspace().state)?.known(&goal)?;
-    let next = known.and_then(|known| known.timing?.next(caller.host().now()));
+    let ledger_state = StoreReader::open(&caller.host().workspace().state)?.known(&goal)?;
+    let next = ledger_state.and_then(|state| state.timing?.next(caller.host().now()));
     Ok(GoalResumeOutcome { goal, was_paused, next: next.map(|slot| slot.at) })
 }
 
@@ -142,8 +142,8 @@ fn resume_here(
     let (goal, now) = (open.goal.id.clone(), caller.host().now());
     let mut ledger = open.ledger();
     let decision = loop {
-        let known = ledger.known(&goal)?;
-        let Some(known) = known.filter(|known| known.paused.is_some()) else {
+        let ledger_state = ledger.known(&goal)?;
+        let Some(known) = ledger_state.filter(|state| state.paused.is_some()) else {
             return Ok(GoalResumeOutcome { goal, was_paused: false, next: None });
         };
         let decision = paused_until(&open.goal, &known, now);
@@ -188,7 +188,7 @@ pub fn request_reconciliation(caller: &dyn Caller, id: &str) -> Result<PlanId, C
         return refused(format!("{} {awaited}", open.goal.path), remedy);
     }
     turn(&open.goal, &mut open.ledger(), now)?;
-    if open.reader.known(&goal)?.is_some_and(|known| known.paused.is_some()) {
+    if open.reader.known(&goal)?.is_some_and(|state| state.paused.is_some()) {
         let message = format!("{goal} is paused");
         return refused(message, Remedy::from("resume it first: ").action(UserAction::ResumeGoal(goal)));
     }

@@ -18,36 +18,36 @@ pub fn reconciliation_params(
 ) -> Result<JsonObject, CommandError> {
     let prev = slot.and_then(|slot| goal.timing.prev(slot));
     let text = |moment: Option<Moment>| moment.map_or(String::new(), Moment::to_second);
-    let mut given = JsonObject::new();
+    let mut params = JsonObject::new();
     for &one in GoalParam::ALL {
         let value = match one {
             GoalParam::FailedChecks => failed_checks_json(failed),
             GoalParam::Slot => text(slot),
             GoalParam::PrevSlot => text(prev.as_ref().map(|slot| slot.at)),
         };
-        given.insert(one.as_str().to_owned(), value.into());
+        params.insert(one.as_str().to_owned(), value.into());
     }
-    Ok(resolve_params(&plan.parts().params, &given)?)
+    Ok(resolve_params(&plan.parts().params, &params)?)
 }
 
 /// The results of failed checks, as JSON; cut to what fits into an argument of a program.
 fn failed_checks_json(failed: &[CheckVerdict]) -> String {
     let refuted = failed.iter().filter(|verdict| verdict.ruling == CheckRuling::Fail);
-    let mut told: Vec<Value> = Vec::new();
+    let mut checks: Vec<Value> = Vec::new();
     let mut size = 2;
     for verdict in refuted {
-        let one = json!({
+        let check = json!({
             "check": verdict.name,
             "expected": verdict.expected,
             "found": verdict.found,
             "evidence": verdict.evidence,
         });
-        size += one.to_string().len() + 1;
+        size += check.to_string().len() + 1;
         if size > REPORT_LIMIT {
-            told.push(json!({"check": verdict.name}));
+            checks.push(json!({"check": verdict.name}));
         } else {
-            told.push(one);
+            checks.push(check);
         }
     }
-    Value::Array(told).to_string()
+    Value::Array(checks).to_string()
 }

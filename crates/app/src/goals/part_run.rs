@@ -29,7 +29,7 @@ pub(super) fn run_request(
     loaded: &LoadedPlan,
     run: RunId,
     params: JsonObject,
-    entered: RunAuthorization,
+    authorization: RunAuthorization,
     claim: ReconciliationClaim,
 ) -> RunRequest {
     let config = loaded.options.write_to(serde_json::Value::Null);
@@ -38,11 +38,11 @@ pub(super) fn run_request(
         run,
         plan: loaded.plan.clone(),
         path: loaded.path.clone(),
-        sources: loaded.sources.iter().cloned().chain([entered.token]).collect(),
+        sources: loaded.sources.iter().cloned().chain([authorization.token]).collect(),
         params,
         session: None,
         repeated_run: None,
-        approved: Some(entered.approved),
+        approved: Some(authorization.approved),
         config: match backend_of_goal(loaded) {
             Some(name) => on_backend(config, name),
             None => config,
@@ -68,12 +68,12 @@ pub(super) fn start(
     let backend =
         backend_of_goal(loaded).map(|name| backend_program(caller.host(), loaded, name)).transpose()?;
     let session = open_run_session(caller, loaded, false, observe(loaded))?;
-    let done = run_outcome(match &backend {
+    let outcome = run_outcome(match &backend {
         Some(backend) => engine::run_on(&session, request, backend),
         None => engine::run(&session, request),
     });
     prune(caller, &session, loaded);
-    done
+    outcome
 }
 
 /// Resumes a run of a reconciliation, if it has not ended.
@@ -95,14 +95,14 @@ pub(super) fn resume(
         let session = open()?;
         return run_outcome(engine::run_on(&session, elsewhere.request, &elsewhere.backend));
     }
-    let past = retried_run(&reader, &row, &loaded.plan)?;
+    let repeated_run = retried_run(&reader, &row, &loaded.plan)?;
     warn_of_changed_results(caller, &reader, run, &loaded)?;
-    let given = secrets_of_run(&reader, run, &loaded.plan)?;
+    let secrets = secrets_of_run(&reader, run, &loaded.plan)?;
     let approved = approval_of_run(&reader, run)?;
     drop(reader);
     let session = open()?;
-    engine::recover(&session, &loaded.plan, approved.as_ref(), given)?;
-    run_outcome(engine::resume(&session, run, loaded.plan.clone(), past))
+    engine::recover(&session, &loaded.plan, approved.as_ref(), secrets)?;
+    run_outcome(engine::resume(&session, run, loaded.plan.clone(), repeated_run))
 }
 
 /// Records a run that the backend of a deployed goal started, and follows it to its end, or until it waits for people. An
@@ -170,14 +170,14 @@ fn has_ended(reader: &StoreReader, run: &RunId) -> Result<bool, CommandError> {
 fn leave_on_interrupt(
     caller: &dyn Caller,
     loaded: &LoadedPlan,
-    elsewhere: RecordedBackendRun,
+    backend_run: RecordedBackendRun,
     observe: ObserverFactory<'_>,
 ) -> Result<(), CommandError> {
-    let backend = BackendProgram { leaves: true, ..elsewhere.backend };
+    let backend = BackendProgram { leaves: true, ..backend_run.backend };
     let session = open_session(caller, loaded, false, observe(loaded))?;
-    let done = run_outcome(engine::run_on(&session, elsewhere.request, &backend));
+    let outcome = run_outcome(engine::run_on(&session, backend_run.request, &backend));
     prune(caller, &session, loaded);
-    done
+    outcome
 }
 
 /// The outcome of a run is read from its record; a suspended one is no error.

@@ -28,26 +28,26 @@ pub fn handle_start_failure(
     caller: &dyn Caller,
     loaded: &LoadedPlan,
     goal: &Goal,
-    begin: ReconciliationRequest,
-    failure: CommandError,
+    request: ReconciliationRequest,
+    error: CommandError,
 ) -> CommandError {
-    let Some(slot) = begin.slot.filter(|_| failure.exit == CliExitCode::Approval) else {
-        return failure;
+    let Some(slot) = request.slot.filter(|_| error.exit == CliExitCode::Approval) else {
+        return error;
     };
     let state = caller.host().workspace().state;
     let Ok(store) = Store::open(&state, StoreDurability::Full, caller.host().clock()) else {
-        return failure;
+        return error;
     };
     let now = caller.host().now();
     let reason = match awaited_acceptance(caller, loaded) {
-        Ok(Some(_)) => failure.message.clone(),
-        _ => format!("{}; wf approve {}", failure.message, loaded.path),
+        Ok(Some(_)) => error.message.clone(),
+        _ => format!("{}; wf approve {}", error.message, loaded.path),
     };
     let notices = block_notifications(caller, loaded, goal, slot, &reason);
     let block = SlotBlock { goal: goal.id.clone(), slot, reason, notices, at: now };
     // If that fails, the scheduled time stays due and is tried again.
-    let _ = store.block_slot(block, begin.token).wait();
-    failure
+    let _ = store.block_slot(block, request.token).wait();
+    error
 }
 
 /// Returns the notifications that a goal is blocked. An unaccepted goal notifies those that it named when it last ran: what

@@ -65,10 +65,10 @@ mod tests {
     fn what_was_said_while_nobody_listened_is_heard_later() {
         // A signal that ends no other test.
         let kinds = [SignalKind::user_defined2(); 3];
-        let mut told = SignalListener::for_signals(kinds).unwrap();
-        assert!(!told.exit_requested());
+        let mut signals = SignalListener::for_signals(kinds).unwrap();
+        assert!(!signals.exit_requested());
         kill_process(getpid(), Signal::USR2).unwrap();
         // The system delivers it when it comes to it.
-        assert!((0..10_000).any(|_| told.exit_requested()));
+        assert!((0..10_000).any(|_| signals.exit_requested()));
     }
 }

@@ -62,12 +62,12 @@ pub fn tighten_goal(
     drop(store);
     if let Some(deployed) = OperatedDeployment::find_any(caller, id.as_str())? {
         let backend = deployed.backend().to_owned();
-        deployed.act(GoalAct::Withdraw).map_err(|failure| CommandError {
+        deployed.act(GoalAct::Withdraw).map_err(|error| CommandError {
             message: format!(
                 "the approval is withdrawn here, and {id} goes on under it on {backend}, which was not told: {}",
-                failure.message
+                error.message
             ),
-            ..failure.remedy("do it again once the backend answers: ", UserAction::TightenGoal(id.clone()))
+            ..error.remedy("do it again once the backend answers: ", UserAction::TightenGoal(id.clone()))
         })?;
     }
     let continuing_repairs = continuing_repairs(&reader, id)?;

@@ -26,12 +26,13 @@ pub fn revoke_key(caller: &dyn Caller, key: &ApproverKey) -> Result<KeyRevocatio
     let Some((file, source)) = approvers(caller, &workspace)? else {
         return Ok(KeyRevocation::NotListed(shown));
     };
-    let is =
-        |one: &&crate::config::ApproverRecord| one.key.as_ref().is_some_and(|named| named.value.0 == *key);
-    let Some(one) = file.approvers.iter().find(is) else {
+    let is = |approver: &&crate::config::ApproverRecord| {
+        approver.key.as_ref().is_some_and(|named| named.value.0 == *key)
+    };
+    let Some(record) = file.approvers.iter().find(is) else {
         return Ok(KeyRevocation::NotListed(shown));
     };
-    if one.revoked.is_some() {
+    if record.revoked.is_some() {
         return Ok(KeyRevocation::Before(shown));
     }
     let Some(text) = with_revocation(&source, key, caller.host().now()) else {
@@ -41,10 +42,10 @@ pub fn revoke_key(caller: &dyn Caller, key: &ApproverKey) -> Result<KeyRevocatio
         return Err(CommandError::new(CliExitCode::Usage, message).hint(hint));
     };
     let written =
-        fs::metadata(&path).and_then(|found| write_approvers(&path, &text, Some(found.permissions())));
+        fs::metadata(&path).and_then(|metadata| write_approvers(&path, &text, Some(metadata.permissions())));
     written
         .map_err(|error| CommandError::new(CliExitCode::State, format!("cannot write {shown}: {error}")))?;
-    let (key, name) = (key.id(), one.name.as_ref().map(|name| name.value.clone()));
+    let (key, name) = (key.id(), record.name.as_ref().map(|name| name.value.clone()));
     let name = name.unwrap_or_default();
     watch::record_quietly(caller, WorkspaceAction::KeyRevoked { key, name });
     Ok(KeyRevocation::Now(shown))
@@ -62,14 +63,14 @@ pub fn enrol_key(
     let path = workspace.root.join(APPROVERS);
     let shown = relative_path(&path, caller.host().cwd());
     let listed = approvers(caller, &workspace)?;
-    let known = listed.iter().flat_map(|(file, _)| &file.approvers);
-    if known.filter_map(|one| one.key.as_ref()).any(|known| known.value.0 == *key) {
+    let existing = listed.iter().flat_map(|(file, _)| &file.approvers);
+    if existing.filter_map(|record| record.key.as_ref()).any(|key_text| key_text.value.0 == *key) {
         return Ok(KeyEnrolment::Before(shown));
     }
-    let mut known = listed.iter().flat_map(|(file, _)| &file.approvers);
-    if known.any(|known| known.name.as_ref().is_some_and(|known| known.value == name)) {
-        let failure = usage(format!("{shown} has another approver named `{name}`"));
-        return Err(failure.hint("choose another name: names are unique, also those of revoked keys"));
+    let mut records = listed.iter().flat_map(|(file, _)| &file.approvers);
+    if records.any(|record| record.name.as_ref().is_some_and(|listed_name| listed_name.value == name)) {
+        let error = usage(format!("{shown} has another approver named `{name}`"));
+        return Err(error.hint("choose another name: names are unique, also those of revoked keys"));
     }
     let source =
         listed.map_or_else(|| SourceText::new(shown.as_str(), "policy: owner\n"), |(_, source)| source);
@@ -83,7 +84,7 @@ pub fn enrol_key(
         key.text()
     ));
     confirm(caller, is_confirmed, &format!("Add `{name}` to {shown}?"))?;
-    let permissions = fs::metadata(&path).ok().map(|found| found.permissions());
+    let permissions = fs::metadata(&path).ok().map(|metadata| metadata.permissions());
     write_approvers(&path, &text, permissions)
         .map_err(|error| CommandError::new(CliExitCode::State, format!("cannot write {shown}: {error}")))?;
     let (id, name) = (key.id(), name.to_owned());

@@ -14,14 +14,15 @@ use wf_sign::approval::{Approver, Approvers};
 pub(super) fn with_revocation(source: &SourceText, key: &ApproverKey, since: Moment) -> Option<String> {
     let (file, _) = load_approvers(source);
     let file = file?;
-    let has =
-        |one: &&crate::config::ApproverRecord| one.key.as_ref().is_some_and(|named| named.value.0 == *key);
-    let one = file.approvers.iter().find(has)?;
-    if one.revoked.is_some() {
+    let has = |approver: &&crate::config::ApproverRecord| {
+        approver.key.as_ref().is_some_and(|named| named.value.0 == *key)
+    };
+    let record = file.approvers.iter().find(has)?;
+    if record.revoked.is_some() {
         return None;
     }
     let text = source.text();
-    let end = one.key.as_ref()?.span.range().end;
+    let end = record.key.as_ref()?.span.range().end;
     let candidates = [
         // In a mapping in braces, after the value; else on a line of its own below it.
         (end, format!(", revoked: {since}")),
@@ -46,10 +47,10 @@ pub(super) fn with_approver(source: &SourceText, name: &str, key: &ApproverKey) 
     let file = file?;
     let text = source.text();
     let entry = format!("- {{name: {name}, key: {}}}", key.text());
-    let last = file.approvers.last().and_then(|one| {
+    let last = file.approvers.last().and_then(|record| {
         let ends = [
-            one.name.as_ref().map(|name| name.span.range().end),
-            one.key.as_ref().map(|key| key.span.range().end),
+            record.name.as_ref().map(|name| name.span.range().end),
+            record.key.as_ref().map(|key| key.span.range().end),
         ];
         ends.into_iter().flatten().max()
     });
@@ -108,9 +109,9 @@ fn line_below_key(text: &str, end: usize, since: Moment) -> Option<(usize, Strin
 
 /// The meaning that the text must have afterwards.
 fn expected(mut approvers: Approvers, key: &ApproverKey, since: Moment) -> Approvers {
-    for one in &mut approvers.keys {
-        if one.public == *key {
-            one.revoked = Some(since);
+    for approver in &mut approvers.keys {
+        if approver.public == *key {
+            approver.revoked = Some(since);
         }
     }
     approvers

@@ -23,28 +23,28 @@ pub fn author(host: &Host) -> Option<OwnKey> {
 }
 
 /// The failure for an error of a key file.
-pub fn key_error(fault: &KeyFolderError) -> CommandError {
-    let exit = match fault {
+pub fn key_error(error: &KeyFolderError) -> CommandError {
+    let exit = match error {
         KeyFolderError::System { .. } => CliExitCode::State,
         _ => CliExitCode::Usage,
     };
-    CommandError::new(exit, fault.to_string()).hint(fault.remedy())
+    CommandError::new(exit, error.to_string()).hint(error.remedy())
 }
 
 pub fn key_folder(host: &Host) -> Result<KeyFolder, CommandError> {
-    KeyFolder::from_env(&host.vars()).map_err(|bad| key_error(&bad))
+    KeyFolder::from_env(&host.vars()).map_err(|error| key_error(&error))
 }
 
 /// Every existing key.
-pub fn own_keys(keys: &KeyFolder) -> Result<Vec<OwnKey>, CommandError> {
-    let names = keys.names().map_err(|bad| key_error(&bad))?;
-    names.into_iter().map(|name| find_key(keys, name)).collect()
+pub fn own_keys(folder: &KeyFolder) -> Result<Vec<OwnKey>, CommandError> {
+    let names = folder.names().map_err(|error| key_error(&error))?;
+    names.into_iter().map(|name| find_key(folder, name)).collect()
 }
 
-fn find_key(keys: &KeyFolder, name: String) -> Result<OwnKey, CommandError> {
-    let text = keys.public(&name).map_err(|bad| key_error(&bad))?;
-    let public = PublicKey::from_pem(&text).map_err(|bad| {
-        let message = format!("{name}.pub in {}: {bad}", keys.dir().display());
+fn find_key(folder: &KeyFolder, name: String) -> Result<OwnKey, CommandError> {
+    let text = folder.public(&name).map_err(|error| key_error(&error))?;
+    let public = PublicKey::from_pem(&text).map_err(|error| {
+        let message = format!("{name}.pub in {}: {error}", folder.dir().display());
         CommandError::new(CliExitCode::Usage, message)
             .hint("write it again with `openssl pkey -in NAME.pem -pubout -out NAME.pub`")
     })?;
@@ -62,13 +62,13 @@ pub fn default_key_name(host: &Host) -> String {
 /// versions created, else the one that is named after its owner; `None` if there is none at all.
 pub fn choose_signing_key(
     host: &Host,
-    keys: &KeyFolder,
+    folder: &KeyFolder,
     name: Option<&str>,
 ) -> Result<Option<OwnKey>, CommandError> {
     if let Some(name) = name {
-        return find_key(keys, name.to_owned()).map(Some);
+        return find_key(folder, name.to_owned()).map(Some);
     }
-    let names = keys.names().map_err(|bad| key_error(&bad))?;
+    let names = folder.names().map_err(|error| key_error(&error))?;
     let chosen = match names.as_slice() {
         [] => return Ok(None),
         [only] => only,
@@ -81,16 +81,16 @@ pub fn choose_signing_key(
             })?
         }
     };
-    find_key(keys, chosen.clone()).map(Some)
+    find_key(folder, chosen.clone()).map(Some)
 }
 
 /// Does the same, and refuses to go on without a key.
 pub fn require_signing_key(
     host: &Host,
-    keys: &KeyFolder,
+    folder: &KeyFolder,
     name: Option<&str>,
 ) -> Result<OwnKey, CommandError> {
-    choose_signing_key(host, keys, name)?.ok_or_else(|| {
+    choose_signing_key(host, folder, name)?.ok_or_else(|| {
         CommandError::new(CliExitCode::Usage, "no signing key found")
             .hint(Remedy::from("create one with `").action(UserAction::CreateKey).text("`"))
     })
@@ -105,32 +105,32 @@ pub struct NewKey {
 }
 
 /// Creates a key of random bytes.
-pub fn generate_key(host: &Host, name: &str, under: &KeyProtection) -> Result<NewKey, CommandError> {
+pub fn generate_key(host: &Host, name: &str, protection: &KeyProtection) -> Result<NewKey, CommandError> {
     let signer = Signer::from_bytes(&host.random(&format!("key {name}"))?);
     // First the passphrase: a key that cannot be opened again must not be created.
-    if let KeyProtection::Keyring(secret) = under {
+    if let KeyProtection::Keyring(secret) = protection {
         store_in_keyring(&signer.public(), secret)?;
     }
-    let pem = match under {
+    let pem = match protection {
         KeyProtection::Passphrase(secret) | KeyProtection::Keyring(secret) => {
             let salt = KeyEncryptionSalt { salt: host.random_id("salt")?, start: host.random_id("start")? };
             signer.to_encrypted_pem(secret, &salt)
         }
         KeyProtection::Nothing => signer.to_pem(),
     };
-    let pem = pem.map_err(|bad| CommandError::new(CliExitCode::Bug, bad.to_string()))?;
+    let pem = pem.map_err(|error| CommandError::new(CliExitCode::Bug, error.to_string()))?;
     Ok(NewKey { pem, public: signer.public() })
 }
 
 /// Stores a key as it is, encrypted or not, under a name that no other key has.
 pub fn store_key(
     caller: &dyn Caller,
-    keys: &KeyFolder,
+    folder: &KeyFolder,
     name: &str,
     new: NewKey,
 ) -> Result<OwnKey, CommandError> {
     let NewKey { pem, public } = new;
-    keys.add(name, &pem, &public.pem()).map_err(|bad| key_error(&bad))?;
+    folder.add(name, &pem, &public.pem()).map_err(|error| key_error(&error))?;
     let (key, named) = (public.id(), name.to_owned());
     watch::record_quietly(caller, WorkspaceAction::KeyMade { key, name: named });
     Ok(OwnKey { name: name.to_owned(), public })
@@ -138,9 +138,9 @@ pub fn store_key(
 
 /// Opens the key that signs by default, if that needs no person: it is not encrypted, or its passphrase is in the keyring.
 pub fn unattended_signer(host: &Host) -> Option<Signer> {
-    let keys = key_folder(host).ok()?;
-    let key = choose_signing_key(host, &keys, None).ok()??;
-    let pem = keys.private(&key.name).ok()?;
+    let folder = key_folder(host).ok()?;
+    let key = choose_signing_key(host, &folder, None).ok()??;
+    let pem = folder.private(&key.name).ok()?;
     let signer = match Signer::from_pem(&pem) {
         Err(BadKey::Encrypted) => Signer::from_encrypted_pem(&pem, &keyring_passphrase(&key)?),
         other => other,
@@ -151,11 +151,11 @@ pub fn unattended_signer(host: &Host) -> Option<Signer> {
 /// Opens a key, with its passphrase if it has one.
 pub fn open_key(
     caller: &dyn Caller,
-    keys: &KeyFolder,
+    folder: &KeyFolder,
     key: &OwnKey,
     passphrase_file: Option<&Path>,
 ) -> Result<Signer, CommandError> {
-    let pem = keys.private(&key.name).map_err(|bad| key_error(&bad))?;
+    let pem = folder.private(&key.name).map_err(|error| key_error(&error))?;
     let signer = match Signer::from_pem(&pem) {
         Err(BadKey::Encrypted) => {
             let secret = stored_passphrase(caller, passphrase_file, key)?;
@@ -163,7 +163,8 @@ pub fn open_key(
         }
         other => other,
     };
-    let of = |bad: BadKey| CommandError::new(CliExitCode::Usage, format!("the key `{}`: {bad}", key.name));
+    let of =
+        |error: BadKey| CommandError::new(CliExitCode::Usage, format!("the key `{}`: {error}", key.name));
     let signer = signer.map_err(of)?;
     if signer.public() != key.public {
         let message = format!("{0}.pub does not match {0}.pem", key.name);

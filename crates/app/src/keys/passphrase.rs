@@ -61,14 +61,14 @@ pub fn passphrase(
     name: &str,
     twice: bool,
 ) -> Result<String, CommandError> {
-    let given = match file {
+    let passphrase = match file {
         Some(path) => from_file(caller.host(), path)?,
         None if caller.is_interactive() => {
-            let given = caller.ask_hidden(&format!("passphrase of the key `{name}`: "))?;
-            if twice && caller.ask_hidden("repeat the passphrase: ")? != given {
+            let typed = caller.ask_hidden(&format!("passphrase of the key `{name}`: "))?;
+            if twice && caller.ask_hidden("repeat the passphrase: ")? != typed {
                 return Err(CommandError::new(CliExitCode::Usage, "the passphrases do not match"));
             }
-            given
+            typed
         }
         None => {
             let message = format!("not a terminal, cannot ask for the passphrase of the key `{name}`");
@@ -76,10 +76,10 @@ pub fn passphrase(
             return Err(CommandError::new(CliExitCode::Usage, message).hint(hint));
         }
     };
-    if given.is_empty() {
+    if passphrase.is_empty() {
         return Err(CommandError::new(CliExitCode::Usage, "the passphrase is empty"));
     }
-    Ok(given)
+    Ok(passphrase)
 }
 
 /// The first line of a file that only its owner can read, or of a descriptor that the caller opened.
@@ -92,7 +92,7 @@ pub fn from_file(host: &Host, path: &Path) -> Result<String, CommandError> {
             CommandError::new(CliExitCode::Usage, format!("cannot read {shown}: {error}"))
         })?
     } else {
-        private_text(&path).map_err(|bad| key_error(&bad))?
+        private_text(&path).map_err(|error| key_error(&error))?
     };
     Ok(text.lines().next().unwrap_or_default().to_owned())
 }

@@ -41,8 +41,8 @@ fn entry<'n, 'a>(node: &'n YamlNode<'a>, key: &str) -> Option<&'n YamlEntry<'a>>
 }
 
 /// Returns the ways to add the digest after the last key of a section: in braces, or on a line of its own.
-fn additions(text: &str, section: &YamlNode<'_>, digest: Sha256Digest) -> Option<Vec<TextEdit>> {
-    let YamlValue::Map(entries) = &section.value else {
+fn additions(text: &str, node: &YamlNode<'_>, digest: Sha256Digest) -> Option<Vec<TextEdit>> {
+    let YamlValue::Map(entries) = &node.value else {
         return None;
     };
     let (first, end) = (entries.first()?, entries.last()?.value.span.range().end);

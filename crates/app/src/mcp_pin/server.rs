@@ -37,12 +37,12 @@ impl ServerReview {
         let host = caller.host();
         let workspace = host.workspace();
         let (config, source) = load::configuration(caller, &DiskFiles::new(&workspace.root), &workspace)?;
-        let found = Name::parse(name).ok().and_then(|name| config.models.servers.get(&name));
-        let server = found.cloned().ok_or_else(|| unknown(name, config.models.servers.keys()))?;
+        let mcp_server = Name::parse(name).ok().and_then(|name| config.models.servers.get(&name));
+        let server = mcp_server.cloned().ok_or_else(|| unknown(name, config.models.servers.keys()))?;
         let sandbox = sandbox_factory(host, &config.sandbox, &workspace, Vec::new()).ok_or_else(|| {
-            let failure =
+            let error =
                 CommandError::new(CliExitCode::Usage, "the sandbox is off, so no agent gets a server");
-            failure.hint("remove `sandbox: off` from wf.yaml")
+            error.hint("remove `sandbox: off` from wf.yaml")
         })?;
         let mut env = environment::passed_variables(&host.vars(), &[]);
         env.remove("TMPDIR");
@@ -117,11 +117,11 @@ impl ServerReview {
 }
 
 fn unknown<'n>(name: &str, known: impl Iterator<Item = &'n Name>) -> CommandError {
-    let known: Vec<String> = known.map(|name| format!("`{name}`")).collect();
-    let failure = CommandError::new(CliExitCode::Usage, format!("wf.yaml has no MCP server `{name}`"));
-    failure.hint(if known.is_empty() {
+    let names: Vec<String> = known.map(|name| format!("`{name}`")).collect();
+    let error = CommandError::new(CliExitCode::Usage, format!("wf.yaml has no MCP server `{name}`"));
+    error.hint(if names.is_empty() {
         "define one under `mcp`: see docs/mcp.md".to_owned()
     } else {
-        format!("it has {}", known.join(", "))
+        format!("it has {}", names.join(", "))
     })
 }

@@ -41,14 +41,14 @@ pub fn open_bundle(caller: &dyn Caller, text: String) -> Result<OpenedBundle, Co
     let approvers = SigningRules::of(caller, &caller.host().workspace())?.approvers;
     let signers = envelope_signers(&envelope, caller.host().now(), &approvers);
     let signers = signers.map_err(|refusal| refused(refusal.to_string()))?;
-    let (found, required) = (u32::try_from(signers.len()).unwrap_or(u32::MAX), approvers.quorum());
-    if found < required {
-        return Err(refused(ApprovalRefusal::TooFew { required, found }.to_string()));
+    let (count, required) = (u32::try_from(signers.len()).unwrap_or(u32::MAX), approvers.quorum());
+    if count < required {
+        return Err(refused(ApprovalRefusal::TooFew { required, found: count }.to_string()));
     }
     let payload = envelope.unverified().ok().and_then(|bytes| String::from_utf8(bytes).ok());
     let text = payload.ok_or_else(|| refused("the signed bundle is not UTF-8".into()))?;
-    let keys = signers.iter().map(|one| one.public.id()).collect();
-    Ok(OpenedBundle { text, signers: signers.iter().map(|one| one.name.clone()).collect(), keys })
+    let keys = signers.iter().map(|approver| approver.public.id()).collect();
+    Ok(OpenedBundle { text, signers: signers.iter().map(|approver| approver.name.clone()).collect(), keys })
 }
 
 /// Imports a bundle, all or nothing; returns the numbers of new entries.

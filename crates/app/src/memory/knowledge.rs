@@ -22,14 +22,14 @@ pub struct ClusterKnowledge<'a> {
 /// Returns the knowledge about each cluster of megrams, by its tags.
 pub fn cluster_knowledge(megrams: &[Megram], now: Moment) -> Vec<ClusterKnowledge<'_>> {
     let clusters = clusters(megrams).into_iter();
-    let known = clusters.map(|(tags, cluster)| ClusterKnowledge {
+    let knowledge = clusters.map(|(tags, cluster)| ClusterKnowledge {
         tags,
-        megrams: cluster.iter().filter(|one| one.level.is_evidence()).count(),
+        megrams: cluster.iter().filter(|megram| megram.level.is_evidence()).count(),
         sums: potentials(cluster.iter().copied(), now),
         rule_action: ruled_action(&cluster).map(|(action, _)| action),
     });
     // A law by itself says nothing about a tool and a target.
-    known.filter(|known| known.megrams > 0 || known.rule_action.is_some()).collect()
+    knowledge.filter(|cluster| cluster.megrams > 0 || cluster.rule_action.is_some()).collect()
 }
 
 impl ClusterKnowledge<'_> {
@@ -58,10 +58,10 @@ impl ClusterKnowledge<'_> {
 
 /// Explains the advice from a cluster: the share of each megram, their sums, and the rules that override them.
 pub fn cluster_explanation(megrams: &[Megram], now: Moment) -> Value {
-    let known = potentials(megrams, now);
+    let potentials = potentials(megrams, now);
     let cluster: Vec<&Megram> = megrams.iter().collect();
     let ruled = ruled_action(&cluster);
-    let one = |megram: &Megram| {
+    let megram_json = |megram: &Megram| {
         let share = share(megram, now);
         json!({
             "megram": megram,
@@ -72,12 +72,12 @@ pub fn cluster_explanation(megrams: &[Megram], now: Moment) -> Value {
     };
     json!({
         "v": 1,
-        "megrams": megrams.iter().map(one).collect::<Vec<Value>>(),
-        "attention": known.attention,
-        "decision": known.decision,
-        "evidence": known.action.as_str(),
-        "because": known.action.table_row(),
-        "action": ruled.as_ref().map_or(known.action, |(decided, _)| *decided).as_str(),
+        "megrams": megrams.iter().map(megram_json).collect::<Vec<Value>>(),
+        "attention": potentials.attention,
+        "decision": potentials.decision,
+        "evidence": potentials.action.as_str(),
+        "because": potentials.action.table_row(),
+        "action": ruled.as_ref().map_or(potentials.action, |(decided, _)| *decided).as_str(),
         "rules": ruled.map(|(_, rules)| rules),
     })
 }

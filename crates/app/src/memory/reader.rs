@@ -87,24 +87,26 @@ impl MemoryReader {
 
     /// Returns the megram whose id begins with this.
     pub fn find_megram(&self, start: &str) -> Result<Megram, CommandError> {
-        let all = self.megrams_from(start)?;
-        only_one(all, |megram| megram.id)
+        let megrams = self.megrams_from(start)?;
+        only_one(megrams, |megram| megram.id)
             .map_err(|ids| not_one("megram", &[UserAction::ListMegrams], start, &ids))
     }
 
     /// Returns the note whose id begins with this.
     pub fn find_note(&self, start: &str) -> Result<MemoryNote, CommandError> {
-        let all = self.notes_from(start)?;
-        only_one(all, |note| note.id).map_err(|ids| not_one("note", &[UserAction::SearchNotes], start, &ids))
+        let notes = self.notes_from(start)?;
+        only_one(notes, |note| note.id)
+            .map_err(|ids| not_one("note", &[UserAction::SearchNotes], start, &ids))
     }
 
     /// Returns the megram or the note whose id begins with this.
     pub fn find_entry(&self, start: &str) -> Result<MemoryBundle, CommandError> {
-        let found = MemoryBundle { megrams: self.megrams_from(start)?, notes: self.notes_from(start)? };
-        let ids = found.megrams.iter().map(|megram| megram.id).chain(found.notes.iter().map(|note| note.id));
+        let bundle = MemoryBundle { megrams: self.megrams_from(start)?, notes: self.notes_from(start)? };
+        let ids =
+            bundle.megrams.iter().map(|megram| megram.id).chain(bundle.notes.iter().map(|note| note.id));
         let ids: Vec<String> = ids.map(|id| id.short()).collect();
         let listing = [UserAction::ListMegrams, UserAction::SearchNotes];
-        if ids.len() == 1 { Ok(found) } else { Err(not_one("memory record", &listing, start, &ids)) }
+        if ids.len() == 1 { Ok(bundle) } else { Err(not_one("memory record", &listing, start, &ids)) }
     }
 
     fn megrams_from(&self, start: &str) -> Result<Vec<Megram>, CommandError> {
@@ -119,10 +121,10 @@ impl MemoryReader {
 }
 
 /// Returns the only entry; fails with the ids of all of them.
-fn only_one<T>(mut all: Vec<T>, id: fn(&T) -> Sha256Digest) -> Result<T, Vec<String>> {
-    let ids = all.iter().map(|one| id(one).short()).collect();
-    let last = all.pop();
-    if all.is_empty() { last.ok_or(ids) } else { Err(ids) }
+fn only_one<T>(mut entries: Vec<T>, id: fn(&T) -> Sha256Digest) -> Result<T, Vec<String>> {
+    let ids = entries.iter().map(|entry| id(entry).short()).collect();
+    let last = entries.pop();
+    if entries.is_empty() { last.ok_or(ids) } else { Err(ids) }
 }
 
 fn not_one(kind: &str, listings: &[UserAction], start: &str, ids: &[String]) -> CommandError {

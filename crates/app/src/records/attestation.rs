@@ -24,9 +24,9 @@ pub fn attest_run(
 ) -> Result<AttestationStatement, CommandError> {
     let workspace = caller.host().workspace();
     if let Err(broken) = verify_chain(StateReader::open(&workspace)?.store())? {
-        let failure = CommandError::new(CliExitCode::State, format!("the event log was altered: {broken}"));
+        let error = CommandError::new(CliExitCode::State, format!("the event log was altered: {broken}"));
         return Err(
-            failure.hint(Remedy::from("restore a backup with `").action(UserAction::RestoreBackup).text("`"))
+            error.hint(Remedy::from("restore a backup with `").action(UserAction::RestoreBackup).text("`"))
         );
     }
     let state = StateReader::from_log(&workspace)?;
@@ -45,15 +45,15 @@ fn require_attestable(reader: &StoreReader, record: &RunRecord) -> Result<(), Co
     if let Some((above, attempt)) = &row.parent {
         let attempt = attempt_name_from_text(reader, above, attempt)?;
         let message = format!("run {short} is nested in another run: {attempt} of run {}", above.short());
-        let failure = CommandError::new(CliExitCode::Usage, message);
+        let error = CommandError::new(CliExitCode::Usage, message);
         // Only the run at the top is attested, with all that is nested in it.
         let top = record.top.as_ref().unwrap_or(above);
-        return Err(failure.hint(Remedy::from(UserAction::AttestRun(top.clone())).text(" covers it, too")));
+        return Err(error.hint(Remedy::from(UserAction::AttestRun(top.clone())).text(" covers it, too")));
     }
     if row.state == RunState::Running {
-        let failure = CommandError::new(CliExitCode::Usage, format!("run {short} has not finished"));
+        let error = CommandError::new(CliExitCode::Usage, format!("run {short} has not finished"));
         return Err(
-            failure.remedy("wait until it finishes, or resume it: ", UserAction::ResumeRun(row.id.clone()))
+            error.remedy("wait until it finishes, or resume it: ", UserAction::ResumeRun(row.id.clone()))
         );
     }
     Ok(())

@@ -16,26 +16,26 @@ use wf_store::{CallBodyStore, StoreDurability};
 pub fn exchanges_text(
     state: &StateReader,
     run: &RunId,
-    selected: Option<&ResolvedTask>,
+    selected_task: Option<&ResolvedTask>,
 ) -> Result<String, CommandError> {
     let (store, reader) = (body_store(state, run), state.store());
     let agents = AgentCalls::from_events(&reader.facts(run, &AgentCalls::EVENTS)?);
-    let asked = AskedCall::from_events(&reader.facts(run, &AskedCall::EVENTS)?);
+    let all_calls = AskedCall::from_events(&reader.facts(run, &AskedCall::EVENTS)?);
     let is_selected = |task_id: Option<&TaskId>, attempt: Option<u32>| {
-        selected.is_none_or(|found| {
+        selected_task.is_none_or(|resolved| {
             let same = task_id.is_some_and(|task| {
-                let item = found.task_id.item.is_none() || found.task_id.item == task.item;
-                task.step == found.task_id.step && item
+                let item = resolved.task_id.item.is_none() || resolved.task_id.item == task.item;
+                task.step == resolved.task_id.step && item
             });
-            same && found.attempt.is_none_or(|named| attempt.is_none_or(|attempt| attempt == named))
+            same && resolved.attempt.is_none_or(|named| attempt.is_none_or(|attempt| attempt == named))
         })
     };
     let bodies = |digest: &Sha256Digest| body(&store, digest);
     let agents =
-        agents.iter().filter(|one| is_selected(Some(&one.attempt.task_id), Some(one.attempt.attempt)));
-    let asked = asked.iter().filter(|call| is_selected(call.task_id.as_ref(), call.attempt));
+        agents.iter().filter(|calls| is_selected(Some(&calls.attempt.task_id), Some(calls.attempt.attempt)));
+    let asked_calls = all_calls.iter().filter(|call| is_selected(call.task_id.as_ref(), call.attempt));
     let agents = agents.map(|calls| exchange_text(calls, &bodies));
-    let shown: Vec<String> = agents.chain(asked.map(|call| call.exchange_text(&bodies))).collect();
+    let shown: Vec<String> = agents.chain(asked_calls.map(|call| call.exchange_text(&bodies))).collect();
     if shown.is_empty() {
         let message = format!("run {} has no model calls to print", run.short());
         return Err(CommandError::new(CliExitCode::Usage, message));
@@ -54,16 +54,16 @@ pub fn view_call(state: &StateReader, run: RunId, address: &CallAddress) -> Resu
     if let Some(asker) = &address.asker {
         return view_asked_call(state, run, address, asker);
     }
-    let found = find_step(state, run, &address.task)?;
-    let store = body_store(state, &found.run);
+    let task = find_step(state, run, &address.task)?;
+    let store = body_store(state, &task.run);
     let bodies = |digest: &Sha256Digest| body(&store, digest);
-    let agents = AgentCalls::from_events(&state.store().facts(&found.run, &AgentCalls::EVENTS)?);
+    let agents = AgentCalls::from_events(&state.store().facts(&task.run, &AgentCalls::EVENTS)?);
     let is_named = |calls: &&AgentCalls| {
-        calls.attempt.task_id == found.task_id
-            && found.attempt.is_none_or(|named| named == calls.attempt.attempt)
+        calls.attempt.task_id == task.task_id
+            && task.attempt.is_none_or(|named| named == calls.attempt.attempt)
     };
     let named = agents.iter().rfind(is_named);
-    let missing = || no_call(&found.run, address);
+    let missing = || no_call(&task.run, address);
     let call = named
         .and_then(|calls| ShownModelCall::from_calls(calls, address.call, &bodies))
         .ok_or_else(missing)?;
@@ -83,16 +83,16 @@ fn view_asked_call(
     address: &CallAddress,
     asker: &CallAsker,
 ) -> Result<CallView, CommandError> {
-    let found = find_step(state, run, &address.task)?;
-    let calls = AskedCall::from_events(&state.store().facts(&found.run, &AskedCall::EVENTS)?);
-    let is_run = |call: &AskedCall| call.task_id.is_none() && found.task_id.to_string() == "run";
-    let is_of_task = |call: &AskedCall| call.task_id.as_ref() == Some(&found.task_id) || is_run(call);
+    let task = find_step(state, run, &address.task)?;
+    let calls = AskedCall::from_events(&state.store().facts(&task.run, &AskedCall::EVENTS)?);
+    let is_run = |call: &AskedCall| call.task_id.is_none() && task.task_id.to_string() == "run";
+    let is_of_task = |call: &AskedCall| call.task_id.as_ref() == Some(&task.task_id) || is_run(call);
     let is_named = |call: &&AskedCall| {
-        let attempt = found.attempt.is_none() || call.attempt == found.attempt;
+        let attempt = task.attempt.is_none() || call.attempt == task.attempt;
         call.asker == *asker && call.number == address.call && attempt && is_of_task(call)
     };
-    let call = calls.iter().rfind(is_named).ok_or_else(|| no_call(&found.run, address))?;
-    let store = body_store(state, &found.run);
+    let call = calls.iter().rfind(is_named).ok_or_else(|| no_call(&task.run, address))?;
+    let store = body_store(state, &task.run);
     let call = ShownAskedCall::from_call(call, &|digest| body(&store, digest));
     Ok(CallView { document: serde_json::to_value(&call).unwrap_or_default(), text: call.text() })
 }

@@ -54,8 +54,8 @@ pub fn is_check_run(state: &StateReader, run: &RunId) -> Result<bool, CommandErr
 }
 
 fn rerun_reason(state: &StateReader, task: &ResolvedTask) -> Result<Option<String>, CommandError> {
-    let past = retried_run_of_nested(state.store(), &task.run)?;
-    let fate = past.as_ref().and_then(|past| past.fate(&task.task_id.step));
+    let repeated_run = retried_run_of_nested(state.store(), &task.run)?;
+    let fate = repeated_run.as_ref().and_then(|repeated_run| repeated_run.fate(&task.task_id.step));
     Ok(match fate {
         Some(StepFate::Rerun(again)) => Some(again.reason.to_string()),
         _ => None,

@@ -43,9 +43,9 @@ impl LogSelection {
         caller: &dyn Caller,
         state: StateReader,
         run: RunId,
-        subject: Option<&TaskPath>,
+        task_path: Option<&TaskPath>,
     ) -> Result<Self, CommandError> {
-        let task = subject.map(|subject| find_step(&state, run.clone(), subject)).transpose()?;
+        let task = task_path.map(|subject| find_step(&state, run.clone(), subject)).transpose()?;
         let run = task.as_ref().map_or(run, |task| task.run.clone());
         if let Some(task) = &task
             && !state.store().attempts(&run)?.iter().any(|row| is_attempt_of(row, &task.task_id))
@@ -78,11 +78,11 @@ impl LogSelection {
     }
 
     fn selected_attempts(&self) -> Result<Vec<Attempt>, CommandError> {
-        let all = self.reader().attempts(&self.run)?;
+        let attempt_rows = self.reader().attempts(&self.run)?;
         let Some(task) = &self.task else {
-            return Ok(all.iter().map(attempt).collect());
+            return Ok(attempt_rows.iter().map(attempt).collect());
         };
-        let own = all.iter().filter(|row| is_attempt_of(row, &task.task_id)).map(attempt);
+        let own = attempt_rows.iter().filter(|row| is_attempt_of(row, &task.task_id)).map(attempt);
         Ok(match task.attempt {
             Some(number) => own.filter(|attempt| attempt.attempt == number).collect(),
             None => last_of_each(own.collect()),
@@ -95,14 +95,14 @@ impl LogSelection {
         attempts: Vec<Attempt>,
         above: &str,
         depth: usize,
-        entries: &mut Vec<AttemptLog>,
+        attempt_logs: &mut Vec<AttemptLog>,
     ) -> Result<(), CommandError> {
         let children = self.reader().children(run)?;
         let logs = RunLogs::new(self.reader().folder().run(run));
         for own in attempts {
             let own_name = task_name(self.reader(), run, &own.task_id)?;
             let name = format!("{above}{own_name}");
-            entries.push(AttemptLog {
+            attempt_logs.push(AttemptLog {
                 run: run.clone(),
                 task: above.is_empty().then(|| own.task_id.clone()),
                 logs: Arc::clone(&logs),
@@ -116,7 +116,7 @@ impl LogSelection {
                     _ => continue,
                 };
                 let inner = self.reader().attempts(child)?.iter().map(attempt).collect();
-                self.collect(child, inner, &above, depth - 1, entries)?;
+                self.collect(child, inner, &above, depth - 1, attempt_logs)?;
             }
         }
         Ok(())

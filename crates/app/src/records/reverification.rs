@@ -48,24 +48,24 @@ pub fn verify_run(
 ) -> Result<VerifiedRun, CommandError> {
     let state = StateReader::from_whole_log(&caller.host().workspace())?;
     let (reader, run) = (state.store(), state.find_run(prefix)?);
-    let found = match step {
+    let task = match step {
         Some(step) => Some(selected_tasks(step, &run, reader)?),
         None => None,
     };
-    let (run, only) = match found {
+    let (run, only_task) = match task {
         Some(ResolvedTask { run, task_id, .. }) => (run, Some(task_id)),
         None => (run, None),
     };
     let top = outermost_run(reader, &run)?;
     let loaded = load_recorded(caller, reader, &top)?;
     let events = reader.events(&top, 0)?;
-    let mut search = ReverificationSearch { caller, reader, found: Vec::new() };
-    search.add(&ReverifiedRun { run: &run, path: path(reader, &run)?, only, depth: DEPTH })?;
-    let runs = search.found;
+    let mut search = ReverificationSearch { caller, reader, reverifications: Vec::new() };
+    search.add(&ReverifiedRun { run: &run, path: path(reader, &run)?, only_task, depth: DEPTH })?;
+    let runs = search.reverifications;
     check_step_exists(&runs)?;
     let names = names(reader, &top, &runs)?;
     // Where no check runs, only names and digests are printed.
-    let given = if runs.iter().any(has_verdict) {
+    let secrets = if runs.iter().any(has_verdict) {
         secrets_of_run(reader, &top, &loaded.plan)?
     } else {
         GivenSecrets::default()
@@ -77,14 +77,14 @@ pub fn verify_run(
     }
     drop(state);
     let session = open_session(caller, &loaded, false, Box::new(CombinedObserver::default()))?;
-    engine::recover(&session, &loaded.plan, approved.as_ref(), given)?;
+    engine::recover(&session, &loaded.plan, approved.as_ref(), secrets)?;
     let outermost = engine::OutermostRun { run: &top, plan: &loaded.plan, events: &events };
     let results = engine::verify(&session, &outermost, runs)?;
     Ok(VerifiedRun { run, results, names, damaged_logs })
 }
 
-fn has_verdict(again: &Reverification) -> bool {
-    let mut facts = again.events.iter().map(|(_, event)| &event.fact);
+fn has_verdict(reverification: &Reverification) -> bool {
+    let mut facts = reverification.events.iter().map(|(_, event)| &event.fact);
     facts.any(|fact| {
         matches!(
             fact,
@@ -100,8 +100,8 @@ fn selected_tasks(step: &str, run: &RunId, reader: &StoreReader) -> Result<Resol
 }
 
 /// Refuses a step that the plan does not have.
-fn check_step_exists(runs: &[Reverification]) -> Result<(), CommandError> {
-    match runs.first() {
+fn check_step_exists(reverifications: &[Reverification]) -> Result<(), CommandError> {
+    match reverifications.first() {
         Some(Reverification { only: Some(place), plan, .. }) => require_step(plan, place.step.as_str()),
         _ => Ok(()),
     }
@@ -119,7 +119,11 @@ fn path(reader: &StoreReader, run: &RunId) -> Result<Vec<String>, CommandError> 
 }
 
 /// Returns the keys of the items of runs, and of those that they are part of.
-fn names(reader: &StoreReader, top: &RunId, runs: &[Reverification]) -> Result<ItemNames, CommandError> {
+fn names(
+    reader: &StoreReader,
+    top: &RunId,
+    reverifications: &[Reverification],
+) -> Result<ItemNames, CommandError> {
     let mut names = ItemNames::default();
     let mut note = |run: &RunRef, events: &[(u64, Event)]| {
         for (_, event) in events {
@@ -127,10 +131,10 @@ fn names(reader: &StoreReader, top: &RunId, runs: &[Reverification]) -> Result<I
         }
     };
     // A run that made results of another has its path; the items are numbered as in that, which comes first.
-    for again in runs.iter().rev() {
+    for again in reverifications.iter().rev() {
         note(&again.run, &again.events);
     }
-    let Some(first) = runs.first() else { return Ok(names) };
+    let Some(first) = reverifications.first() else { return Ok(names) };
     let mut at = first.run.id.clone();
     while at != *top
         && let Some((above, _)) = reader.run(&at)?.parent
@@ -162,7 +166,7 @@ struct ReverifiedRun<'a> {
     /// The steps above it, outermost first.
     path: Vec<String>,
     /// The only task that is wanted, or the step whose items are.
-    only: Option<TaskId>,
+    only_task: Option<TaskId>,
     depth: usize,
 }
 
@@ -170,22 +174,22 @@ struct ReverifiedRun<'a> {
 struct ReverificationSearch<'a> {
     caller: &'a dyn Caller,
     reader: &'a StoreReader,
-    found: Vec<Reverification>,
+    reverifications: Vec<Reverification>,
 }
 
 impl ReverificationSearch<'_> {
     /// Adds a run, those nested in the last attempts of its steps, and those that made the results which it reused.
-    fn add(&mut self, at: &ReverifiedRun<'_>) -> Result<(), CommandError> {
-        let (reader, run) = (self.reader, at.run);
+    fn add(&mut self, reverified: &ReverifiedRun<'_>) -> Result<(), CommandError> {
+        let (reader, run) = (self.reader, reverified.run);
         let plan = recorded_plan(self.caller, reader, run)?;
         let children = reader.children(run)?;
         let events = reader.events(run, 0)?;
-        self.found.push(Reverification {
-            run: RunRef { id: run.clone(), plan: plan.id().clone(), path: at.path.clone() },
+        self.reverifications.push(Reverification {
+            run: RunRef { id: run.clone(), plan: plan.id().clone(), path: reverified.path.clone() },
             plan,
             params: reader.run(run)?.params,
             events: events.clone(),
-            only: at.only.clone(),
+            only: reverified.only_task.clone(),
         });
         let last = |(number, attempt): (usize, &str)| {
             let mut later = children.iter().skip(number + 1);
@@ -195,49 +199,57 @@ impl ReverificationSearch<'_> {
             let task = attempt
                 .parse()
                 .map_or_else(|_| place_of(attempt).parse().ok(), |id: ChildId| Some(id.attempt.task_id));
-            if at.wants(task.as_ref()) && last((number, attempt)) {
-                self.add_nested(at, child, place_of(attempt))?;
+            if reverified.wants(task.as_ref()) && last((number, attempt)) {
+                self.add_nested(reverified, child, place_of(attempt))?;
             }
         }
         for (_, event) in &events {
-            self.add_reused(at, &event.fact)?;
+            self.add_reused(reverified, &event.fact)?;
         }
         Ok(())
     }
 
-    fn add_nested(&mut self, at: &ReverifiedRun<'_>, child: &RunId, name: &str) -> Result<(), CommandError> {
-        if at.depth == 0 {
+    fn add_nested(&mut self, run: &ReverifiedRun<'_>, child: &RunId, name: &str) -> Result<(), CommandError> {
+        if run.depth == 0 {
             return Ok(());
         }
-        let path = [&at.path[..], &[name.to_owned()]].concat();
-        self.add(&ReverifiedRun { run: child, path, only: None, depth: at.depth - 1 })
+        let path = [&run.path[..], &[name.to_owned()]].concat();
+        self.add(&ReverifiedRun { run: child, path, only_task: None, depth: run.depth - 1 })
     }
 
     /// Adds the run that made the items of a reused step, or the run that was nested in a reused result.
-    fn add_reused(&mut self, at: &ReverifiedRun<'_>, fact: &EventKind) -> Result<(), CommandError> {
-        let (place, from) = match fact {
+    fn add_reused(&mut self, run: &ReverifiedRun<'_>, kind: &EventKind) -> Result<(), CommandError> {
+        let (place, from) = match kind {
             EventKind::StepReused { step, reused_from, .. } => (TaskId::of_step(step), reused_from),
             EventKind::StepEnded { task_id, reused_from: Some(from), .. } => (task_id.clone(), from),
             _ => return Ok(()),
         };
-        let plan =
-            self.found.iter().rfind(|again| again.run.id == *at.run).map(|again| Arc::clone(&again.plan));
+        let plan = self
+            .reverifications
+            .iter()
+            .rfind(|reverification| reverification.run.id == *run.run)
+            .map(|again| Arc::clone(&again.plan));
         let Some(step) = plan.as_ref().and_then(|plan| Some(plan.step(plan.find(place.step.as_str())?)))
         else {
             return Ok(());
         };
-        if !at.wants(Some(&place)) || at.depth == 0 {
+        if !run.wants(Some(&place)) || run.depth == 0 {
             return Ok(());
         }
         if step.is_repeated() && place.item.is_none() {
-            let only = at.only.clone().or(Some(place));
-            return self.add(&ReverifiedRun { run: from, path: at.path.clone(), only, depth: at.depth - 1 });
+            let only_task = run.only_task.clone().or(Some(place));
+            return self.add(&ReverifiedRun {
+                run: from,
+                path: run.path.clone(),
+                only_task,
+                depth: run.depth - 1,
+            });
         }
-        let rows = reuse::items(self.reader, at.run, &place.step)?;
+        let rows = reuse::items(self.reader, run.run, &place.step)?;
         let row = rows.iter().find(|row| row.item == place.item && place.item.is_some());
         let key = row.and_then(|row| row.item_key.as_deref());
-        match reuse::nested_run(self.reader, at.run, &place.step, key)? {
-            Some(child) => self.add_nested(at, &child, &place.to_string()),
+        match reuse::nested_run(self.reader, run.run, &place.step, key)? {
+            Some(child) => self.add_nested(run, &child, &place.to_string()),
             None => Ok(()),
         }
     }
@@ -245,7 +257,8 @@ impl ReverificationSearch<'_> {
 
 impl ReverifiedRun<'_> {
     fn wants(&self, task_id: Option<&TaskId>) -> bool {
-        let is_part = |only: &TaskId, task_id: &TaskId| only.contains(task_id) || task_id.contains(only);
-        self.only.as_ref().is_none_or(|only| task_id.is_some_and(|place| is_part(only, place)))
+        let is_part =
+            |only_task: &TaskId, task_id: &TaskId| only_task.contains(task_id) || task_id.contains(only_task);
+        self.only_task.as_ref().is_none_or(|only| task_id.is_some_and(|task_id| is_part(only, task_id)))
     }
 }

@@ -21,17 +21,21 @@ pub struct ResolvedTask {
 }
 
 /// Finds a step below a run, in nested runs where it is named so.
-pub fn find_step(state: &StateReader, run: RunId, subject: &TaskPath) -> Result<ResolvedTask, CommandError> {
-    find_in_store(run, subject, state.store())
+pub fn find_step(
+    state: &StateReader,
+    run: RunId,
+    task_path: &TaskPath,
+) -> Result<ResolvedTask, CommandError> {
+    find_in_store(run, task_path, state.store())
 }
 
 pub(super) fn find_in_store(
     run: RunId,
-    subject: &TaskPath,
+    task_path: &TaskPath,
     reader: &StoreReader,
 ) -> Result<ResolvedTask, CommandError> {
     let mut run = run;
-    let mut above = subject.above.iter();
+    let mut above = task_path.above.iter();
     while let Some(spot) = above.next() {
         let task = find_task(&run, spot, reader)?.to_string();
         let mut nested = last_nested_run(&run, &task, reader)?;
@@ -43,7 +47,7 @@ pub(super) fn find_in_store(
         let none = || usage_error(&format!("no run is nested in `{task}` of run {}", run.short()));
         run = nested.ok_or_else(none)?;
     }
-    Ok(ResolvedTask { task_id: find_task(&run, &subject.spot, reader)?, run, attempt: subject.attempt })
+    Ok(ResolvedTask { task_id: find_task(&run, &task_path.spot, reader)?, run, attempt: task_path.attempt })
 }
 
 /// Refuses a step that a plan does not have.
@@ -53,10 +57,10 @@ pub fn require_step(plan: &Plan, step: &str) -> Result<(), CommandError> {
 
 /// The failure of a step that a plan does not have.
 pub fn unknown_step(plan: &Plan, step: &str) -> CommandError {
-    let failure = usage_error(&format!("the plan `{}` has no step `{step}`", plan.id()));
+    let error = usage_error(&format!("the plan `{}` has no step `{step}`", plan.id()));
     match nearest(step, plan.steps().iter().map(|step| step.id.as_str())) {
-        Some(near) => failure.hint(format!("did you mean `{near}`?")),
-        None => failure,
+        Some(near) => error.hint(format!("did you mean `{near}`?")),
+        None => error,
     }
 }
 
@@ -64,25 +68,25 @@ pub fn unknown_step(plan: &Plan, step: &str) -> CommandError {
 fn last_nested_run(run: &RunId, name: &str, reader: &StoreReader) -> Result<Option<RunId>, CommandError> {
     let of = |attempt: &str| attempt.rsplit_once('#').is_some_and(|(place, _)| place == name);
     let children = reader.children(run)?;
-    let found = children.into_iter().rfind(|(_, attempt)| of(attempt));
-    Ok(found.map(|(child, _)| child))
+    let latest = children.into_iter().rfind(|(_, attempt)| of(attempt));
+    Ok(latest.map(|(child, _)| child))
 }
 
 /// A task by its step and the number or key of its item.
-fn find_task(run: &RunId, spot: &TaskRef, reader: &StoreReader) -> Result<TaskId, CommandError> {
-    let Some(item) = &spot.item else {
-        return Ok(TaskId::of_step(&spot.step));
+fn find_task(run: &RunId, task_ref: &TaskRef, reader: &StoreReader) -> Result<TaskId, CommandError> {
+    let Some(item) = &task_ref.item else {
+        return Ok(TaskId::of_step(&task_ref.step));
     };
     let steps = reader.steps(run)?;
-    let own = steps.iter().filter(|row| row.step == spot.step);
+    let own = steps.iter().filter(|row| row.step == task_ref.step);
     let by_key = own.filter(|row| row.item_key.as_ref() == Some(item)).find_map(|row| row.item);
     let items: BTreeSet<u32> =
-        steps.iter().filter(|row| row.step == spot.step).filter_map(|row| row.item).collect();
+        steps.iter().filter(|row| row.step == task_ref.step).filter_map(|row| row.item).collect();
     let by_number = || item.parse().ok().filter(|number| items.is_empty() || items.contains(number));
     // Names are read as they are shown: a key takes precedence over a number.
-    let found = by_key.or_else(by_number);
-    let none = || usage_error(&format!("`{}` has no item `{item}`", spot.step));
-    Ok(TaskId { step: spot.step.clone(), item: Some(found.ok_or_else(none)?) })
+    let item_index = by_key.or_else(by_number);
+    let none = || usage_error(&format!("`{}` has no item `{item}`", task_ref.step));
+    Ok(TaskId { step: task_ref.step.clone(), item: Some(item_index.ok_or_else(none)?) })
 }
 
 fn usage_error(message: &str) -> CommandError {

@@ -23,7 +23,7 @@ pub struct AnswerRecording {
 struct AnswerQueue {
     /// Each with its request, in the form that is compared. A further attempt of a nested run may make the same one.
     left: Vec<(Value, ApprovalOutcome)>,
-    given: BTreeMap<(RunId, u32), ApprovalOutcome>,
+    outcomes: BTreeMap<(RunId, u32), ApprovalOutcome>,
 }
 
 impl AnswerRecording {
@@ -44,29 +44,29 @@ impl AnswerRecording {
             let request = events[..index].iter().rev().find(is_request);
             left.extend(request.map(|request| (request.clone(), outcome)));
         }
-        Self { root, state: Mutex::new(AnswerQueue { left, given: BTreeMap::new() }) }
+        Self { root, state: Mutex::new(AnswerQueue { left, outcomes: BTreeMap::new() }) }
     }
 
     /// Returns a request in the form that is compared.
-    fn comparable(&self, run: &RunRef, ask: &ApprovalRequest) -> Option<Value> {
+    fn comparable(&self, run: &RunRef, request: &ApprovalRequest) -> Option<Value> {
         let event =
-            Event { at: Moment::default(), fact: EventKind::ApprovalRequested(Box::new(ask.clone())) };
+            Event { at: Moment::default(), fact: EventKind::ApprovalRequested(Box::new(request.clone())) };
         let line = EventLine { v: EVENT_VERSION, run: run.id.clone(), parents: run.path.clone(), event };
         comparable_event(&to_portable(&serde_json::to_value(line).ok()?, &self.root), &|_| None)
     }
 }
 
 impl RecordedAnswers for AnswerRecording {
-    fn answer(&self, run: &RunRef, ask: &ApprovalRequest) -> Option<ApprovalOutcome> {
+    fn answer(&self, run: &RunRef, approval_request: &ApprovalRequest) -> Option<ApprovalOutcome> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let this = (run.id.clone(), ask.request);
-        if let Some(given) = state.given.get(&this) {
-            return Some(given.clone());
+        let this = (run.id.clone(), approval_request.request);
+        if let Some(approval_outcome) = state.outcomes.get(&this) {
+            return Some(approval_outcome.clone());
         }
-        let request = self.comparable(run, ask)?;
+        let request = self.comparable(run, approval_request)?;
         let position = state.left.iter().position(|(recorded, _)| *recorded == request)?;
         let (_, outcome) = state.left.remove(position);
-        state.given.insert(this, outcome.clone());
+        state.outcomes.insert(this, outcome.clone());
         Some(outcome)
     }
 }
@@ -119,8 +119,8 @@ mod tests {
         assert_eq!(recording.answer(&run(&[]), &ask(2, "Send?")), None);
         assert_eq!(recording.answer(&run(&["inner"]), &ask(1, "Send?")), None);
         for _ in 0..2 {
-            let given = recording.answer(&run(&[]), &ask(1, "Send?")).unwrap();
-            assert_eq!(given.decision, RequestDecision::Approved);
+            let outcome = recording.answer(&run(&[]), &ask(1, "Send?")).unwrap();
+            assert_eq!(outcome.decision, RequestDecision::Approved);
         }
     }
 

@@ -65,8 +65,8 @@ impl EventSource<'_> {
     }
 
     /// Returns the digest of a body as it would be in any workspace, and without the durations in it.
-    fn portable_digest(&self, bodies: &CallBodyStore, digest: &str) -> Option<String> {
-        let body: Value = serde_json::from_slice(&bodies.read(&digest.parse().ok()?).ok()?).ok()?;
+    fn portable_digest(&self, call_bodies: &CallBodyStore, digest: &str) -> Option<String> {
+        let body: Value = serde_json::from_slice(&call_bodies.read(&digest.parse().ok()?).ok()?).ok()?;
         let text = without_durations(&to_portable(&body, self.root).to_string());
         Some(Sha256Digest::of_bytes(text.as_bytes()).to_string())
     }

@@ -83,8 +83,8 @@ fn parse<T>(
 }
 
 fn unusable(path: &Path, reason: &str) -> CommandError {
-    let failure = CommandError::new(CliExitCode::Usage, format!("cannot read {}: {reason}", path.display()));
-    failure.remedy("make a recording: ", UserAction::RecordRun)
+    let error = CommandError::new(CliExitCode::Usage, format!("cannot read {}: {reason}", path.display()));
+    error.remedy("make a recording: ", UserAction::RecordRun)
 }
 
 #[cfg(test)]

@@ -18,7 +18,7 @@ pub struct DueRun {
 /// their reconciliations. `log` reads the log.
 pub fn find_due_runs(
     caller: &dyn Caller,
-    log: &StoreReader,
+    log_reader: &StoreReader,
     now: Moment,
 ) -> Result<(Vec<DueRun>, Option<Moment>), CommandError> {
     let workspace = caller.host().workspace();
@@ -26,16 +26,16 @@ pub fn find_due_runs(
     let reader = StoreReader::open(&workspace.state)?;
     let filter = RunFilter { plan: None, state: Some(RunState::Running), nested: false, session: None };
     let rows = reader.runs(usize::MAX, &filter)?.into_iter().filter(|row| is_idle(&reader, row));
-    let rows: Vec<RunRow> = rows.collect();
+    let runs: Vec<RunRow> = rows.collect();
     let (mut due, mut next) = (Vec::new(), None::<Moment>);
-    if rows.is_empty() {
+    if runs.is_empty() {
         return Ok((due, next));
     }
     let rules = SigningRules::of(caller, &workspace)?;
-    for row in rows {
+    for row in runs {
         // A run whose record cannot be read holds up no other.
-        let Ok(wait) = RunWait::of(log, &rules, &row.id, now) else { continue };
-        if (wait.is_due || wait.next.is_some()) && is_manual(log, &row.id).unwrap_or(true) {
+        let Ok(wait) = RunWait::of(log_reader, &rules, &row.id, now) else { continue };
+        if (wait.is_due || wait.next.is_some()) && is_manual(log_reader, &row.id).unwrap_or(true) {
             continue;
         }
         if wait.is_due {

@@ -33,11 +33,13 @@ impl RunWait {
         now: Moment,
     ) -> Result<Self, CommandError> {
         let mut wait = Self::default();
-        for posed in approval_requests(reader, run)?.into_iter().filter(|posed| posed.outcome.is_none()) {
-            let answers = reader.answers(&posed.run, posed.request.request)?.len();
+        for approval_request in
+            approval_requests(reader, run)?.into_iter().filter(|request| request.outcome.is_none())
+        {
+            let answers = reader.answers(&approval_request.run, approval_request.request.request)?.len();
             wait.mark += answers;
             if answers > 0 && !wait.is_due {
-                wait.is_due = AnswerReview::read(reader, posed)?.is_decided(reader, rules, now)?;
+                wait.is_due = AnswerReview::read(reader, approval_request)?.is_decided(reader, rules, now)?;
             }
         }
         wait.add_timers(reader, run, now)?;

@@ -84,10 +84,10 @@ pub(crate) fn backend_command(
 }
 
 fn find_backend<'c>(config: &'c WorkspaceConfig, name: &str) -> Result<&'c Backend, CommandError> {
-    let found = config.backends.iter().find(|(known, _)| known.as_str() == name);
-    found.map(|(_, backend)| backend).ok_or_else(|| {
-        let known: Vec<&str> = config.backends.keys().map(Name::as_str).collect();
-        let hint = match known.as_slice() {
+    let entry = config.backends.iter().find(|(backend_name, _)| backend_name.as_str() == name);
+    entry.map(|(_, backend)| backend).ok_or_else(|| {
+        let names: Vec<&str> = config.backends.keys().map(Name::as_str).collect();
+        let hint = match names.as_slice() {
             [] => "add it under `backends` in wf.yaml".to_owned(),
             known => format!("wf.yaml has {}", known.join(", ")),
         };
@@ -140,8 +140,8 @@ impl RecordedBackendRun {
         };
         let backend = backend_program(host, loaded, name)?;
         let row = reader.run(run)?;
-        let begun = is_of_deployment(&config).then_some(row.created);
-        let past = retried_run(reader, &row, &loaded.plan)?;
+        let started_at = is_of_deployment(&config).then_some(row.created);
+        let repeated_run = retried_run(reader, &row, &loaded.plan)?;
         let request = RunRequest {
             run: run.clone(),
             plan: Arc::clone(&loaded.plan),
@@ -149,11 +149,11 @@ impl RecordedBackendRun {
             sources: reader.sources(run)?,
             params: row.params,
             session: None,
-            repeated_run: past,
+            repeated_run,
             approved: approval_of_run(reader, run)?,
             config,
             claim: None,
-            begun,
+            begun: started_at,
             tracked: None,
         };
         Ok(Some(Self { request, backend }))

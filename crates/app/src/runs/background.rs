@@ -29,15 +29,15 @@ pub(crate) enum BackgroundStart<T> {
     Late,
 }
 
-/// Starts a command that begins a run, which stays until its requests are answered, and returns the run as soon as it
-/// `begun` is recorded; the error of the command if it begins none. Needs a Tokio runtime, and blocks.
+/// Starts a command that begins a run, which stays until its requests are answered, and returns the run as soon as
+/// `started` finds it recorded; the error of the command if it begins none. Needs a Tokio runtime, and blocks.
 pub fn start_in_background(
     host: &Host,
     command: &[&str],
-    begun: &dyn Fn() -> Result<Option<RunId>, CommandError>,
+    started: &dyn Fn() -> Result<Option<RunId>, CommandError>,
 ) -> Result<RunId, CommandError> {
     let command = [command, &["--wait"]].concat();
-    match start_process(host, &command, MAX_WAIT, begun)? {
+    match start_process(host, &command, MAX_WAIT, started)? {
         BackgroundStart::Begun(run) => Ok(run),
         BackgroundStart::Ended { printed, .. } => Err(refusal(&plain(&printed))),
         BackgroundStart::Late => {
@@ -54,27 +54,27 @@ pub(crate) fn start_process<T>(
     host: &Host,
     command: &[&str],
     longest: Duration,
-    begun: &dyn Fn() -> Result<Option<T>, CommandError>,
+    started: &dyn Fn() -> Result<Option<T>, CommandError>,
 ) -> Result<BackgroundStart<T>, CommandError> {
     let unable = |error: std::io::Error| {
         CommandError::new(CliExitCode::State, format!("cannot start a process: {error}"))
     };
     // A pipe would break when the server exits.
-    let mut told = tempfile::tempfile().map_err(unable)?;
+    let mut output = tempfile::tempfile().map_err(unable)?;
     let mut process = keep::own_command(host);
-    process.args(command).stdout(Stdio::null()).stderr(told.try_clone().map_err(unable)?);
+    process.args(command).stdout(Stdio::null()).stderr(output.try_clone().map_err(unable)?);
     let mut child = process.spawn().map_err(unable)?;
     let mut waited = Duration::ZERO;
     while waited < longest {
         // Looked for after the exit, too: a short run ends before anybody looks.
         let exit = child.try_wait().map_err(unable)?;
-        if let Some(found) = begun()? {
+        if let Some(value) = started()? {
             reap(child);
-            return Ok(BackgroundStart::Begun(found));
+            return Ok(BackgroundStart::Begun(value));
         }
         if let Some(status) = exit {
             let mut printed = String::new();
-            told.rewind().and_then(|()| told.read_to_string(&mut printed)).map_err(unable)?;
+            output.rewind().and_then(|()| output.read_to_string(&mut printed)).map_err(unable)?;
             return Ok(BackgroundStart::Ended { code: status.code(), printed });
         }
         std::thread::sleep(LOOK_INTERVAL);

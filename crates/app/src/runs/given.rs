@@ -18,51 +18,53 @@ pub fn secrets_of_run(
     run: &RunId,
     plan: &Arc<Plan>,
 ) -> Result<GivenSecrets, CommandError> {
-    let mut given = GivenSecrets::default();
-    collect_from_run(reader, run, plan, &mut given)?;
+    let mut secrets = GivenSecrets::default();
+    collect_from_run(reader, run, plan, &mut secrets)?;
     let mut before = reader.run(run)?.retry_of;
     // Deleted runs, and those of another version, are skipped.
     while let Some(old) = before
         && let Some(plan) = load::recorded_plan_if_valid(reader, &old)?
     {
-        collect_from_run(reader, &old, &plan, &mut given)?;
+        collect_from_run(reader, &old, &plan, &mut secrets)?;
         before = reader.run(&old)?.retry_of;
     }
-    Ok(given)
+    Ok(secrets)
 }
 
 fn collect_from_run(
     reader: &StoreReader,
     run: &RunId,
     plan: &Arc<Plan>,
-    given: &mut GivenSecrets,
+    secrets: &mut GivenSecrets,
 ) -> Result<(), CommandError> {
     for secret in wf_engine::secrets_given(plan, &reader.events(run, 0)?) {
-        let same = |other: &SecretDeclaration| other.name == secret.name && other.source == secret.source;
-        if !given.declared.iter().any(same) {
-            given.declared.push(secret);
+        let same = |other_secret: &SecretDeclaration| {
+            other_secret.name == secret.name && other_secret.source == secret.source
+        };
+        if !secrets.declared.iter().any(same) {
+            secrets.declared.push(secret);
         }
     }
     let recorded = record::read_fingerprints(&reader.folder().run(run)).map_err(|error| {
         let failure = format!("cannot read which secrets run {} was given: {error}", run.short());
         CommandError::new(CliExitCode::State, failure)
     })?;
-    given.fingerprints.extend(recorded);
-    collect_from_children(reader, run, plan, given)
+    secrets.fingerprints.extend(recorded);
+    collect_from_children(reader, run, plan, secrets)
 }
 
 fn collect_from_children(
     reader: &StoreReader,
     run: &RunId,
     plan: &Arc<Plan>,
-    given: &mut GivenSecrets,
+    secrets: &mut GivenSecrets,
 ) -> Result<(), CommandError> {
     for (child, _) in reader.children(run)? {
         let id = reader.run(&child)?.plan;
         match plan.plans_used().find(|used| used.id().as_str() == id) {
-            Some(used) => collect_from_run(reader, &child, used, given)?,
+            Some(used) => collect_from_run(reader, &child, used, secrets)?,
             // A generated plan has no secrets; the plans that it uses are those of its envelope.
-            None => collect_from_children(reader, &child, plan, given)?,
+            None => collect_from_children(reader, &child, plan, secrets)?,
         }
     }
     Ok(())

@@ -16,36 +16,40 @@ use wf_store::{RunRow, StoreReader};
 pub fn retried_run(
     reader: &StoreReader,
     row: &RunRow,
-    now: &Arc<Plan>,
+    current_plan: &Arc<Plan>,
 ) -> Result<Option<RepeatedRun>, CommandError> {
     let Some(old) = &row.retry_of else {
         return Ok(None);
     };
-    let past = repeated_run(reader, old, now, &reader.config(&row.id)?, &row.params)?;
-    Ok(Some(as_recorded(reader, past, &row.id)?))
+    let repeated_run = repeated_run(reader, old, current_plan, &reader.config(&row.id)?, &row.params)?;
+    Ok(Some(as_recorded(reader, repeated_run, &row.id)?))
 }
 
 /// Returns a recorded run as one repeats it that has a plan, a configuration with the user's choice, and parameters.
 pub fn repeated_run(
     reader: &StoreReader,
     old: &RunId,
-    now: &Arc<Plan>,
+    latest_plan: &Arc<Plan>,
     config: &Value,
     params: &JsonObject,
 ) -> Result<RepeatedRun, CommandError> {
-    let ask = RepeatRequest {
+    let request = RepeatRequest {
         run: Some(old.clone()),
         earlier_plan: load::recorded_plan_if_valid(reader, old)?,
-        current_plan: Arc::clone(now),
+        current_plan: Arc::clone(latest_plan),
         choice: RepeatChoice::recorded(config),
     };
-    Ok(RepeatedRun::from_request(reader, ask, params)?)
+    Ok(RepeatedRun::from_request(reader, request, params)?)
 }
 
 /// Returns the results a run reuses, as decided when it started: files may have changed since.
-fn as_recorded(reader: &StoreReader, past: RepeatedRun, run: &RunId) -> Result<RepeatedRun, CommandError> {
+fn as_recorded(
+    reader: &StoreReader,
+    repeated_run: RepeatedRun,
+    run: &RunId,
+) -> Result<RepeatedRun, CommandError> {
     let events = reader.events(run, 0)?;
-    Ok(past.as_recorded(events.iter().map(|(_, event)| event)))
+    Ok(repeated_run.as_recorded(events.iter().map(|(_, event)| event)))
 }
 
 /// Does the same for a run that may be nested in another. Also `None` where the record does not
@@ -69,8 +73,8 @@ pub fn retried_run_of_nested(reader: &StoreReader, run: &RunId) -> Result<Option
     let spot = subject.spot;
     let item = spot.item.and_then(|item| item.parse::<u32>().ok());
     let rows = reader.steps(above)?;
-    let own = rows.into_iter().find(|row| row.step == spot.step && row.item == item);
-    let key = own.and_then(|row| row.item_key);
+    let step_row = rows.into_iter().find(|row| row.step == spot.step && row.item == item);
+    let key = step_row.and_then(|row| row.item_key);
     let uses = outer.plan().find(spot.step.as_str());
     let uses = uses.is_some_and(|ix| matches!(outer.plan().step(ix).work, StepWork::Uses(_)));
     if !uses {

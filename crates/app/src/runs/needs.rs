@@ -33,8 +33,8 @@ pub(crate) fn require_secrets(host: &Host, plan: &Plan) -> Result<(), CommandErr
         return Ok(());
     }
     let text: Vec<String> = missing.into_iter().collect();
-    let failure = CommandError::new(CliExitCode::Usage, text.join("; "));
-    Err(failure.hint("set it, and run it again: nothing has started"))
+    let error = CommandError::new(CliExitCode::Usage, text.join("; "));
+    Err(error.hint("set it, and run it again: nothing has started"))
 }
 
 /// Returns a warning for each missing program of a step without a condition.
@@ -45,11 +45,12 @@ pub(crate) fn missing_programs(host: &Host, plan: &Plan) -> Vec<String> {
         let name = argv.first().and_then(Template::constant);
         let name = name.as_ref().and_then(|name| name.as_str()).filter(|name| !name.contains('/'));
         let mut variables = plan.parts().env.iter().chain(&step.env);
-        let searches_elsewhere = step.container.is_some() || variables.any(|one| one.name.as_str() == "PATH");
+        let searches_elsewhere =
+            step.container.is_some() || variables.any(|variable| variable.name.as_str() == "PATH");
         if let Some(name) = name.filter(|_| !searches_elsewhere)
-            && let Err(unable) = process::find(name, host.var("PATH"), host.cwd())
+            && let Err(error) = process::find(name, host.var("PATH"), host.cwd())
         {
-            missing.insert(format!("step `{}`: {} (yet)", step.id, unable.reason));
+            missing.insert(format!("step `{}`: {} (yet)", step.id, error.reason));
         }
     });
     missing.into_iter().collect()
@@ -111,8 +112,8 @@ mod tests {
     #[test]
     fn a_secret_of_a_step_that_is_sure_to_run_must_be_there() {
         let reads = plan("  - {id: use, env: {K: '{{ secrets.KEY }}'}, run: 'true'}\n");
-        let failure = require_secrets(&host(&[]), &reads).unwrap_err();
-        assert!(format!("{failure:?}").contains("SOME_KEY is not set"), "{failure:?}");
+        let error = require_secrets(&host(&[]), &reads).unwrap_err();
+        assert!(format!("{error:?}").contains("SOME_KEY is not set"), "{error:?}");
         assert!(require_secrets(&host(&[("SOME_KEY", "v")]), &reads).is_ok());
         let may_read =
             plan("  - {id: use, when: failed('first'), env: {K: '{{ secrets.KEY }}'}, run: 'true'}\n");
@@ -121,16 +122,16 @@ mod tests {
 
     #[test]
     fn a_program_that_is_not_there_yet_is_named() {
-        let found = |step: &str| {
+        let needs_of = |step: &str| {
             let reads = plan(&format!("  - {{id: use, env: {{K: '{{{{ secrets.KEY }}}}'}}, {step}}}\n"));
             missing_programs(&host(&[("PATH", "/usr/bin:/bin")]), &reads)
         };
         assert_eq!(
-            found("exec: [no-such-tool, x]"),
+            needs_of("exec: [no-such-tool, x]"),
             ["step `use`: program `no-such-tool` is not in PATH (yet)"]
         );
         for there in ["exec: [sh, -c, x]", "exec: [./made-by-first]", "run: no-such-tool"] {
-            assert!(found(there).is_empty(), "{there}");
+            assert!(needs_of(there).is_empty(), "{there}");
         }
     }
 }

@@ -16,22 +16,22 @@ pub fn warn_of_changed_results(
     run: &RunId,
     loaded: &LoadedPlan,
 ) -> Result<(), CommandError> {
-    let ask = RepeatRequest {
+    let request = RepeatRequest {
         run: Some(run.clone()),
         earlier_plan: Some(Arc::clone(&loaded.plan)),
         current_plan: Arc::clone(&loaded.plan),
         choice: RepeatChoice::default(),
     };
-    let so_far = RepeatedRun::from_request(reader, ask, &reader.run(run)?.params)?;
+    let so_far = RepeatedRun::from_request(reader, request, &reader.run(run)?.params)?;
     let outdated = wf_engine::outdated(&loaded.workspace.root, reader, &so_far)?;
-    for one in &outdated {
-        let item = one.item.as_ref().map(|key| format!("[{key}]"));
+    for result in &outdated {
+        let item = result.item.as_ref().map(|key| format!("[{key}]"));
         let item = item.unwrap_or_default();
         caller.message_line(&format!(
             "warning: `{}{item}` has changed since run {}: {}; its dependents read the current version",
-            one.step,
+            result.step,
             run.short(),
-            one.reason
+            result.reason
         ));
     }
     if !outdated.is_empty() {

@@ -21,10 +21,10 @@ pub fn warn_of_files_of_checks(host: &Host, workspace: &Workspace, loaded: &mut 
     let Ok(plan) = lang::lower(loaded, &WorkspaceConfig::default().defaults) else {
         return;
     };
-    let found = undeclared_files(&plan, &workspace.root);
-    let undeclared = found.iter().filter_map(|one| {
-        let span = span_of_check(loaded.root()?, one.step.as_ref(), &one.check)?;
-        Some((0, warning_text(one, span)))
+    let files = undeclared_files(&plan, &workspace.root);
+    let undeclared = files.iter().filter_map(|file| {
+        let span = span_of_check(loaded.root()?, file.step.as_ref(), &file.check)?;
+        Some((0, warning_text(file, span)))
     });
     let mut warnings: Vec<_> = undeclared.collect();
     let keys = keyfile::folders(&host.vars()).into_iter();
@@ -36,7 +36,7 @@ pub fn warn_of_files_of_checks(host: &Host, workspace: &Workspace, loaded: &mut 
         tracked.as_ref().map(|tracked| tracked.contains(path))
     };
     let advice = product_advice(&plan, &workspace.root, &apart, &tracked);
-    warnings.extend(advice.iter().filter_map(|one| Some((0, advice_text(loaded.root()?, one)?))));
+    warnings.extend(advice.iter().filter_map(|advice| Some((0, advice_text(loaded.root()?, advice)?))));
     loaded.diagnostics.extend(warnings);
 }
 
@@ -80,8 +80,8 @@ fn advice_text(plan: &ast::PlanSpec, advice: &ProductAdvice) -> Option<Diagnosti
     })
 }
 
-fn warning_text(one: &UndeclaredFile, span: Span) -> Diagnostic {
-    let UndeclaredFile { check, path, maker, .. } = one;
+fn warning_text(file: &UndeclaredFile, span: Span) -> Diagnostic {
+    let UndeclaredFile { check, path, maker, .. } = file;
     let path = path.display();
     let message = format!("the check `{check}` reads `{path}`, which step `{maker}` does not declare");
     let help = format!(
@@ -92,7 +92,7 @@ fn warning_text(one: &UndeclaredFile, span: Span) -> Diagnostic {
 
 /// Returns the place where the id of a step is written.
 fn span_of_step(plan: &ast::PlanSpec, step: &Name) -> Option<Span> {
-    plan.all_steps().find(|own| own.id.value == *step).map(|own| own.id.span)
+    plan.all_steps().find(|spec| spec.id.value == *step).map(|spec| spec.id.span)
 }
 
 /// Returns the place where the name of a check is written.

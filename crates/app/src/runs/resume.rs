@@ -31,13 +31,13 @@ pub struct ResumableRun {
 /// All that a run needs of its record to go on.
 pub struct RunContinuation {
     /// The results that it reuses of the run that it repeats.
-    pub past: Option<RepeatedRun>,
+    pub repeated_run: Option<RepeatedRun>,
     /// The secrets that it was given.
-    pub given: GivenSecrets,
+    pub secrets: GivenSecrets,
     /// The approval that it started with.
     pub approval: Option<RunApproval>,
     /// The run on its backend, if it has one.
-    pub elsewhere: Option<RecordedBackendRun>,
+    pub backend_run: Option<RecordedBackendRun>,
 }
 
 impl ResumableRun {
@@ -57,9 +57,9 @@ impl ResumableRun {
         let reader = self.state.store();
         let attempt = attempt_name_from_text(reader, above, attempt)?;
         let message = format!("run {} is nested in another run: {attempt}", self.run.short());
-        let failure = CommandError::new(CliExitCode::Usage, message);
+        let error = CommandError::new(CliExitCode::Usage, message);
         let top = outermost_run(reader, &self.run)?;
-        Err(failure.remedy("resume that one: ", UserAction::ResumeRun(top)))
+        Err(error.remedy("resume that one: ", UserAction::ResumeRun(top)))
     }
 
     /// Returns its outcome; `None`: it has not ended.
@@ -74,15 +74,15 @@ impl ResumableRun {
     pub fn already_ended(&self, outcome: RunOutcome) -> CommandError {
         let (run, row) = (&self.run, &self.row);
         let message = format!("run {} has already finished: {}", run.short(), outcome.as_str());
-        let failure = CommandError::new(CliExitCode::Usage, message);
+        let error = CommandError::new(CliExitCode::Usage, message);
         match (&row.goal, outcome) {
             (Some(_), _) => {
                 let action = UserAction::RunGoal(goal_name(&row.plan, &row.path));
-                failure.remedy("for another reconciliation: ", action)
+                error.remedy("for another reconciliation: ", action)
             }
-            (None, RunOutcome::Succeeded) => failure,
+            (None, RunOutcome::Succeeded) => error,
             (None, _) => {
-                failure.remedy("to run again what did not succeed: ", UserAction::RetryRun(run.clone()))
+                error.remedy("to run again what did not succeed: ", UserAction::RetryRun(run.clone()))
             }
         }
     }
@@ -95,10 +95,10 @@ impl ResumableRun {
     /// Checks that it may go on, and reads what it needs for that.
     pub fn resume(self, caller: &dyn Caller, loaded: &LoadedPlan) -> Result<RunContinuation, CommandError> {
         let (reader, run) = (self.state.store(), &self.run);
-        let past = retried_run(reader, &self.row, &loaded.plan)?;
+        let repeated_run = retried_run(reader, &self.row, &loaded.plan)?;
         reauthorize(caller, reader, run, loaded)?;
-        let continuation = self.read(caller, loaded, past)?;
-        if continuation.elsewhere.is_none() {
+        let continuation = self.read(caller, loaded, repeated_run)?;
+        if continuation.backend_run.is_none() {
             warn_of_changed_results(caller, reader, run, loaded)?;
         }
         Ok(continuation)
@@ -113,13 +113,13 @@ impl ResumableRun {
         &self,
         caller: &dyn Caller,
         loaded: &LoadedPlan,
-        past: Option<RepeatedRun>,
+        repeated_run: Option<RepeatedRun>,
     ) -> Result<RunContinuation, CommandError> {
         let (reader, run) = (self.state.store(), &self.run);
-        let given = secrets_of_run(reader, run, &loaded.plan)?;
+        let secrets = secrets_of_run(reader, run, &loaded.plan)?;
         let approval = approval_of_run(reader, run)?;
-        let elsewhere = RecordedBackendRun::read(caller.host(), reader, run, loaded)?;
-        Ok(RunContinuation { past, given, approval, elsewhere })
+        let backend_run = RecordedBackendRun::read(caller.host(), reader, run, loaded)?;
+        Ok(RunContinuation { repeated_run, secrets, approval, backend_run })
     }
 }
 

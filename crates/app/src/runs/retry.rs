@@ -38,10 +38,10 @@ pub struct PreparedRetry {
     /// The parameters of the new run.
     pub params: JsonObject,
     /// The results that it reuses.
-    pub past: RepeatedRun,
+    pub repeated_run: RepeatedRun,
     pub preview: RetryPreview,
     /// The secrets that the results may contain.
-    pub given: GivenSecrets,
+    pub secrets: GivenSecrets,
     /// The configuration of the new run.
     pub config: Value,
     /// The backend that the old one ran on, if not this machine.
@@ -72,24 +72,35 @@ impl RetryDraft {
         let choice = selection.resolve(reader, old, &loaded.plan)?;
         let params = resolve_params(&loaded, &row.params)?;
         let before = recorded_plan_or_current(reader, old, &loaded)?;
-        let ask = RepeatRequest {
+        let request = RepeatRequest {
             run: Some(old.clone()),
             earlier_plan: before.clone(),
             current_plan: loaded.plan.clone(),
             choice: choice.clone(),
         };
         let root = &loaded.workspace.root;
-        let past = engine::unchanged(root, reader, RepeatedRun::from_request(reader, ask, &params)?)?;
-        check_selection(root, reader, &past, "")?;
-        let preview = RetryPreview::of(root, reader, &past)?;
-        let given = match &before {
+        let repeated_run =
+            engine::unchanged(root, reader, RepeatedRun::from_request(reader, request, &params)?)?;
+        check_selection(root, reader, &repeated_run, "")?;
+        let preview = RetryPreview::of(root, reader, &repeated_run)?;
+        let secrets = match &before {
             Some(before) => secrets_of_run(reader, old, before)?,
             None => GivenSecrets::default(),
         };
         let config = engine::continue_lineage(loaded.options.write_to(choice.record()), reader, old)?;
         let backend_before = backend_of(&reader.config(old)?).map(str::to_owned);
         let RunRow { id: old, session, .. } = row;
-        Ok(PreparedRetry { loaded, old, session, params, past, preview, given, config, backend_before })
+        Ok(PreparedRetry {
+            loaded,
+            old,
+            session,
+            params,
+            repeated_run,
+            preview,
+            secrets,
+            config,
+            backend_before,
+        })
     }
 }
 
@@ -108,9 +119,9 @@ fn require_repeatable(reader: &StoreReader, row: &RunRow) -> Result<(), CommandE
     let failure = |what: &str| CommandError::new(CliExitCode::Usage, format!("run {short} {what}"));
     // A retry would be no undo, so that the other run could be undone again.
     if let Some(undone) = &row.undo_of {
-        let failure = failure(&format!("undoes run {}", undone.short()));
+        let error = failure(&format!("undoes run {}", undone.short()));
         let action = UserAction::UndoRun(undone.clone());
-        return Err(failure.remedy("start another one while there is time: ", action));
+        return Err(error.remedy("start another one while there is time: ", action));
     }
     match RunLifecycle::of(row, reader.owner(&row.id)?) {
         RunLifecycle::Running => Err(failure("has not finished")
@@ -122,8 +133,8 @@ fn require_repeatable(reader: &StoreReader, row: &RunRow) -> Result<(), CommandE
         // A reconciliation starts with a check run, and is not repeated in part.
         RunLifecycle::Ended(_) if row.goal.is_some() => {
             let message = format!("run {short} belongs to a reconciliation of the goal `{}`", row.plan);
-            let failure = CommandError::new(CliExitCode::Usage, message);
-            Err(failure.remedy("start another one: ", UserAction::RunGoal(goal_name(&row.plan, &row.path))))
+            let error = CommandError::new(CliExitCode::Usage, message);
+            Err(error.remedy("start another one: ", UserAction::RunGoal(goal_name(&row.plan, &row.path))))
         }
         RunLifecycle::Ended(_) => Ok(()),
     }

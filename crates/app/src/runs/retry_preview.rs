@@ -35,10 +35,14 @@ pub struct RetryPreview {
 
 impl RetryPreview {
     /// Collects everything that is known before the run starts.
-    pub(super) fn of(root: &Path, reader: &StoreReader, past: &RepeatedRun) -> Result<Self, StoreError> {
-        let preview = Self { has_checks: !past.plan().parts().verify.is_empty(), ..Self::default() };
+    pub(super) fn of(
+        root: &Path,
+        reader: &StoreReader,
+        repeated_run: &RepeatedRun,
+    ) -> Result<Self, StoreError> {
+        let preview = Self { has_checks: !repeated_run.plan().parts().verify.is_empty(), ..Self::default() };
         let mut collector = PreviewCollector { root, reader, preview };
-        collector.collect_steps(past, "")?;
+        collector.collect_steps(repeated_run, "")?;
         Ok(collector.preview)
     }
 
@@ -55,13 +59,13 @@ struct PreviewCollector<'a> {
 }
 
 impl PreviewCollector<'_> {
-    fn collect_steps(&mut self, past: &RepeatedRun, above: &str) -> Result<(), StoreError> {
-        let kept = past.reused_results().into_iter();
-        self.preview.reused.extend(kept.map(|kept| match kept.item {
-            Some(key) => format!("{above}{}[{key}]", kept.step),
-            None => format!("{above}{}", kept.step),
+    fn collect_steps(&mut self, repeated_run: &RepeatedRun, above: &str) -> Result<(), StoreError> {
+        let results = repeated_run.reused_results().into_iter();
+        self.preview.reused.extend(results.map(|result| match result.item {
+            Some(key) => format!("{above}{}[{key}]", result.step),
+            None => format!("{above}{}", result.step),
         }));
-        for (step, fate) in past.fates() {
+        for (step, fate) in repeated_run.fates() {
             let name = format!("{above}{step}");
             match fate {
                 StepFate::Reused => self.preview.write_step(&name, "kept", ""),
@@ -72,7 +76,7 @@ impl PreviewCollector<'_> {
                 }
                 StepFate::Rerun(again) => {
                     self.preview.write_step(&name, "runs again", &again.reason.to_string());
-                    self.add_rerun(past, &name, step, again)?;
+                    self.add_rerun(repeated_run, &name, step, again)?;
                 }
             }
         }
@@ -83,24 +87,24 @@ impl PreviewCollector<'_> {
     /// reused.
     fn add_rerun(
         &mut self,
-        past: &RepeatedRun,
+        repeated_run: &RepeatedRun,
         name: &str,
         step: &wf_base::name::Name,
-        again: &StepRerun,
+        rerun: &StepRerun,
     ) -> Result<(), StoreError> {
         let before = self.preview.rerun_roots.len();
-        for key in past.repeated_items(step) {
+        for key in repeated_run.repeated_items(step) {
             let named = match &key {
                 Some(key) => format!("{name}[{key}]"),
                 None => name.to_owned(),
             };
-            if again.reuses_nested
-                && let Some(nested) = past.nested(self.reader, step, key.as_deref(), None)?
+            if rerun.reuses_nested
+                && let Some(nested) = repeated_run.nested(self.reader, step, key.as_deref(), None)?
                 && nested.run_id().is_some()
             {
                 let nested = unchanged(self.root, self.reader, nested)?;
                 self.collect_steps(&nested, &format!("{named}/"))?;
-            } else if key.is_some() && !again.reused_items.is_empty() {
+            } else if key.is_some() && !rerun.reused_items.is_empty() {
                 self.preview.write_step(&named, "runs again", "");
                 self.preview.rerun_roots.push(named);
             }
@@ -108,9 +112,9 @@ impl PreviewCollector<'_> {
         if self.preview.rerun_roots.len() > before {
             return Ok(());
         }
-        if again.reason.is_own() {
+        if rerun.reason.is_own() {
             self.preview.rerun_roots.push(name.to_owned());
-        } else if again.reason != RerunReason::Finally {
+        } else if rerun.reason != RerunReason::Finally {
             self.preview.downstream += 1;
         }
         Ok(())
@@ -121,35 +125,35 @@ impl PreviewCollector<'_> {
 pub(super) fn check_selection(
     root: &Path,
     reader: &StoreReader,
-    past: &RepeatedRun,
+    repeated_run: &RepeatedRun,
     above: &str,
 ) -> Result<(), CommandError> {
-    let plan = past.plan();
-    for (step, fate) in past.fates() {
+    let plan = repeated_run.plan();
+    for (step, fate) in repeated_run.fates() {
         let StepFate::Rerun(again) = fate else {
             continue;
         };
-        for key in past.repeated_items(step) {
-            let nested = past.nested(reader, step, key.as_deref(), None)?;
+        for key in repeated_run.repeated_items(step) {
+            let nested = repeated_run.nested(reader, step, key.as_deref(), None)?;
             if let Some(nested) = nested.filter(|_| again.reuses_nested) {
                 let nested = unchanged(root, reader, nested)?;
                 check_selection(root, reader, &nested, &format!("{above}{step}/"))?;
             }
         }
         let declared = plan.find(step.as_str()).map(|ix| plan.step(ix));
-        let asks = |when: &Expr| when.asks_status();
+        let asks = |expr: &Expr| expr.asks_status();
         let Some(declared) = declared.filter(|step| !step.when.as_deref().is_some_and(asks)) else {
             continue;
         };
         for needed in &declared.depends_on {
             let needed = &plan.step(*needed).id;
-            if past.fate(needed) == Some(&StepFate::Deselected) {
+            if repeated_run.fate(needed) == Some(&StepFate::Deselected) {
                 let message = format!(
                     "`{above}{step}` depends on `{needed}`, which has no result to reuse and is not selected"
                 );
-                let failure = CommandError::new(CliExitCode::Usage, message);
+                let error = CommandError::new(CliExitCode::Usage, message);
                 return Err(
-                    failure.hint(format!("select it, too: --only {above}{needed} --only {above}{step}"))
+                    error.hint(format!("select it, too: --only {above}{needed} --only {above}{step}"))
                 );
             }
         }

@@ -34,7 +34,7 @@ pub struct RunWorktree {
     /// The top folder of the worktree.
     folder: PathBuf,
     /// The workspace to which the products are brought.
-    home: Workspace,
+    workspace: Workspace,
     /// The top folder of the work tree around that workspace.
     top: PathBuf,
     /// The commit that was checked out.
@@ -56,9 +56,9 @@ pub struct BroughtProducts {
 
 impl RunWorktree {
     /// Checks out the last commit of the repository around a workspace.
-    pub fn make(host: &Host, home: Workspace) -> Result<Self, CommandError> {
+    pub fn make(host: &Host, workspace: Workspace) -> Result<Self, CommandError> {
         let usage = |message: String| CommandError::new(CliExitCode::Usage, message);
-        let repository = GitRepository::find(&home.root, &home.state, &host.vars())?;
+        let repository = GitRepository::find(&workspace.root, &workspace.state, &host.vars())?;
         let repository = repository.ok_or_else(|| {
             usage("`--worktree` needs a git repository: the workspace is in none".into())
                 .hint("run `git init` and commit, or leave `--worktree` out")
@@ -73,12 +73,13 @@ impl RunWorktree {
                 usage(format!("cannot create the worktree {}: {error}", folder.display()))
                     .hint("the folder above the repository must be writable")
             })?;
-        let made = repository.commit_of("HEAD").and_then(|commit| {
+        let created = repository.commit_of("HEAD").and_then(|commit| {
             repository.add_worktree(&folder, &commit)?;
             Ok(commit)
         });
-        let mut worktree = Self { folder, home, top, commit: String::new(), _claim: Some(Arc::new(claim)) };
-        match made {
+        let mut worktree =
+            Self { folder, workspace, top, commit: String::new(), _claim: Some(Arc::new(claim)) };
+        match created {
             Ok(commit) => {
                 worktree.commit = commit;
                 Ok(worktree)
@@ -91,10 +92,10 @@ impl RunWorktree {
     }
 
     /// Restores the worktree of a recorded run; `None`: it has none.
-    pub fn recorded(config: &Value, home: &Workspace) -> Option<Self> {
+    pub fn recorded(config: &Value, workspace: &Workspace) -> Option<Self> {
         let commit = config.get(WORKTREE)?.get("commit")?.as_str()?.to_owned();
         let (folder, top) = (recorded_path(config, WORKTREE_FOLDER)?, recorded_path(config, "of")?);
-        Some(Self { folder, top, commit, home: home.clone(), _claim: None })
+        Some(Self { folder, top, commit, workspace: workspace.clone(), _claim: None })
     }
 
     /// Adds it to the recorded configuration of a run.
@@ -118,12 +119,12 @@ impl RunWorktree {
     }
 
     pub fn workspace(&self) -> Workspace {
-        Workspace { root: self.place(&self.home.root), state: self.home.state.clone() }
+        Workspace { root: self.place(&self.workspace.root), state: self.workspace.state.clone() }
     }
 
     /// Returns the environment of commands in it.
     pub fn host(&self, host: &Host) -> Host {
-        host.of_folder(&self.place(host.cwd()), &self.home.state)
+        host.of_folder(&self.place(host.cwd()), &self.workspace.state)
     }
 
     /// Brings the products of its run to the workspace: those that differ from the commit it began with.
@@ -137,43 +138,48 @@ impl RunWorktree {
         let declared: Vec<_> =
             loaded.plan.steps().iter().map(|step| view::declared_by(step, params)).collect();
         let is_product = |path: &Path| declared.iter().any(|declared| declared(path));
-        let Some(repository) = GitRepository::find(&self.home.root, &self.home.state, &host.vars())? else {
+        let Some(repository) =
+            GitRepository::find(&self.workspace.root, &self.workspace.state, &host.vars())?
+        else {
             return Ok(BroughtProducts::default());
         };
         let committed = repository.paths_in(&self.commit)?;
-        let changes = [&own.root, &self.home.root].map(|root| -> Result<_, CommandError> {
-            let work_tree = GitRepository::find(root, &self.home.state, &host.vars())?;
-            Ok(work_tree.map(|found| found.changed_since(&self.commit)).transpose()?.unwrap_or_default())
+        let changes = [&own.root, &self.workspace.root].map(|root| -> Result<_, CommandError> {
+            let work_tree = GitRepository::find(root, &self.workspace.state, &host.vars())?;
+            Ok(work_tree
+                .map(|repository| repository.changed_since(&self.commit))
+                .transpose()?
+                .unwrap_or_default())
         });
         let [made, changed] = changes;
-        let (made, changed) = (made?, changed?);
+        let (new_files, changed) = (made?, changed?);
         let present = WorkspaceManifest::of_workspace(&own.root, &ExcludedFiles::default());
-        let present = present.map_err(|unable| CommandError::new(CliExitCode::State, unable.reason))?;
+        let present = present.map_err(|error| CommandError::new(CliExitCode::State, error.reason))?;
         let new = present.files().into_iter().filter(|path| !committed.contains(path));
-        let paths: BTreeSet<PathBuf> = new.chain(made).filter(|path| is_product(path)).collect();
-        let mut found = BroughtProducts::default();
+        let paths: BTreeSet<PathBuf> = new.chain(new_files).filter(|path| is_product(path)).collect();
+        let mut products = BroughtProducts::default();
         for path in paths {
-            let (from, to) = (own.root.join(&path), self.home.root.join(&path));
+            let (from, to) = (own.root.join(&path), self.workspace.root.join(&path));
             let failed = |error: io::Error| cannot_bring(&path, &error);
             let is_own = if committed.contains(&path) { changed.contains(&path) } else { is_there(&to) };
-            let is_beside = leads_elsewhere(&self.home.root, &path);
+            let is_beside = leads_elsewhere(&self.workspace.root, &path);
             if !is_beside && is_same(&from, &to).map_err(failed)? {
                 continue;
             }
             if is_own || is_beside {
-                found.left.push(path);
+                products.left.push(path);
                 continue;
             }
             bring(&from, &to).map_err(failed)?;
-            let list = if is_there(&from) { &mut found.brought } else { &mut found.removed };
+            let list = if is_there(&from) { &mut products.brought } else { &mut products.removed };
             list.push(path);
         }
-        Ok(found)
+        Ok(products)
     }
 
     /// Returns the commit that the run made, if no branch and no tag has it: it would be lost with the worktree.
     pub fn lost_commit(&self, host: &Host) -> Option<String> {
-        let repository = GitRepository::find(&self.folder, &self.home.state, &host.vars()).ok()??;
+        let repository = GitRepository::find(&self.folder, &self.workspace.state, &host.vars()).ok()??;
         let head = repository.commit_of("HEAD").ok().filter(|head| *head != self.commit)?;
         let named = repository.answer(&["for-each-ref", "--count=1", "--contains", &head]);
         named.is_ok_and(|named| named.is_empty()).then_some(head)
@@ -181,18 +187,20 @@ impl RunWorktree {
 
     /// True if there is nothing in it but what is committed.
     pub fn is_clean(&self, host: &Host) -> bool {
-        let repository = GitRepository::find(&self.folder, &self.home.state, &host.vars());
-        let status =
-            repository.ok().flatten().map(|found| found.answer(&["status", "--porcelain", "--ignored"]));
+        let repository = GitRepository::find(&self.folder, &self.workspace.state, &host.vars());
+        let status = repository
+            .ok()
+            .flatten()
+            .map(|repository| repository.answer(&["status", "--porcelain", "--ignored"]));
         matches!(status, Some(Ok(lines)) if lines.is_empty())
     }
 
     /// Removes the worktree, with what git knows of it.
     pub fn remove(&self) {
         let pointer = self.folder.join(".git");
-        let common = GitLocation::find(&self.top).ok().flatten().map(|found| found.common);
-        let known = common.and_then(|common| fs::read_dir(common.join("worktrees")).ok());
-        for entry in known.into_iter().flatten().flatten() {
+        let common = GitLocation::find(&self.top).ok().flatten().map(|location| location.common);
+        let entries = common.and_then(|common| fs::read_dir(common.join("worktrees")).ok());
+        for entry in entries.into_iter().flatten().flatten() {
             let named = fs::read_to_string(entry.path().join("gitdir")).unwrap_or_default();
             if Path::new(named.trim_end()) == pointer {
                 drop(fs::remove_dir_all(entry.path()));
@@ -211,10 +219,10 @@ pub fn present_folder(config: &Value) -> Option<PathBuf> {
 pub fn unrecorded_worktrees(host: &Host) -> Vec<PathBuf> {
     let Workspace { root, state } = host.workspace();
     let Some(location) = GitLocation::find(&root).ok().flatten() else { return Vec::new() };
-    let mut found = worktrees_beside(&location.top);
-    found.retain(|folder| claim(folder, FlockOperation::NonBlockingLockExclusive).is_ok());
-    if found.is_empty() || !state.exists() {
-        return found;
+    let mut worktrees = worktrees_beside(&location.top);
+    worktrees.retain(|folder| claim(folder, FlockOperation::NonBlockingLockExclusive).is_ok());
+    if worktrees.is_empty() || !state.exists() {
+        return worktrees;
     }
     let recorded = || -> Result<BTreeSet<PathBuf>, StoreError> {
         let reader = StoreReader::open(&state)?;
@@ -224,8 +232,8 @@ pub fn unrecorded_worktrees(host: &Host) -> Vec<PathBuf> {
     };
     // What is not known is not named.
     let Ok(recorded) = recorded() else { return Vec::new() };
-    found.retain(|folder| !recorded.contains(folder));
-    found
+    worktrees.retain(|folder| !recorded.contains(folder));
+    worktrees
 }
 
 fn recorded_path(config: &Value, name: &str) -> Option<PathBuf> {
@@ -244,12 +252,13 @@ fn worktrees_beside(top: &Path) -> Vec<PathBuf> {
     let prefix = prefix(top);
     let is_one = |entry: &fs::DirEntry| {
         let name = entry.file_name().to_string_lossy().into_owned();
-        let id = name.strip_prefix(&prefix).is_some_and(|id| id.chars().all(|one| one.is_ascii_hexdigit()));
+        let id =
+            name.strip_prefix(&prefix).is_some_and(|id| id.chars().all(|digit| digit.is_ascii_hexdigit()));
         id && entry.file_type().is_ok_and(|kind| kind.is_dir())
     };
-    let mut found: Vec<PathBuf> = entries.filter(is_one).map(|entry| entry.path()).collect();
-    found.sort();
-    found
+    let mut worktrees: Vec<PathBuf> = entries.filter(is_one).map(|entry| entry.path()).collect();
+    worktrees.sort();
+    worktrees
 }
 
 /// Removes the empty ones, which killed processes have left.
@@ -275,17 +284,17 @@ fn is_there(path: &Path) -> bool {
 /// True if a folder above a path is a link, or no folder: what is written there would be elsewhere.
 fn leads_elsewhere(root: &Path, path: &Path) -> bool {
     let above = path.ancestors().skip(1).filter(|above| !above.as_os_str().is_empty());
-    let found = above.filter_map(|above| fs::symlink_metadata(root.join(above)).ok());
-    found.into_iter().any(|found| !found.is_dir())
+    let folders = above.filter_map(|above| fs::symlink_metadata(root.join(above)).ok());
+    folders.into_iter().any(|metadata| !metadata.is_dir())
 }
 
 /// True if two files, or links, are the same, or neither is there.
 fn is_same(one: &Path, other: &Path) -> io::Result<bool> {
     let content = |path: &Path| match fs::symlink_metadata(path) {
-        Ok(found) if found.is_symlink() => {
+        Ok(metadata) if metadata.is_symlink() => {
             Ok(Some((fs::read_link(path)?.into_os_string().into_encoded_bytes(), None)))
         }
-        Ok(found) => Ok(Some((fs::read(path)?, Some(found.permissions().mode() & 0o111 != 0)))),
+        Ok(metadata) => Ok(Some((fs::read(path)?, Some(metadata.permissions().mode() & 0o111 != 0)))),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error),
     };
@@ -295,14 +304,14 @@ fn is_same(one: &Path, other: &Path) -> io::Result<bool> {
 /// Makes a file or a link like another one, as a whole; removes it if that is not there.
 fn bring(from: &Path, to: &Path) -> io::Result<()> {
     let folder = to.parent().unwrap_or(Path::new(""));
-    let found = match fs::symlink_metadata(from) {
-        Ok(found) => found,
+    let metadata = match fs::symlink_metadata(from) {
+        Ok(metadata) => metadata,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return fs::remove_file(to),
         Err(error) => return Err(error),
     };
     fs::create_dir_all(folder)?;
     let mut new = tempfile::NamedTempFile::new_in(folder)?;
-    if found.is_symlink() {
+    if metadata.is_symlink() {
         let place = new.into_temp_path();
         fs::remove_file(&place)?;
         std::os::unix::fs::symlink(fs::read_link(from)?, &place)?;
@@ -311,8 +320,8 @@ fn bring(from: &Path, to: &Path) -> io::Result<()> {
     io::copy(&mut fs::File::open(from)?, &mut new)?;
     // Who may read and write it is for whoever has the workspace to say.
     let own = fs::symlink_metadata(to).ok().filter(fs::Metadata::is_file);
-    let mode = own.unwrap_or_else(|| found.clone()).permissions().mode();
-    let executable = found.permissions().mode() & 0o111 & (mode | mode >> 2);
+    let mode = own.unwrap_or_else(|| metadata.clone()).permissions().mode();
+    let executable = metadata.permissions().mode() & 0o111 & (mode | mode >> 2);
     new.as_file().set_permissions(fs::Permissions::from_mode(mode & !0o111 | executable))?;
     new.persist(to).map(drop).map_err(io::Error::from)
 }

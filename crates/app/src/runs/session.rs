@@ -48,7 +48,7 @@ fn require_container_engine(host: &Host, loaded: &LoadedPlan) -> Result<(), Comm
         return Ok(());
     }
     for plan in family(&loaded.plan) {
-        let in_container = |step: &&Step| step.ways().any(|way| way.container.is_some());
+        let in_container = |step: &&Step| step.ways().any(|alternative| alternative.container.is_some());
         if let Some(step) = plan.steps().iter().find(in_container) {
             let (plan, step) = (plan.id(), &step.id);
             let message =
@@ -87,7 +87,7 @@ pub fn open_session_for(
     // Started first: it gets ready while the database is opened.
     let hands = keep::start_supervisor(caller.host(), &loaded.workspace.state)?;
     let store = open_store(caller.host(), loaded)?;
-    let watch = start_audit(caller, loaded)?;
+    let audited_bus = start_audit(caller, loaded)?;
     let host = Arc::new(caller.host().vars());
     let session = Arc::new(EngineSession {
         store,
@@ -111,10 +111,10 @@ pub fn open_session_for(
         reuses: !loaded.options.no_cache,
         stays,
         learns_preferences: loaded.config.learns_preferences,
-        bus: watch.bus.clone(),
+        bus: audited_bus.bus.clone(),
         observer: Mutex::new(observer),
     });
-    Ok(AuditedSession { session, watch })
+    Ok(AuditedSession { session, bus: audited_bus })
 }
 
 /// Returns the limits on steps that execute at once. They are those of the workspace now, whatever a resumed run was
@@ -141,10 +141,10 @@ pub fn open_store(host: &Host, loaded: &LoadedPlan) -> Result<Store, CommandErro
 /// Returns the files of the workspace that control wf: its configuration, what it may take from the
 /// workspace by a known name, the texts of a plan, and the repositories in it.
 fn control_files(loaded: &LoadedPlan) -> Result<Vec<String>, CommandError> {
-    let known = [CONFIG, APPROVERS, LOCK, GATES, REPOSITORY].into_iter();
-    let known = known.chain(FOLDERS).map(str::to_owned);
+    let file_names = [CONFIG, APPROVERS, LOCK, GATES, REPOSITORY].into_iter();
+    let names = file_names.chain(FOLDERS).map(str::to_owned);
     let texts = loaded.sources.iter().map(|(name, _)| name.clone());
-    let mut files: Vec<String> = known.chain(texts).collect();
+    let mut files: Vec<String> = names.chain(texts).collect();
     files.extend(nested_repositories(loaded)?);
     files.retain(|file| Path::new(file).is_relative());
     files.sort();
@@ -157,14 +157,14 @@ fn control_files(loaded: &LoadedPlan) -> Result<Vec<String>, CommandError> {
 fn nested_repositories(loaded: &LoadedPlan) -> Result<Vec<String>, CommandError> {
     let plans = family(&loaded.plan).into_iter();
     let mut ways = plans.flat_map(|plan| plan.steps()).flat_map(Step::ways);
-    if !ways.any(|way| way.permissions().any(|allow| !allow.write.is_empty())) {
+    if !ways.any(|alternative| alternative.permissions().any(|allow| !allow.write.is_empty())) {
         return Ok(Vec::new());
     }
     let apart = ExcludedFiles::new([loaded.workspace.state.as_path()]);
     let files = WorkspaceManifest::of_workspace(&loaded.workspace.root, &apart);
-    let files = files.map_err(|unable| CommandError::new(CliExitCode::Usage, unable.reason))?;
-    let found = files.named(OsStr::new(REPOSITORY)).into_iter();
-    let found = found.map(|path| {
+    let files = files.map_err(|error| CommandError::new(CliExitCode::Usage, error.reason))?;
+    let repositories = files.named(OsStr::new(REPOSITORY)).into_iter();
+    let described = repositories.map(|path| {
         path.into_os_string().into_string().map_err(|path| {
             let shown = path.display();
             CommandError::new(
@@ -174,7 +174,7 @@ fn nested_repositories(loaded: &LoadedPlan) -> Result<Vec<String>, CommandError>
             .hint("rename its directory: wf cannot protect it from steps that may write there")
         })
     });
-    found.collect()
+    described.collect()
 }
 
 /// Returns the sandbox for checks and steps, as the configuration defines it; `None`: no sandbox.
@@ -196,8 +196,8 @@ pub fn sandbox_factory(
 /// Returns the folders of the repository around a workspace; none if git refuses it, or it cannot be read: `wf doctor`
 /// says so.
 fn repository_folders(root: &Path) -> Vec<PathBuf> {
-    let found = GitLocation::find(root).ok().flatten();
-    found.map(|found| found.folders()).unwrap_or_default()
+    let git_location = GitLocation::find(root).ok().flatten();
+    git_location.map(|location| location.folders()).unwrap_or_default()
 }
 
 /// Returns what the user's settings of git say of a repository of another user; nothing if they cannot be read: `wf doctor`
@@ -205,14 +205,14 @@ fn repository_folders(root: &Path) -> Vec<PathBuf> {
 fn trusted_folders(host: &Host, workspace: &Workspace) -> Vec<String> {
     let location = GitLocation::find(&workspace.root).ok().flatten();
     let trust =
-        location.and_then(|found| RepositoryTrust::of(&found, &workspace.state, &host.vars()).ok()?);
+        location.and_then(|location| RepositoryTrust::of(&location, &workspace.state, &host.vars()).ok()?);
     trust.map(|trust| trust.values).unwrap_or_default()
 }
 
 /// Returns the repository that a workspace is in, for files as they were; `None`: none, or git refuses it.
 fn repository_of(host: &Host, workspace: &Workspace) -> Option<Arc<dyn WorkspaceRepository>> {
-    let found = GitRepository::find(&workspace.root, &workspace.state, &host.vars()).ok()??;
-    Some(Arc::new(found))
+    let repository = GitRepository::find(&workspace.root, &workspace.state, &host.vars()).ok()??;
+    Some(Arc::new(repository))
 }
 
 /// Returns the durability of the record of a run: as the run was started with, else as configured.

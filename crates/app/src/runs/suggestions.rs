@@ -33,8 +33,8 @@ pub fn request_suggestion(caller: &dyn Caller, number: u32) -> Result<RunId, Com
     let host = caller.host();
     let state = host.workspace().state;
     suggestion_start(caller, number)?;
-    let begun = || Ok(StoreReader::open(&state)?.suggestion(number)?.started);
-    let started = start_in_background(host, &["suggestion", "accept", &number.to_string()], &begun)?;
+    let started_run = || Ok(StoreReader::open(&state)?.suggestion(number)?.started);
+    let started = start_in_background(host, &["suggestion", "accept", &number.to_string()], &started_run)?;
     watch::record_quietly(caller, WorkspaceAction::SuggestionRequested { suggestion: number });
     Ok(started)
 }

@@ -44,8 +44,9 @@ pub fn request_undo(caller: &dyn Caller, run: &RunId) -> Result<RunId, CommandEr
     undo_start_of(caller, &reader, run)?;
     let before = reader.undos(run)?.len();
     drop(reader);
-    let begun = || Ok(StoreReader::open(&state)?.undos(run)?.into_iter().nth(before).map(|undo| undo.run));
-    let started = start_in_background(host, &["undo", run.as_str()], &begun)?;
+    let started_run =
+        || Ok(StoreReader::open(&state)?.undos(run)?.into_iter().nth(before).map(|undo| undo.run));
+    let started = start_in_background(host, &["undo", run.as_str()], &started_run)?;
     watch::record_quietly(caller, WorkspaceAction::UndoRequested { run: run.clone() });
     Ok(started)
 }

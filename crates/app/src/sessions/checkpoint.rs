@@ -46,13 +46,13 @@ pub fn list_sessions(host: &Host) -> Result<Vec<SessionSummary>, CommandError> {
     let summary = |session: SessionRecord| {
         let filter = RunFilter { session: Some(session.name.clone()), ..RunFilter::default() };
         let rows = reader.runs(usize::MAX, &filter)?;
-        let own: Vec<&MemoryNote> =
+        let own_notes: Vec<&MemoryNote> =
             notes.iter().filter(|note| note.session.as_ref() == Some(&session.name)).collect();
         Ok(SessionSummary {
-            last_active: last_active(&session, &rows, &own),
+            last_active: last_active(&session, &rows, &own_notes),
             run_count: rows.len(),
             open_run_count: rows.iter().filter(|row| row.ended.is_none()).count(),
-            note_count: own.len(),
+            note_count: own_notes.len(),
             session,
         })
     };
@@ -60,8 +60,8 @@ pub fn list_sessions(host: &Host) -> Result<Vec<SessionSummary>, CommandError> {
 }
 
 /// Returns the time of the last thing that is recorded of a session.
-fn last_active(session: &SessionRecord, rows: &[RunRow], notes: &[&MemoryNote]) -> Moment {
-    let runs = rows.iter().flat_map(|row| [Some(row.created), row.ended]).flatten();
+fn last_active(session: &SessionRecord, run_rows: &[RunRow], notes: &[&MemoryNote]) -> Moment {
+    let runs = run_rows.iter().flat_map(|row| [Some(row.created), row.ended]).flatten();
     runs.chain(notes.iter().map(|note| note.created)).fold(session.changed, Ord::max)
 }
 
@@ -93,7 +93,7 @@ pub fn session_checkpoint(
     Ok(checkpoint.with_outlook())
 }
 
-fn runs(reader: &StoreReader, rows: &[&RunRow]) -> Result<Vec<SessionRun>, CommandError> {
+fn runs(reader: &StoreReader, runs: &[&RunRow]) -> Result<Vec<SessionRun>, CommandError> {
     let run = |row: &&RunRow| {
         Ok(SessionRun {
             run: row.id.clone(),
@@ -104,13 +104,14 @@ fn runs(reader: &StoreReader, rows: &[&RunRow]) -> Result<Vec<SessionRun>, Comma
             retry_of: row.retry_of.clone(),
         })
     };
-    rows.iter().map(run).collect()
+    runs.iter().map(run).collect()
 }
 
-fn requests(reader: &StoreReader, rows: &[&RunRow]) -> Result<Vec<SessionRequest>, CommandError> {
+fn requests(reader: &StoreReader, runs: &[&RunRow]) -> Result<Vec<SessionRequest>, CommandError> {
     let mut open = Vec::new();
-    for row in rows.iter().filter(|row| row.ended.is_none()) {
-        for request in approval_requests(reader, &row.id)?.iter().filter(|one| one.outcome.is_none()) {
+    for row in runs.iter().filter(|row| row.ended.is_none()) {
+        for request in approval_requests(reader, &row.id)?.iter().filter(|request| request.outcome.is_none())
+        {
             open.push(SessionRequest {
                 run: row.id.clone(),
                 name: request.name(),
@@ -124,9 +125,9 @@ fn requests(reader: &StoreReader, rows: &[&RunRow]) -> Result<Vec<SessionRequest
 }
 
 /// Returns the last values that steps gave, the latest first.
-fn answers(reader: &StoreReader, rows: &[RunRow]) -> Result<Vec<SessionAnswer>, CommandError> {
+fn answers(reader: &StoreReader, runs: &[RunRow]) -> Result<Vec<SessionAnswer>, CommandError> {
     let mut answers = Vec::new();
-    for row in rows {
+    for row in runs {
         for step in reader.steps(&row.id)?.into_iter().filter(|step| !step.outputs.is_empty()) {
             let Some(at) = step.ended else { continue };
             answers.push(SessionAnswer { run: row.id.clone(), step: step.step, at, outputs: step.outputs });
@@ -138,9 +139,9 @@ fn answers(reader: &StoreReader, rows: &[RunRow]) -> Result<Vec<SessionAnswer>, 
 }
 
 /// Returns the files that steps left as artifacts, or that were merged from their worktrees: of each, the last.
-fn files(reader: &StoreReader, rows: &[RunRow]) -> Result<Vec<SessionFile>, CommandError> {
+fn files(reader: &StoreReader, runs: &[RunRow]) -> Result<Vec<SessionFile>, CommandError> {
     let mut files = BTreeMap::new();
-    for row in rows.iter().rev() {
+    for row in runs.iter().rev() {
         for artifact in reader.artifacts(&row.id)? {
             files.insert(artifact.artifact.path, (row.id.clone(), artifact.step));
         }

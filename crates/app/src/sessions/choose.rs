@@ -10,9 +10,9 @@ use wf_store::{StoreError, StoreReader};
 /// belongs to no session.
 pub fn active_session(
     state: &Path,
-    given: Option<&SessionName>,
+    named: Option<&SessionName>,
 ) -> Result<Option<SessionName>, CommandError> {
-    let reader = match (StoreReader::open(state), given) {
+    let reader = match (StoreReader::open(state), named) {
         (Ok(reader), _) => reader,
         (Err(StoreError::NoState(_)), None) => return Ok(None),
         (Err(StoreError::NoState(_)), Some(name)) => {
@@ -20,7 +20,7 @@ pub fn active_session(
         }
         (Err(error), _) => return Err(error.into()),
     };
-    let session = match given {
+    let session = match named {
         Some(name) => Some(reader.session(name)?),
         None => reader.current_session()?,
     };
@@ -34,9 +34,9 @@ pub fn active_session(
 /// Returns the session that a command is about: the given one, or the current one.
 pub fn named_or_current(
     reader: &StoreReader,
-    given: Option<&SessionName>,
+    named: Option<&SessionName>,
 ) -> Result<SessionRecord, CommandError> {
-    if let Some(name) = given {
+    if let Some(name) = named {
         return Ok(reader.session(name)?);
     }
     reader.current_session()?.ok_or_else(|| {

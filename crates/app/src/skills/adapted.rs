@@ -14,37 +14,37 @@ use wf_skill::import::{FieldOutcome, SkillConversion};
 /// The completed changes, and the remaining work.
 pub fn adaptation_text(
     fetched: &FetchedSkill,
-    done: &SkillConversion,
+    conversion: &SkillConversion,
     inspected: &InspectedSkill,
     is_dry: bool,
     words: &dyn Fn(&UserAction) -> String,
 ) -> String {
     let mut text = format!(
         "{}\n  from {}\n",
-        paint(BOLD, &format!("the skill {}", done.name)),
+        paint(BOLD, &format!("the skill {}", conversion.name)),
         untrusted(&fetched.source)
     );
     if let Some(commit) = &fetched.commit {
         let _ = writeln!(text, "  commit {commit}");
     }
-    let format = done.format.as_str();
-    let _ = writeln!(text, "  format {format}: {}", untrusted(&done.reason));
-    text += &fields(done);
+    let format = conversion.format.as_str();
+    let _ = writeln!(text, "  format {format}: {}", untrusted(&conversion.reason));
+    text += &fields(conversion);
     text += &list(
         "left out",
-        done.left_out.iter().map(|out| format!("{}: {}", untrusted(&out.path), out.reason)),
+        conversion.left_out.iter().map(|out| format!("{}: {}", untrusted(&out.path), out.reason)),
     );
-    text += &manual_changes(done);
-    let found = tell::findings(inspected);
-    if !found.is_empty() {
-        let _ = write!(text, "\n{}\n{found}", paint(BOLD, "inspection"));
+    text += &manual_changes(conversion);
+    let findings = tell::findings(inspected);
+    if !findings.is_empty() {
+        let _ = write!(text, "\n{}\n{findings}", paint(BOLD, "inspection"));
     }
     text.push('\n');
-    text + &next(done, inspected, is_dry, words)
+    text + &next(conversion, inspected, is_dry, words)
 }
 
-fn fields(done: &SkillConversion) -> String {
-    let lines = done.fields.iter().map(|field| {
+fn fields(conversion: &SkillConversion) -> String {
+    let lines = conversion.fields.iter().map(|field| {
         let style = match field.fate {
             FieldOutcome::Kept => GOOD,
             FieldOutcome::Translated => BOLD,
@@ -59,14 +59,14 @@ fn fields(done: &SkillConversion) -> String {
     list("fields", lines)
 }
 
-fn manual_changes(done: &SkillConversion) -> String {
-    let scripts = done
+fn manual_changes(conversion: &SkillConversion) -> String {
+    let scripts = conversion
         .scripts
         .iter()
         .map(|path| format!("{} declares nothing yet, so no step can run it", untrusted(path)));
-    let all = done.review.iter().map(|what| untrusted(what).to_string()).chain(scripts);
-    let mut text = list("to review by hand", all);
-    if let Some(suggestion) = &done.suggestion {
+    let changes = conversion.review.iter().map(|change| untrusted(change).to_string()).chain(scripts);
+    let mut text = list("to review by hand", changes);
+    if let Some(suggestion) = &conversion.suggestion {
         let what = "to let steps run them, declare what they need in SKILL.md:";
         let _ = writeln!(text, "  {}", paint(DIM, what));
         for line in suggestion.lines() {
@@ -85,12 +85,12 @@ fn list(title: &str, all: impl Iterator<Item = String>) -> String {
 }
 
 fn next(
-    done: &SkillConversion,
+    conversion: &SkillConversion,
     inspected: &InspectedSkill,
     is_dry: bool,
     words: &dyn Fn(&UserAction) -> String,
 ) -> String {
-    let name = &done.name;
+    let name = &conversion.name;
     let mut text = if is_dry {
         return format!("dry run, nothing was written to {SKILLS}/{name}\n");
     } else {

@@ -34,9 +34,9 @@ pub fn pins(locked: &LockedSkill) -> Vec<PinnedFile> {
     }
     let more = more.into_iter();
     let more = more.map(|(name, digest)| PinnedFile::file(format!("{folder}//{name}"), digest));
-    let mut pins: Vec<PinnedFile> = files.chain(more).collect();
-    pins.sort();
-    pins
+    let mut pinned_files: Vec<PinnedFile> = files.chain(more).collect();
+    pinned_files.sort();
+    pinned_files
 }
 
 /// The name of a skill as approvals write it.
@@ -102,8 +102,8 @@ pub fn find_installer(
         let id = signer.public().id();
         return Ok(SkillInstaller { rules, id, signer: Some(signer) });
     }
-    let keys = keys::key_folder(caller.host())?;
-    let key = keys::require_signing_key(caller.host(), &keys, signing.key.as_deref())?;
+    let folder = keys::key_folder(caller.host())?;
+    let key = keys::require_signing_key(caller.host(), &folder, signing.key.as_deref())?;
     Ok(SkillInstaller { rules, id: key.public.id(), signer: None })
 }
 

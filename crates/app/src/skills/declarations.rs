@@ -6,31 +6,31 @@ use wf_skill::{ScriptDeclaration, ScriptDeclarations, Skill};
 
 /// Reads the `wf` metadata of a skill; or the reason why it is not readable, in one sentence.
 pub fn wf_metadata(skill: &Skill, text: &str) -> Result<SkillExtension, String> {
-    let (own, wrong) = wf_lang::skill_own(text, skill.own);
+    let (extension, wrong) = wf_lang::skill_own(text, skill.own);
     let mut errors = wrong.into_iter();
-    match errors.find(|one| one.severity() == Severity::Error) {
+    match errors.find(|diagnostic| diagnostic.severity() == Severity::Error) {
         Some(first) => Err(format!("`metadata.wf`: {}", first.message)),
-        None => Ok(own.unwrap_or_else(SkillExtension::empty)),
+        None => Ok(extension.unwrap_or_else(SkillExtension::empty)),
     }
 }
 
-pub fn script_declaration(own: &SkillExtension) -> ScriptDeclarations {
-    let scripts = own.scripts.iter();
+pub fn script_declaration(extension: &SkillExtension) -> ScriptDeclarations {
+    let scripts = extension.scripts.iter();
     let scripts = scripts.map(|(path, script)| (path.value.clone(), self::script(script)));
     ScriptDeclarations { scripts: scripts.collect() }
 }
 
-fn script(said: &SkillScript) -> ScriptDeclaration {
-    let passed = said.allow.iter().flat_map(|allow| &allow.env);
-    let names = said.env.iter().chain(passed);
-    let allow = said.allow.as_ref();
+fn script(script: &SkillScript) -> ScriptDeclaration {
+    let passed = script.allow.iter().flat_map(|allow| &allow.env);
+    let names = script.env.iter().chain(passed);
+    let allow = script.allow.as_ref();
     let read = |path: &Spanned<ReadablePath>| path.value.0.clone();
     ScriptDeclaration {
         read: allow.iter().flat_map(|allow| &allow.read).map(read).collect(),
         write: allow.iter().flat_map(|allow| &allow.write).map(|path| path.value.0.clone()).collect(),
         exec: allow.and_then(|allow| allow.exec.as_ref()).map(|exec| exec.iter().map(read).collect()),
         env: names.map(|name| name.value.to_string()).collect(),
-        net: said.allow.as_ref().is_some_and(|allow| allow.net),
-        is_tried: said.dry_run.is_some(),
+        net: script.allow.as_ref().is_some_and(|allow| allow.net),
+        is_tried: script.dry_run.is_some(),
     }
 }

@@ -18,9 +18,9 @@ pub struct FetchedSkill {
 }
 
 /// Fetches the files.
-pub fn fetch_skill(host: &Host, said: &str) -> Result<FetchedSkill, CommandError> {
-    let origin = SkillOrigin::parse(said).map_err(|bad| {
-        let message = format!("invalid skill source `{}`: {bad}", said.escape_debug());
+pub fn fetch_skill(host: &Host, typed_source: &str) -> Result<FetchedSkill, CommandError> {
+    let origin = SkillOrigin::parse(typed_source).map_err(|error| {
+        let message = format!("invalid skill source `{}`: {error}", typed_source.escape_debug());
         CommandError::new(CliExitCode::Usage, message).hint("use FOLDER, git:URL#REV:FOLDER or bundled:NAME")
     })?;
     let source = origin.to_string();
@@ -64,7 +64,7 @@ pub fn fetch_skill(host: &Host, said: &str) -> Result<FetchedSkill, CommandError
 
 pub fn read_folder(folder: &std::path::Path) -> Result<SkillBundle, CommandError> {
     disk::read(folder).map_err(|bad| {
-        let failure = CommandError::new(CliExitCode::Usage, bad.to_string());
-        failure.hint(bad.remedy())
+        let error = CommandError::new(CliExitCode::Usage, bad.to_string());
+        error.hint(bad.remedy())
     })
 }

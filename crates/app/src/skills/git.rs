@@ -18,8 +18,8 @@ pub(super) fn fetch(
     fetch_commit(dir.path(), &url, rev.unwrap_or("HEAD"), &vars)
         .map_err(|error| git_error(error.to_string()).hint("check the URL, and the part after #"))?;
     let repository = GitRepository::bare(dir.path(), &host.workspace().state, &vars)?;
-    let ask = ["rev-parse", "--verify", "--end-of-options", "refs/heads/wanted^{commit}"];
-    let commit = String::from_utf8_lossy(&repository.answer(&ask)?).trim().to_owned();
+    let args = ["rev-parse", "--verify", "--end-of-options", "refs/heads/wanted^{commit}"];
+    let commit = String::from_utf8_lossy(&repository.answer(&args)?).trim().to_owned();
     let tree = format!("{commit}:{folder}");
     let listed = repository.answer(&["ls-tree", "-r", "-z", "-l", "--full-tree", &tree]);
     let listed =

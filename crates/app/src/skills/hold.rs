@@ -55,8 +55,8 @@ pub fn check_all_usable(
     let lock = locks::read_lock(workspace)?;
     let rules = SigningRules::of(caller, workspace)?;
     let each = names.iter().map(|name| {
-        let held = check_usable(caller.host(), workspace, &rules, &lock, name);
-        held.map_err(|wrong| wrong.failure(name))
+        let usable = check_usable(caller.host(), workspace, &rules, &lock, name);
+        usable.map_err(|error| error.failure(name))
     });
     each.collect()
 }
@@ -117,9 +117,8 @@ fn is_missing(workspace: &Workspace, shelf: &str, name: &str) -> bool {
 
 /// Checks that the files of a skill are those that were locked.
 fn check_unchanged(workspace: &Workspace, locked: &LockedSkill) -> Result<(), SkillUseError> {
-    let bundle = fetch::read_folder(&workspace.root.join(&locked.folder)).map_err(|failure| {
-        SkillUseError::Unreadable(CommandError { exit: CliExitCode::Approval, ..failure })
-    })?;
+    let bundle = fetch::read_folder(&workspace.root.join(&locked.folder))
+        .map_err(|error| SkillUseError::Unreadable(CommandError { exit: CliExitCode::Approval, ..error }))?;
     let changed = changes(&locked.files, &bundle);
     if changed.is_empty() && bundle.digest() == locked.digest {
         Ok(())
@@ -134,13 +133,13 @@ impl SkillUseError {
         match self {
             Self::Missing => "it is not in the workspace".to_owned(),
             Self::Unlocked => "it is not locked".to_owned(),
-            Self::Unreadable(failure) => failure.message.clone(),
+            Self::Unreadable(error) => error.message.clone(),
             Self::Changed(changes) if changes.is_empty() => "its digest does not match its files".to_owned(),
             Self::Changed(changes) => {
-                let told: Vec<String> = changes.iter().take(5).map(ToString::to_string).collect();
-                let more = changes.len().saturating_sub(told.len());
+                let shown: Vec<String> = changes.iter().take(5).map(ToString::to_string).collect();
+                let more = changes.len().saturating_sub(shown.len());
                 let more = if more > 0 { format!(", and {more} more") } else { String::new() };
-                format!("{}{more}", told.join(", "))
+                format!("{}{more}", shown.join(", "))
             }
             Self::Refused(refusal) => refusal.to_string(),
         }
@@ -155,7 +154,7 @@ impl SkillUseError {
                 .action(UserAction::InstallSkill)
                 .text("`"),
             Self::Unlocked => Remedy::from("review it, then lock it: ").action(lock()),
-            Self::Unreadable(failure) => failure.hints.first().cloned().unwrap_or_default(),
+            Self::Unreadable(error) => error.hints.first().cloned().unwrap_or_default(),
             Self::Changed(_) => {
                 Remedy::from("revert the change, or review it and lock the skill again: ").action(lock())
             }

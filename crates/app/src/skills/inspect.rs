@@ -53,21 +53,21 @@ pub fn inspect_skill(name: &str, bundle: SkillBundle) -> InspectedSkill {
     let mut issues = Vec::new();
     let skill = load_skill(name, &bundle, &mut issues);
     let text = bundle.text("SKILL.md").unwrap_or_default();
-    let own = match skill.as_ref().map(|skill| wf_metadata(skill, text)) {
-        Some(Ok(own)) => own,
+    let extension = match skill.as_ref().map(|skill| wf_metadata(skill, text)) {
+        Some(Ok(extension)) => extension,
         Some(Err(reason)) => {
             issues.push(InspectionIssue::new(Rule::NotLoaded, "SKILL.md", 0, reason));
             SkillExtension::empty()
         }
         None => SkillExtension::empty(),
     };
-    let declared = script_declaration(&own);
+    let declared = script_declaration(&extension);
     let case =
         InspectionInput { bundle: &bundle, skill: skill.as_ref(), declared: &declared, detect: &detect };
     issues.extend(inspect(&case));
     issues.sort();
     let report = report(name, &case, &issues);
-    InspectedSkill { name: name.to_owned(), bundle, metadata: own, declared, issues, report }
+    InspectedSkill { name: name.to_owned(), bundle, metadata: extension, declared, issues, report }
 }
 
 fn load_skill(name: &str, bundle: &SkillBundle, issues: &mut Vec<InspectionIssue>) -> Option<Skill> {
@@ -86,9 +86,9 @@ fn load_skill(name: &str, bundle: &SkillBundle, issues: &mut Vec<InspectionIssue
             }
             Some(skill)
         }
-        Err(found) => {
-            for one in found {
-                wrong(one.span.range().start, one.message);
+        Err(findings) => {
+            for finding in findings {
+                wrong(finding.span.range().start, finding.message);
             }
             None
         }
@@ -98,6 +98,12 @@ fn load_skill(name: &str, bundle: &SkillBundle, issues: &mut Vec<InspectionIssue
 /// The findings of the detectors of guardrails, as an inspection needs them.
 pub fn detect(text: &str) -> Vec<DetectorHit> {
     let detectors = ["secrets", "hidden_unicode", "injection"].map(str::to_owned);
-    let found = find(&detectors, text).into_iter();
-    found.map(|one| DetectorHit { detector: one.detector, description: one.kind, range: one.range }).collect()
+    let findings = find(&detectors, text).into_iter();
+    findings
+        .map(|finding| DetectorHit {
+            detector: finding.detector,
+            description: finding.kind,
+            range: finding.range,
+        })
+        .collect()
 }

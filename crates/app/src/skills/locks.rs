@@ -29,7 +29,7 @@ pub fn read_lock(workspace: &Workspace) -> Result<SkillLock, CommandError> {
     }
     let text =
         std::fs::read_to_string(&path).map_err(|error| wrong(format!("cannot read {LOCK}: {error}")))?;
-    SkillLock::parse(&text).map_err(|bad| wrong(bad.to_string()))
+    SkillLock::parse(&text).map_err(|error| wrong(error.to_string()))
 }
 
 /// Writes the lock of a workspace.

@@ -47,17 +47,17 @@ impl InstallTerms {
     pub fn of(inspected: &InspectedSkill, accepted: &[AcceptedDanger]) -> Result<Self, CommandError> {
         let files = locked_files(&inspected.bundle);
         let mut terms = Self { granted: undeclared_needs(inspected), ..Self::default() };
-        for one in accepted {
-            let is_it = |issue: &&InspectionIssue| issue.rule == one.rule && issue.file == one.file;
-            let found = inspected.findings_of(IssueClass::Danger).find(is_it);
-            let (Some(_), Some(file)) = (found, files.get(&one.file)) else {
-                let (code, file) = (one.rule.code(), one.file.escape_debug());
+        for danger in accepted {
+            let is_it = |issue: &&InspectionIssue| issue.rule == danger.rule && issue.file == danger.file;
+            let issue = inspected.findings_of(IssueClass::Danger).find(is_it);
+            let (Some(_), Some(file)) = (issue, files.get(&danger.file)) else {
+                let (code, file) = (danger.rule.code(), danger.file.escape_debug());
                 let message = format!("nothing to accept: `{code}` finds no danger in {file}");
                 return Err(CommandError::new(CliExitCode::Usage, message)
                     .hint("to list the findings, omit --accept"));
             };
-            let of = terms.exceptions.entry(one.rule.code().to_owned());
-            of.or_default().insert(one.file.clone(), *file);
+            let of = terms.exceptions.entry(danger.rule.code().to_owned());
+            of.or_default().insert(danger.file.clone(), *file);
         }
         Ok(terms)
     }
@@ -106,7 +106,7 @@ impl InstallTerms {
 
 /// The undeclared needs of the files of a skill, by file.
 fn undeclared_needs(inspected: &InspectedSkill) -> BTreeMap<String, BTreeSet<String>> {
-    let mut all: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    let mut needs_by_file: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for issue in inspected.findings_of(IssueClass::Need) {
         let need = match (issue.rule, issue.subject.as_str()) {
             (Rule::EnvUndeclared, name) => format!("env {name}"),
@@ -114,7 +114,7 @@ fn undeclared_needs(inspected: &InspectedSkill) -> BTreeMap<String, BTreeSet<Str
             (Rule::PrivatePlace, place) => format!("private {place}"),
             (rule, _) => rule.code().to_owned(),
         };
-        all.entry(issue.file.clone()).or_default().insert(need);
+        needs_by_file.entry(issue.file.clone()).or_default().insert(need);
     }
-    all
+    needs_by_file
 }

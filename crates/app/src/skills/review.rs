@@ -36,8 +36,8 @@ pub fn approve_skill(
         );
     }
     let mut text = tell::summary(&studied) + &tell::full_text(&studied) + "\n" + &tell::findings(&studied);
-    if let Some(before) = committed_version(host, &workspace, name) {
-        text += &tell::differences(host, &workspace, &before, &studied);
+    if let Some(old_lock) = committed_version(host, &workspace, name) {
+        text += &tell::differences(host, &workspace, &old_lock, &studied);
     }
     text += &terms.text();
     let mut rules = SigningRules::of(caller, &workspace)?;
@@ -102,9 +102,9 @@ fn may_stay(rules: &SigningRules, envelope: &Value, id: Sha256Digest) -> bool {
     let token = ApprovalToken::parse(&(wf_sign::canonical(envelope) + "\n"));
     token.is_ok_and(|token| {
         token.signers().all(|by| {
-            let known = by.and_then(|by| rules.approvers.find(by));
-            let holds =
-                known.map_or(rules.approvers.policy == ReviewPolicy::Owner, |one| one.revoked.is_none());
+            let signer = by.and_then(|by| rules.approvers.find(by));
+            let holds = signer
+                .map_or(rules.approvers.policy == ReviewPolicy::Owner, |approver| approver.revoked.is_none());
             holds && by != Some(id)
         })
     })

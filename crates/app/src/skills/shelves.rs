@@ -16,35 +16,35 @@ pub struct SkillShelves {
 }
 
 impl SkillShelves {
-    fn path(&self, shelf: &SkillSearchFolder) -> PathBuf {
-        match shelf.shown.strip_prefix("~/") {
-            Some(below) if shelf.is_users => self.home.join(below),
-            _ => self.root.join(&shelf.shown),
+    fn path(&self, search_folder: &SkillSearchFolder) -> PathBuf {
+        match search_folder.shown.strip_prefix("~/") {
+            Some(below) if search_folder.is_users => self.home.join(below),
+            _ => self.root.join(&search_folder.shown),
         }
     }
 
     /// True if links lead a shelf of the workspace out of it.
-    fn leads_out(&self, shelf: &SkillSearchFolder) -> bool {
+    fn leads_out(&self, search_folder: &SkillSearchFolder) -> bool {
         let real = |path: &Path| fs::canonicalize(path).ok();
-        let (root, own) = (real(&self.root), real(&self.path(shelf)));
+        let (root, own) = (real(&self.root), real(&self.path(search_folder)));
         let out = root.zip(own).is_some_and(|(root, own)| !own.starts_with(root));
-        out && !shelf.is_users
+        out && !search_folder.is_users
     }
 }
 
 impl SkillShelves {
     /// Returns the folder of a skill that was found.
-    pub fn folder(&self, one: &DiscoveredSkill) -> PathBuf {
-        self.path(&one.search_folder).join(&one.folder)
+    pub fn folder(&self, skill: &DiscoveredSkill) -> PathBuf {
+        self.path(&skill.search_folder).join(&skill.folder)
     }
 }
 
 impl SkillFolderReader for SkillShelves {
-    fn folders(&self, shelf: &SkillSearchFolder) -> Result<impl Iterator<Item = String>, String> {
-        if self.leads_out(shelf) {
+    fn folders(&self, search_folder: &SkillSearchFolder) -> Result<impl Iterator<Item = String>, String> {
+        if self.leads_out(search_folder) {
             return Err("links lead out of the workspace".into());
         }
-        let entries = match fs::read_dir(self.path(shelf)) {
+        let entries = match fs::read_dir(self.path(search_folder)) {
             Err(error) if error.kind() != ErrorKind::NotFound => {
                 return Err(format!("cannot be read: {error}"));
             }
@@ -58,8 +58,8 @@ impl SkillFolderReader for SkillShelves {
         Ok(entries.filter(is_folder).map(|entry| entry.file_name().to_string_lossy().into_owned()))
     }
 
-    fn text(&self, shelf: &SkillSearchFolder, folder: &str) -> Option<Result<String, String>> {
-        let path = self.path(shelf).join(folder);
+    fn text(&self, search_folder: &SkillSearchFolder, folder: &str) -> Option<Result<String, String>> {
+        let path = self.path(search_folder).join(folder);
         if path.is_symlink() {
             let message = "the directory is a link, which is not followed; replace it with the skill itself";
             return Some(Err(message.into()));
@@ -79,9 +79,9 @@ impl SkillFolderReader for SkillShelves {
 pub fn discover_skills(host: &Host) -> (SkillDiscovery, SkillShelves) {
     let root = host.workspace().root;
     let home = host.var("HOME").map(PathBuf::from);
-    let mut all = shelves();
+    let mut folders = shelves();
     let home = home.filter(|home| *home != root && home.is_absolute());
-    all.retain(|shelf| !shelf.is_users || home.is_some());
-    let own = SkillShelves { root, home: home.unwrap_or_default() };
-    (discover(&all, &own), own)
+    folders.retain(|search_folder| !search_folder.is_users || home.is_some());
+    let shelves = SkillShelves { root, home: home.unwrap_or_default() };
+    (discover(&folders, &shelves), shelves)
 }

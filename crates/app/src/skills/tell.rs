@@ -21,20 +21,20 @@ use wf_skill::lock::{LockedSkill, SkillFileChange, changes};
 /// The findings in a skill, line by line: dangers first, then its needs, then the rest.
 pub fn findings(inspected: &InspectedSkill) -> String {
     let classes = [IssueClass::Danger, IssueClass::Need, IssueClass::Quality];
-    let all = classes.into_iter().flat_map(|class| inspected.findings_of(class));
-    all.map(|issue| finding(inspected, issue)).collect()
+    let issues = classes.into_iter().flat_map(|class| inspected.findings_of(class));
+    issues.map(|issue| finding(inspected, issue)).collect()
 }
 
 fn finding(inspected: &InspectedSkill, issue: &InspectionIssue) -> String {
-    let told = finding_text(inspected, issue);
+    let record = finding_text(inspected, issue);
     let style = match issue.class {
         IssueClass::Danger => BAD,
         IssueClass::Need => WARN,
         IssueClass::Quality => DIM,
     };
-    let mark = paint(style, &format!("{}[{}]:", told.class, told.code));
-    let place = format!("{}:{}:{}", untrusted(&told.file), told.line, told.column);
-    format!("{mark} {place}: {}\n  {}\n", untrusted(&told.message), paint(DIM, &told.help))
+    let mark = paint(style, &format!("{}[{}]:", record.class, record.code));
+    let place = format!("{}:{}:{}", untrusted(&record.file), record.line, record.column);
+    format!("{mark} {place}: {}\n  {}\n", untrusted(&record.message), paint(DIM, &record.help))
 }
 
 fn finding_text(inspected: &InspectedSkill, issue: &InspectionIssue) -> IssueRecord {
@@ -42,18 +42,19 @@ fn finding_text(inspected: &InspectedSkill, issue: &InspectionIssue) -> IssueRec
 }
 
 /// The results of trying the scripts, line by line.
-pub fn trials_text(all: &[ScriptTrial]) -> String {
+pub fn trials_text(trials: &[ScriptTrial]) -> String {
     let mut text = String::new();
-    for one in all {
-        let style = match one.result {
+    for trial in trials {
+        let style = match trial.result {
             "passed" => GOOD,
             "failed" => BAD,
             _ => WARN,
         };
-        let what = if one.what == "syntax" { "syntax" } else { "dry run" };
+        let what = if trial.what == "syntax" { "syntax" } else { "dry run" };
         let reason =
-            if one.reason.is_empty() { String::new() } else { format!(": {}", untrusted(&one.reason)) };
-        let _ = writeln!(text, "{what} of {}: {}{reason}", untrusted(&one.path), paint(style, one.result));
+            if trial.reason.is_empty() { String::new() } else { format!(": {}", untrusted(&trial.reason)) };
+        let _ =
+            writeln!(text, "{what} of {}: {}{reason}", untrusted(&trial.path), paint(style, trial.result));
     }
     text
 }
@@ -67,8 +68,8 @@ pub fn summary(inspected: &InspectedSkill) -> String {
     if inspected.declared.scripts.is_empty() {
         text += "  declares no scripts: the step that runs one declares its permissions\n";
     }
-    if let Some(said) = inspected.report.get("description").and_then(Value::as_str) {
-        let _ = writeln!(text, "  {}", untrusted(said));
+    if let Some(description) = inspected.report.get("description").and_then(Value::as_str) {
+        let _ = writeln!(text, "  {}", untrusted(description));
     }
     let files = &inspected.bundle.files;
     let size: usize = files.values().map(|file| file.bytes.len()).sum();
@@ -93,9 +94,9 @@ fn rights(path: &str, script: &ScriptDeclaration) -> String {
         None => "every program it can read".to_owned(),
         Some(exec) => list(exec).join(", "),
     };
-    let nothing = |all: Vec<String>| {
-        let is_empty = all.is_empty();
-        if is_empty { "nothing".to_owned() } else { all.join(", ") }
+    let nothing = |items: Vec<String>| {
+        let is_empty = items.is_empty();
+        if is_empty { "nothing".to_owned() } else { items.join(", ") }
     };
     let net = if script.net { "yes" } else { "no" };
     let mut text = format!("  {} may\n", untrusted(path));
@@ -115,19 +116,19 @@ fn rights(path: &str, script: &ScriptDeclaration) -> String {
 
 /// The private paths that scripts may read or that they name, and the files there.
 pub fn private_paths(inspected: &InspectedSkill) -> Vec<String> {
-    let declared = inspected.declared.scripts.values().flat_map(|one| &one.read);
+    let declared = inspected.declared.scripts.values().flat_map(|declaration| &declaration.read);
     let declared = declared.filter_map(|path| private_content(path));
     let named = inspected.issues.iter();
     let named = named.filter(|issue| issue.rule == Rule::PrivatePlace);
     let named = named.filter_map(|issue| private_content(&issue.subject));
-    let all: BTreeSet<String> = declared
+    let names: BTreeSet<String> = declared
         .chain(named)
         .map(|(part, holds)| {
             let home = if part.starts_with('.') { "~/" } else { "" };
             format!("{home}{part} ({holds})")
         })
         .collect();
-    all.into_iter().collect()
+    names.into_iter().collect()
 }
 
 /// SKILL.md and every script, in full; other files by size.
@@ -153,17 +154,17 @@ pub fn full_text(inspected: &InspectedSkill) -> String {
 pub fn differences(
     host: &Host,
     workspace: &Workspace,
-    before: &LockedSkill,
+    old_lock: &LockedSkill,
     inspected: &InspectedSkill,
 ) -> String {
-    let all = changes(&before.files, &inspected.bundle);
-    if all.is_empty() {
+    let skill_file_changes = changes(&old_lock.files, &inspected.bundle);
+    if skill_file_changes.is_empty() {
         return String::new();
     }
     let mut text = format!("\n{}\n", paint(BOLD, "since it was last locked"));
-    for change in &all {
+    for change in &skill_file_changes {
         let _ = writeln!(text, "  {}", untrusted(&change.to_string()));
-        text.push_str(&lines(host, workspace, before, inspected, change));
+        text.push_str(&lines(host, workspace, old_lock, inspected, change));
     }
     text
 }
@@ -171,13 +172,13 @@ pub fn differences(
 fn lines(
     host: &Host,
     workspace: &Workspace,
-    before: &LockedSkill,
+    old_lock: &LockedSkill,
     inspected: &InspectedSkill,
     change: &SkillFileChange,
 ) -> String {
-    let path = format!("{}/{}", before.folder, change.path);
-    let known = before.files.get(&change.path);
-    let old = known.and_then(|file| past_text(host, workspace, &path, file.digest));
+    let path = format!("{}/{}", old_lock.folder, change.path);
+    let locked_file = old_lock.files.get(&change.path);
+    let old = locked_file.and_then(|file| past_text(host, workspace, &path, file.digest));
     match (old, inspected.bundle.text(&change.path)) {
         (Some(old), Some(new)) if old != new => changed_lines(&old, new),
         _ => String::new(),
@@ -188,7 +189,7 @@ fn lines(
 pub fn document(
     inspected: &InspectedSkill,
     locked: Option<&LockedSkill>,
-    all: &[ScriptTrial],
+    trials: &[ScriptTrial],
     approvals: &SkillApprovalState,
 ) -> Value {
     json!({
@@ -201,7 +202,7 @@ pub fn document(
         "report": inspected.report,
         "granted": locked.map(|locked| &locked.granted),
         "exceptions": locked.map(|locked| &locked.exceptions),
-        "tried": all,
+        "tried": trials,
         "approved": approvals.are_valid,
         "missing": approvals.reason,
     })

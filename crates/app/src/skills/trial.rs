@@ -55,34 +55,34 @@ pub fn try_scripts(
     folder: &Path,
 ) -> Result<Vec<ScriptTrial>, CommandError> {
     let vars = host.vars();
-    let around = SandboxFactory::new(folder, &workspace.state, &vars, &[]);
-    let name =
-        Name::parse("skill").map_err(|bad| CommandError::new(crate::CliExitCode::Bug, bad.to_string()))?;
+    let sandbox = SandboxFactory::new(folder, &workspace.state, &vars, &[]);
+    let name = Name::parse("skill")
+        .map_err(|error| CommandError::new(crate::CliExitCode::Bug, error.to_string()))?;
     let site = TrialContext {
         folder,
-        sandbox: around.of_check(&Check::new(name), &[], &[]),
+        sandbox: sandbox.of_check(&Check::new(name), &[], &[]),
         path: vars.get("PATH").cloned().unwrap_or_default(),
         home: vars.get("HOME").cloned().unwrap_or_else(|| "/".to_owned()),
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let mut all = Vec::new();
+    let mut trials = Vec::new();
     for (path, file) in &inspected.bundle.files {
         if let Some(language) = language(path, &file.bytes) {
             let text = String::from_utf8_lossy(&file.bytes).into_owned();
-            all.extend(runtime.block_on(site.syntax(path, language, text)));
+            trials.extend(runtime.block_on(site.syntax(path, language, text)));
         }
     }
     // Unreadable scripts are not executed.
-    let is_readable = !all.iter().any(ScriptTrial::failed);
+    let is_readable = !trials.iter().any(ScriptTrial::failed);
     for (path, script) in inspected.metadata.scripts.iter() {
         let path = path.value.as_str();
-        all.push(match wf_lang::dry_run(path, script) {
+        trials.push(match wf_lang::dry_run(path, script) {
             Some(call) if is_readable => runtime.block_on(site.dry_run(path, &call)),
             Some(_) => not_tried(path, "dry_run", "a script failed its syntax check"),
             None => not_tried(path, "dry_run", "the skill declares no `dry_run`"),
         });
     }
-    Ok(all)
+    Ok(trials)
 }
 
 fn not_tried(path: &str, what: &'static str, reason: &str) -> ScriptTrial {
@@ -137,7 +137,7 @@ impl TrialContext<'_> {
         // Only literal values are known.
         let argv = match call.argv(None, &EmptyTemplateScope) {
             Ok(argv) => argv,
-            Err(bad) => return failed(path, "dry_run", bad.to_string()),
+            Err(error) => return failed(path, "dry_run", error.to_string()),
         };
         if let Some(program) = call.head.first().filter(|program| !self.interpreter_exists(program)) {
             let reason = format!("`{program}` not found");
@@ -184,8 +184,8 @@ impl TrialContext<'_> {
 
 fn output_text(path: &str, what: &'static str, probed: &ProbeOutcome) -> ScriptTrial {
     let passed = probed.exit == WorkExit::Code { code: 0 };
-    let said = UntrustedText::printed(&probed.err).block();
-    let last = said.lines().rev().find(|line| !line.trim().is_empty());
+    let message = UntrustedText::printed(&probed.err).block();
+    let last = message.lines().rev().find(|line| !line.trim().is_empty());
     let end = match &probed.exit {
         WorkExit::Code { code } => format!("exit code {code}"),
         WorkExit::Signal { signal } => format!("signal {signal}"),

@@ -29,40 +29,40 @@ const SPECS: [&str; 3] = ["workflows", "goals", GATES];
 
 /// Finds the files that the paths name; without paths, those of the workspace.
 pub fn collect(host: &Host, paths: &[&Path]) -> Result<SpecFileSet, CommandError> {
-    let mut found = SpecFileSet::default();
+    let mut files = SpecFileSet::default();
     if paths.is_empty() {
         let root = host.workspace().root;
         if !is_auto_checked(&root) {
             let root = relative_path(&root, host.cwd());
             let message = format!("neither workflows/ nor {CONFIG} found in {root}");
-            let failure = CommandError::new(CliExitCode::Usage, message);
-            return Err(failure.hint(
+            let error = CommandError::new(CliExitCode::Usage, message);
+            return Err(error.hint(
                 Remedy::from("name the files to check, or create a workspace with `")
                     .action(UserAction::InitWorkspace)
                     .text("`"),
             ));
         }
         for folder in SPECS {
-            found.add_folder(&root.join(folder));
+            files.add_folder(&root.join(folder));
         }
         for shelf in SHELVES {
-            found.add_shelf(&root.join(shelf));
+            files.add_shelf(&root.join(shelf));
         }
         let configs = [root.join(CONFIG), root.join(APPROVERS)].into_iter();
-        found.configs.extend(configs.filter(|path| path.is_file()));
+        files.configs.extend(configs.filter(|path| path.is_file()));
     }
     for path in paths {
         let path = normalize_path(&host.cwd().join(path));
         if path.is_dir() {
-            found.add_folder(&path);
+            files.add_folder(&path);
         } else if path.exists() {
-            found.add_file(path);
+            files.add_file(path);
         } else {
             let shown = relative_path(&path, host.cwd());
             return Err(CommandError::new(CliExitCode::Usage, format!("file not found: {shown}")));
         }
     }
-    Ok(found)
+    Ok(files)
 }
 
 impl SpecFileSet {
@@ -183,15 +183,15 @@ mod tests {
         write("sub/wf.yaml", "");
         write("skills/s/SKILL.md", "no front matter");
         write("notes.txt", "---\n");
-        let mut found = SpecFileSet::default();
-        found.add_folder(dir.path());
+        let mut files = SpecFileSet::default();
+        files.add_folder(dir.path());
         let expected = SpecFileSet {
             plans: vec![dir.path().join("a/c.md"), dir.path().join("b.md"), dir.path().join("d.md")],
             skills: vec![dir.path().join("skills/s/SKILL.md")],
             configs: vec![dir.path().join("sub/wf.yaml")],
             skipped: 1,
         };
-        assert_eq!(found, expected);
+        assert_eq!(files, expected);
     }
 
     #[test]
@@ -209,11 +209,11 @@ mod tests {
             std::fs::create_dir_all(path.parent().unwrap()).unwrap();
             std::fs::write(path, "---\n---\n").unwrap();
         }
-        let mut found = SpecFileSet::default();
-        found.add_shelf(dir.path());
-        found.add_shelf(&dir.path().join("none"));
+        let mut files = SpecFileSet::default();
+        files.add_shelf(dir.path());
+        files.add_shelf(&dir.path().join("none"));
         let skills = ["a/SKILL.md", "b/SKILL.md"].map(|path| dir.path().join(path));
         let expected = SpecFileSet { skills: skills.to_vec(), ..SpecFileSet::default() };
-        assert_eq!(found, expected);
+        assert_eq!(files, expected);
     }
 }

@@ -70,12 +70,12 @@ pub struct GoalPlan {
 
 /// Loads a plan by its path, or by its id in the workspace. On failure its errors have been
 /// printed.
-pub fn load_named(caller: &dyn Caller, name: &Path, begun: RunOptions) -> Result<LoadedPlan, CommandError> {
+pub fn load_named(caller: &dyn Caller, name: &Path, options: RunOptions) -> Result<LoadedPlan, CommandError> {
     let mut path = normalize_path(&caller.host().cwd().join(name));
     if !path.is_file()
-        && let Some(found) = plans::find_by_id(caller.host(), name.as_os_str())?
+        && let Some(plan_path) = plans::find_by_id(caller.host(), name.as_os_str())?
     {
-        path = found;
+        path = plan_path;
     }
     require_utf8(&path)?;
     let shown = relative_path(&path, caller.host().cwd());
@@ -83,15 +83,15 @@ pub fn load_named(caller: &dyn Caller, name: &Path, begun: RunOptions) -> Result
         return Err(plans::unknown_plan(caller.host(), &shown));
     }
     if path.is_dir() {
-        let failure = CommandError::new(CliExitCode::Usage, format!("{shown} is a directory, not a plan"));
+        let error = CommandError::new(CliExitCode::Usage, format!("{shown} is a directory, not a plan"));
         let remedy = Remedy::from("`").action(UserAction::CheckFile(shown));
-        return Err(failure.hint(remedy.text("` checks the plans in it")));
+        return Err(error.hint(remedy.text("` checks the plans in it")));
     }
     let dir = path.parent().unwrap_or(&path);
     let workspace = caller.host().workspace_of(dir);
     let name = workspace.name(&path);
     let files = DiskFiles::new(&workspace.root);
-    load_plan(caller, &files, workspace, name, begun)
+    load_plan(caller, &files, workspace, name, options)
 }
 
 /// Loads a plan, or a goal as the plan of its repair, for review.
@@ -107,14 +107,14 @@ pub fn load_goal(
     path: &str,
     part: ReconciliationPart,
 ) -> Result<(LoadedPlan, Arc<Goal>), CommandError> {
-    let begun = RunOptions::at_present(caller.host(), None).of_goal(part);
-    let ready = load_plan(caller, files, workspace, path.to_owned(), begun)?;
-    if let Some(goal) = ready.goal.as_ref().map(|of| Arc::clone(&of.goal)) {
+    let options = RunOptions::at_present(caller.host(), None).of_goal(part);
+    let ready = load_plan(caller, files, workspace, path.to_owned(), options)?;
+    if let Some(goal) = ready.goal.as_ref().map(|goal_plan| Arc::clone(&goal_plan.goal)) {
         return Ok((ready, goal));
     }
     let shown = relative_path(&ready.workspace.root.join(path), caller.host().cwd());
-    let failure = CommandError::new(CliExitCode::Usage, format!("{shown} is a plan, not a goal"));
-    Err(failure.hint(Remedy::from("`").action(UserAction::RunFile(shown)).text("` runs it")))
+    let error = CommandError::new(CliExitCode::Usage, format!("{shown} is a plan, not a goal"));
+    Err(error.hint(Remedy::from("`").action(UserAction::RunFile(shown)).text("` runs it")))
 }
 
 /// The goal at a path, without printing its diagnostics again.
@@ -124,11 +124,11 @@ pub fn reload_goal(
     path: &str,
 ) -> Result<LoadedPlan, CommandError> {
     let files = DiskFiles::new(&workspace.root);
-    let begun = RunOptions {
+    let options = RunOptions {
         is_continuation: true,
         ..RunOptions::at_present(caller.host(), None).of_goal(ReconciliationPart::Look)
     };
-    load_plan(caller, &files, workspace, path.to_owned(), begun)
+    load_plan(caller, &files, workspace, path.to_owned(), options)
 }
 
 /// A goal, or the number of errors in a broken one.
@@ -145,7 +145,7 @@ pub fn collect_goal(files: &dyn SpecFileSource, path: &str) -> Option<(Option<St
         None => return None,
     };
     let errors = loaded.diagnostics.iter();
-    let errors = errors.filter(|(_, wrong)| wrong.severity() == Severity::Error);
+    let errors = errors.filter(|(_, diagnostic)| diagnostic.severity() == Severity::Error);
     let count = errors.count();
     let goal = match lang::lower_goal(&loaded) {
         Ok(goal) if count == 0 => Ok(goal),
@@ -172,13 +172,13 @@ pub fn load_plan(
     files: &dyn SpecFileSource,
     workspace: Workspace,
     path: String,
-    begun: RunOptions,
+    run_options: RunOptions,
 ) -> Result<LoadedPlan, CommandError> {
     let (config, written) = configuration(caller, files, &workspace)?;
-    let config = config.with_strictness(begun.strict);
+    let config = config.with_strictness(run_options.strict);
     let mut loaded = load_with_gates(files, &path, &config.gates());
     // The diagnostics of a resumed reconciliation were printed before.
-    if loaded.has_errors() || !begun.is_continuation {
+    if loaded.has_errors() || !run_options.is_continuation {
         caller.diagnostics(&diagnostics_by_file(caller.host(), &workspace, &loaded));
     }
     if loaded.has_errors() {
@@ -191,23 +191,24 @@ pub fn load_plan(
     if loaded.personas.contains_key(&0) {
         return Err(kind().refuse("persona", UserAction::CheckFile, "checks it"));
     }
-    if loaded.goal().is_some() && begun.part.is_none() {
+    if loaded.goal().is_some() && run_options.part.is_none() {
         return Err(kind().refuse("goal", UserAction::RunGoalFile, "runs it"));
     }
-    limit_concurrency(&mut loaded, begun.jobs);
+    limit_concurrency(&mut loaded, run_options.jobs);
     let sites = declaration_sites(&loaded);
     let text = |source: &SourceText| (source.path().to_owned(), source.text().to_owned());
     let mut sources: Vec<(String, String)> = loaded.sources.iter().map(text).collect();
     sources.extend(written.as_ref().map(text));
     let goal = goal_of(&loaded, &config)?;
-    let part = begun.part.map(|part| goal.as_ref().map_or(part, |of| part.of_goal(&of.goal)));
+    let part =
+        run_options.part.map(|part| goal.as_ref().map_or(part, |goal_plan| part.of_goal(&goal_plan.goal)));
     Ok(LoadedPlan {
         goal,
-        plan: lower(&loaded, &config, begun)?,
+        plan: lower(&loaded, &config, run_options)?,
         path,
         sites,
         sources,
-        options: RunOptions { part, ..begun },
+        options: RunOptions { part, ..run_options },
         config,
         workspace,
         worktree: None,
@@ -224,23 +225,23 @@ pub fn recorded_plan(
 }
 
 /// The plan in some files, or nothing if they contain none. Prints no diagnostics.
-pub fn collect_plan(files: &InMemoryFiles, path: &str, begun: RunOptions) -> Option<Arc<Plan>> {
-    collect_plan_and_goal(files, path, begun).map(|(plan, _)| plan)
+pub fn collect_plan(files: &InMemoryFiles, path: &str, options: RunOptions) -> Option<Arc<Plan>> {
+    collect_plan_and_goal(files, path, options).map(|(plan, _)| plan)
 }
 
 /// The same, with the goal that it belongs to.
 pub fn collect_plan_and_goal(
     files: &InMemoryFiles,
     path: &str,
-    begun: RunOptions,
+    options: RunOptions,
 ) -> Option<(Arc<Plan>, Option<Arc<Goal>>)> {
     let config = read_config(files, CONFIG).map(|(config, _)| config);
-    let config = config.unwrap_or_default().with_strictness(begun.strict);
+    let config = config.unwrap_or_default().with_strictness(options.strict);
     let loaded = load_with_gates(files, path, &config.gates());
     if loaded.has_errors() {
         return None;
     }
-    let plan = lower(&loaded, &config, begun).ok()?;
+    let plan = lower(&loaded, &config, options).ok()?;
     Some((plan, lang::lower_goal(&loaded).ok()))
 }
 
@@ -261,8 +262,8 @@ pub fn load_recorded_plan_at(
     path: &str,
 ) -> Result<LoadedPlan, CommandError> {
     let files = RecordedFiles::of(reader, run)?.files;
-    let begun = RunOptions::at_present(caller.host(), None);
-    load_plan(caller, &files, caller.host().workspace(), path.to_owned(), begun)
+    let options = RunOptions::at_present(caller.host(), None);
+    load_plan(caller, &files, caller.host().workspace(), path.to_owned(), options)
 }
 
 /// The same, of a goal as the plan of a part of its reconciliation.
@@ -278,16 +279,17 @@ pub fn load_recorded_as(
         let message = format!("run {} was recorded without its plan", run.short());
         return Err(CommandError::new(CliExitCode::State, message));
     }
-    let begun = RunOptions::recorded(&reader.config(&top)?);
+    let run_options = RunOptions::recorded(&reader.config(&top)?);
     let goes_on = part.is_some();
-    let part = part.or(begun.part);
-    let begun = RunOptions { part, is_continuation: goes_on, prior_work: reader.work_time(run)?, ..begun };
+    let part = part.or(run_options.part);
+    let options =
+        RunOptions { part, is_continuation: goes_on, prior_work: reader.work_time(run)?, ..run_options };
     let home = caller.host().workspace();
     let worktree = RunWorktree::recorded(&reader.config(&top)?, &home);
     // Without its worktree, the workspace has its products.
     let present = worktree.as_ref().filter(|worktree| worktree.folder().exists());
     let workspace = present.map_or(home, RunWorktree::workspace);
-    Ok(LoadedPlan { worktree, ..load_plan(caller, &files, workspace, path, begun)? })
+    Ok(LoadedPlan { worktree, ..load_plan(caller, &files, workspace, path, options)? })
 }
 
 /// The plan of a run that the backend of a deployed goal started.
@@ -296,9 +298,9 @@ pub(crate) fn load_started(
     workspace: Workspace,
     started: &StartedRun,
 ) -> Result<LoadedPlan, CommandError> {
-    let begun = RunOptions { is_continuation: true, ..RunOptions::recorded(&started.config) };
+    let options = RunOptions { is_continuation: true, ..RunOptions::recorded(&started.config) };
     let files = memory_files(started.sources.clone());
-    load_plan(caller, &files, workspace, started.path.clone(), begun)
+    load_plan(caller, &files, workspace, started.path.clone(), options)
 }
 
 /// A file and all files that it uses, including the gates of the workspace, with all their
@@ -318,7 +320,7 @@ pub fn load_with_gates(files: &dyn SpecFileSource, path: &str, gates: &[GateId])
 fn approver_names(files: &dyn SpecFileSource) -> Option<(Vec<String>, u32)> {
     let (file, _) = read_approvers(files, APPROVERS)?;
     let approvers = Approvers::from(file?);
-    let names = approvers.keys.into_iter().map(|one| one.name);
+    let names = approvers.keys.into_iter().map(|approver| approver.name);
     (approvers.policy == ReviewPolicy::Reviewed).then(|| (names.collect(), approvers.required))
 }
 
@@ -335,10 +337,10 @@ fn limit_concurrency(loaded: &mut LoadedSpec, jobs: Option<u32>) {
 fn lower(
     loaded: &LoadedSpec,
     config: &WorkspaceConfig,
-    begun: RunOptions,
+    options: RunOptions,
 ) -> Result<Arc<Plan>, CommandError> {
     let plan = lang::lower(loaded, &config.defaults).map_err(|error| lowering_error(&error))?;
-    let is_look = loaded.goal().is_some() && begun.part == Some(ReconciliationPart::Look);
+    let is_look = loaded.goal().is_some() && options.part == Some(ReconciliationPart::Look);
     Ok(if is_look { plan.checks_only() } else { plan })
 }
 

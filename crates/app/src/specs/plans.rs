@@ -34,7 +34,7 @@ pub fn list_specs(workspace: &Workspace) -> Vec<SpecSummary> {
     let listed = paths(workspace).into_iter().filter_map(|path| {
         let loaded = load_with_gates(&files, &path, &gates);
         let errors = loaded.diagnostics.iter();
-        let errors = errors.filter(|(_, wrong)| wrong.severity() == Severity::Error);
+        let errors = errors.filter(|(_, diagnostic)| diagnostic.severity() == Severity::Error);
         let mistakes = errors.count();
         let (id, title) = id_and_title(&loaded);
         Some(SpecSummary { kind: spec_kind(&loaded)?, id, title, path, error_count: mistakes })
@@ -50,12 +50,12 @@ pub fn find_by_id(host: &Host, name: &OsStr) -> Result<Option<PathBuf>, CommandE
     };
     let workspace = host.workspace();
     let files = DiskFiles::new(&workspace.root);
-    let mut found = paths(&workspace);
-    found.retain(|path| {
+    let mut plan_paths = paths(&workspace);
+    plan_paths.retain(|path| {
         let loaded = lang::load(&files, path);
         spec_kind(&loaded).is_some() && id_and_title(&loaded).0.as_deref() == Some(id.as_str())
     });
-    match found.as_slice() {
+    match plan_paths.as_slice() {
         [] => Ok(None),
         [only] => Ok(Some(workspace.root.join(only))),
         several => {
@@ -68,9 +68,9 @@ pub fn find_by_id(host: &Host, name: &OsStr) -> Result<Option<PathBuf>, CommandE
 
 /// Reports that there is no such plan, with suggestions.
 pub fn unknown_plan(host: &Host, name: &str) -> CommandError {
-    let failure = CommandError::new(CliExitCode::Usage, format!("file not found: {name}"));
+    let not_found = CommandError::new(CliExitCode::Usage, format!("file not found: {name}"));
     if PlanId::parse(name).is_err() {
-        return failure.hint(
+        return not_found.hint(
             Remedy::from("list plans with `")
                 .action(UserAction::ListPlans)
                 .text("`, or create one with `")
@@ -78,31 +78,31 @@ pub fn unknown_plan(host: &Host, name: &str) -> CommandError {
                 .text("`"),
         );
     }
-    let all = list_specs(&host.workspace());
-    let ids = all.iter().filter_map(|one| one.id.as_deref());
-    let failure =
-        CommandError::new(CliExitCode::Usage, format!("plan not found: no file or plan id `{name}`"));
+    let summaries = list_specs(&host.workspace());
+    let ids = summaries.iter().filter_map(|summary| summary.id.as_deref());
+    let error = CommandError::new(CliExitCode::Usage, format!("plan not found: no file or plan id `{name}`"));
     match nearest(name, ids) {
-        Some(near) => failure.hint(format!("did you mean `{near}`?")),
-        None if all.is_empty() => failure
-            .hint(Remedy::from("create a first plan with `").action(UserAction::InitWorkspace).text("`")),
-        None => failure
+        Some(near) => error.hint(format!("did you mean `{near}`?")),
+        None if summaries.is_empty() => {
+            error.hint(Remedy::from("create a first plan with `").action(UserAction::InitWorkspace).text("`"))
+        }
+        None => error
             .hint(Remedy::from("list plans and their ids with `").action(UserAction::ListPlans).text("`")),
     }
 }
 
 /// The paths of potential plans and goals, without those of workspaces inside this one.
 fn paths(workspace: &Workspace) -> Vec<String> {
-    let mut found = SpecFileSet::default();
+    let mut files = SpecFileSet::default();
     for folder in FOLDERS {
-        found.add_folder(&workspace.root.join(folder));
+        files.add_folder(&workspace.root.join(folder));
     }
-    found.add_top_level(&workspace.root);
+    files.add_top_level(&workspace.root);
     let is_own = |path: &&PathBuf| {
         let mut folders = path.ancestors().skip(1).take_while(|folder| **folder != workspace.root);
         folders.all(|folder| !folder.join(CONFIG).exists())
     };
-    let mut paths: Vec<String> = found.plans.iter().filter(is_own).map(|path| workspace.name(path)).collect();
+    let mut paths: Vec<String> = files.plans.iter().filter(is_own).map(|path| workspace.name(path)).collect();
     paths.sort();
     paths
 }

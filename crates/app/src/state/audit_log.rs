@@ -65,8 +65,8 @@ impl AuditRecords {
 }
 
 /// True if a fault can be repaired: the tables beside an intact log are rebuilt from it.
-pub fn is_repairable(fault: &TamperEvidence) -> bool {
-    matches!(fault, TamperEvidence::State(StateFault::Projection(_)))
+pub fn is_repairable(evidence: &TamperEvidence) -> bool {
+    matches!(evidence, TamperEvidence::State(StateFault::Projection(_)))
 }
 
 /// Records that a person made a checkpoint, with the key that signed it.
@@ -88,24 +88,25 @@ pub fn verify_logs(
     {
         return Err(error.into());
     }
-    let kept = if is_full || checkpoint.is_some() { None } else { read_checkpoint(host) };
-    let short = kept.and_then(|kept| audit::verify_since(&state, &kept, host.now()).ok().flatten());
+    let kept_checkpoint = if is_full || checkpoint.is_some() { None } else { read_checkpoint(host) };
+    let short = kept_checkpoint
+        .and_then(|checkpoint| audit::verify_since(&state, &checkpoint, host.now()).ok().flatten());
     match short {
-        Some(found) => Ok(found),
+        Some(findings) => Ok(findings),
         None => Ok(audit::verify(&state, checkpoint, host.now())?),
     }
 }
 
 /// Keeps the checkpoint of a verification, if that found nothing without the help of another checkpoint.
-pub fn keep_verification(host: &Host, found: &AuditFindings) {
-    if found.evidence.is_empty() {
-        keep_checkpoint(host, &found.checkpoint);
+pub fn keep_verification(host: &Host, findings: &AuditFindings) {
+    if findings.evidence.is_empty() {
+        keep_checkpoint(host, &findings.checkpoint);
     }
 }
 
 /// Says from where on the logs were verified; `None`: from their beginning.
-pub fn describe_start(found: &AuditFindings) -> Option<String> {
-    let since = found.since_checkpoint.as_ref()?;
+pub fn describe_start(findings: &AuditFindings) -> Option<String> {
+    let since = findings.since_checkpoint.as_ref()?;
     let (event, record) = (since.database.map_or(0, |event| event.seq) + 1, since.log.n + 1);
     let at = since.at.to_second();
     Some(format!("the verification of {at}: from event {event} and record {record} on"))
@@ -243,17 +244,17 @@ mod tests {
     fn pages_follow_each_other_backwards() {
         let dir = tempfile::tempdir().unwrap();
         let path = log(3_000, dir.path());
-        let mut all = Vec::new();
+        let mut shown_numbers = Vec::new();
         let mut before = None;
         loop {
             let page = latest_lines(&path, before, 700, &|_| true).unwrap();
-            all.extend(numbers(&page));
+            shown_numbers.extend(numbers(&page));
             before = page.older;
             if before.is_none() {
                 break;
             }
         }
-        assert_eq!(all, (1..=3_000).rev().collect::<Vec<u64>>(), "each once, over several windows");
+        assert_eq!(shown_numbers, (1..=3_000).rev().collect::<Vec<u64>>(), "each once, over several windows");
         let even = |line: &AuditLine| line.as_ref().is_ok_and(|record| record.entry.kind == "even");
         let page = latest_lines(&path, None, 3, &even).unwrap();
         assert_eq!(numbers(&page), [3_000, 2_998, 2_996]);

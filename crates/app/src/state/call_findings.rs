@@ -88,19 +88,19 @@ mod tests {
         let target = CallTarget { kind: TargetKind::McpServer, name: "notes".into() };
         let mut health = TargetHealth::default();
         health.note(&CallEnd::Success, at(0));
-        let found = health_finding(&target, &health, at(60));
+        let doctor_finding = health_finding(&target, &health, at(60));
         assert_eq!(
-            (found.health, found.found.as_str()),
+            (doctor_finding.health, doctor_finding.found.as_str()),
             (DoctorStatus::Good, "MCP server notes · last success 1m ago")
         );
         for second in 100..103 {
             health.note(&CallEnd::Outage { error: "busy".into() }, at(second));
         }
-        let found = health_finding(&target, &health, at(112));
+        let finding = health_finding(&target, &health, at(112));
         let open = "breaker open until 1970-01-01T00:02:42.000Z, after 3 failures in a row";
         let expected =
             format!("MCP server notes · {open} · last success 1m52s ago · last failure 10s ago: busy");
-        assert_eq!((found.health, found.found), (DoctorStatus::Weak, expected));
+        assert_eq!((finding.health, finding.found), (DoctorStatus::Weak, expected));
         let later = health_finding(&target, &health, at(200)).found;
         assert!(!later.contains("breaker"), "{later}");
     }
@@ -111,7 +111,7 @@ mod tests {
         let far = Some(Moment::from_millis(i64::MAX));
         let health =
             TargetHealth { failures: u32::MAX, open_until: far, failed_at: far, ..TargetHealth::default() };
-        let found = health_finding(&target, &health, Moment::default()).found;
-        assert_eq!(found, "connection mail · last failure 0s ago: ");
+        let description = health_finding(&target, &health, Moment::default()).found;
+        assert_eq!(description, "connection mail · last failure 0s ago: ");
     }
 }

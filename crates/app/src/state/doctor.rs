@@ -118,8 +118,8 @@ fn check_integrity(caller: &dyn Caller, dir: &Path, is_full: bool) -> DoctorFind
     match short.map_or_else(|| verify_database(host, dir), Ok) {
         Ok(found) => DoctorFinding::new("state", DoctorStatus::Good, format!("{shown} · {found}")),
         Err(StoreError::NoState(_)) => {
-            let found = format!("{shown} · no runs yet");
-            DoctorFinding::new("state", DoctorStatus::Good, found)
+            let description = format!("{shown} · no runs yet");
+            DoctorFinding::new("state", DoctorStatus::Good, description)
         }
         Err(error) => bad(format!("{error} · {}", caller.remedy_text(&error.remedy()))),
     }
@@ -128,8 +128,8 @@ fn check_integrity(caller: &dyn Caller, dir: &Path, is_full: bool) -> DoctorFind
 /// Verifies what was added since the kept checkpoint; `None`: there is none, or anything is wrong, which is for the verification
 /// of everything to say.
 fn verify_since_checkpoint(host: &Host, dir: &Path) -> Option<String> {
-    let kept = read_checkpoint(host)?;
-    let verified = kept.event()?;
+    let checkpoint = read_checkpoint(host)?;
+    let verified = checkpoint.event()?;
     let reader = StoreReader::open(dir).ok()?;
     let end = reader.log_end().ok()??;
     let events = verify_chain_after(&reader, Some(verified)).ok()?.ok()?;
@@ -137,7 +137,7 @@ fn verify_since_checkpoint(host: &Host, dir: &Path) -> Option<String> {
         return None;
     }
     keep_database(host, end);
-    let since = format!("verified since {}, from event {} on", kept.at.to_second(), verified.seq + 1);
+    let since = format!("verified since {}, from event {} on", checkpoint.at.to_second(), verified.seq + 1);
     let (size, schema) = (size(reader.size().ok()?), reader.schema().ok()?);
     Some(format!("{events} events, hash chain OK · {since} (everything: --full) · {size} · schema {schema}"))
 }
@@ -156,8 +156,8 @@ fn verify_database(host: &Host, dir: &Path) -> Result<String, StoreError> {
     if let Some(first) = faults.first() {
         let more = plural(faults.len() - 1, "more difference");
         let more = (faults.len() > 1).then(|| format!(", and {more}"));
-        let what = format!("{first}{}", more.unwrap_or_default());
-        return Err(StoreError::of_faults(path, what, &faults));
+        let description = format!("{first}{}", more.unwrap_or_default());
+        return Err(StoreError::of_faults(path, description, &faults));
     }
     if let Some(end) = end {
         keep_database(host, end);
@@ -178,21 +178,21 @@ fn check_disk_space(dir: &Path) -> Option<DoctorFinding> {
     let there = dir.ancestors().find(|folder| folder.exists())?;
     let disk = statvfs(there).ok()?;
     let free = disk.f_bavail.saturating_mul(disk.f_frsize);
-    let found = format!(
+    let description = format!(
         "{} free on the disk of the state · a run that cannot be recorded stops, and can be resumed",
         size(free)
     );
-    (free < LOW_DISK_SPACE).then(|| DoctorFinding::new("disk", DoctorStatus::Weak, found))
+    (free < LOW_DISK_SPACE).then(|| DoctorFinding::new("disk", DoctorStatus::Weak, description))
 }
 
 /// Reports the owners of runs.
 fn check_leases(reader: &StoreReader) -> Vec<DoctorFinding> {
     let living = reader.owned_runs().unwrap_or_default();
-    let one = |(run, lease): &(RunId, RunLease)| {
-        let found = format!("run {} is executed by {lease}", run.short());
-        DoctorFinding::new("owner", DoctorStatus::Good, found)
+    let finding = |(run, lease): &(RunId, RunLease)| {
+        let description = format!("run {} is executed by {lease}", run.short());
+        DoctorFinding::new("owner", DoctorStatus::Good, description)
     };
-    living.iter().take(MAX_NAMED).map(one).collect()
+    living.iter().take(MAX_NAMED).map(finding).collect()
 }
 
 /// Reports the runs that no engine works on any more.
@@ -201,8 +201,8 @@ fn check_interrupted_runs(caller: &dyn Caller, reader: &StoreReader) -> Option<D
     let runs: Vec<&str> = runs.iter().map(RunId::short).collect();
     let actions = [UserAction::ResumeSomeRun, UserAction::CancelSomeRun];
     let [resume, cancel] = actions.map(|action| caller.action_words(&action));
-    let found = format!("{} · for each: `{resume}` or `{cancel}`", runs.join(", "));
-    (!runs.is_empty()).then(|| DoctorFinding::new("interrupted", DoctorStatus::Weak, found))
+    let description = format!("{} · for each: `{resume}` or `{cancel}`", runs.join(", "));
+    (!runs.is_empty()).then(|| DoctorFinding::new("interrupted", DoctorStatus::Weak, description))
 }
 
 /// Returns the newest runs that no engine works on any more, though they have not ended.
@@ -227,8 +227,8 @@ fn check_logs(caller: &dyn Caller, reader: &StoreReader, is_full: bool) -> Optio
         more => format!("; and {more} more"),
     };
     let restore = caller.action_words(&UserAction::RestoreBackup);
-    let found = format!("{}{more} · `{restore}` brings back a backup of the state", named.join("; "));
-    (!damaged.is_empty()).then(|| DoctorFinding::new("logs", DoctorStatus::Bad, found))
+    let description = format!("{}{more} · `{restore}` brings back a backup of the state", named.join("; "));
+    (!damaged.is_empty()).then(|| DoctorFinding::new("logs", DoctorStatus::Bad, description))
 }
 
 /// Reports running processes whose engine is gone.
@@ -248,17 +248,17 @@ fn find_orphaned_processes(caller: &dyn Caller, reader: &StoreReader) -> Option<
         .collect();
     let [resume, cancel] =
         [UserAction::TakeOver, UserAction::StopWork].map(|action| caller.action_words(&action));
-    let found = format!(
+    let description = format!(
         "{} · running without an engine · take over with `{resume}`, or stop with `{cancel}`",
         named.join(", ")
     );
-    (!named.is_empty()).then(|| DoctorFinding::new("at work", DoctorStatus::Weak, found))
+    (!named.is_empty()).then(|| DoctorFinding::new("at work", DoctorStatus::Weak, description))
 }
 
 /// Reports the processes that steps with `detach` left, and that are running.
 fn find_detached_processes(reader: &StoreReader) -> Vec<DoctorFinding> {
     let rows = reader.left_processes().unwrap_or_default();
-    let found = rows.iter().filter(|row| row.processes.detached).flat_map(|row| {
+    let findings = rows.iter().filter(|row| row.processes.detached).flat_map(|row| {
         let task = task_name_from_text(Some(reader), &row.run, &row.task.to_string());
         tree::running(&row.processes).into_iter().map(move |process| {
             let (pid, command) = (process.pid, untrusted(&process.command));
@@ -266,25 +266,26 @@ fn find_detached_processes(reader: &StoreReader) -> Vec<DoctorFinding> {
             DoctorFinding::new("detached", DoctorStatus::Good, text)
         })
     });
-    found.take(MAX_NAMED).collect()
+    findings.take(MAX_NAMED).collect()
 }
 
 /// Reports what was given up, and is not tried again.
 fn find_dead_letters(caller: &dyn Caller, reader: &StoreReader) -> Option<DoctorFinding> {
     let dead = count_dead(&queue_entries(reader).ok()?);
     let list = caller.action_words(&UserAction::ListQueue);
-    let found = format!("{} · see `{list}`", plural(dead, "dead letter"));
-    (dead > 0).then(|| DoctorFinding::new("queue", DoctorStatus::Weak, found))
+    let description = format!("{} · see `{list}`", plural(dead, "dead letter"));
+    (dead > 0).then(|| DoctorFinding::new("queue", DoctorStatus::Weak, description))
 }
 
 /// Reports the locks of dead processes.
 fn find_stale_locks(reader: &StoreReader) -> Option<DoctorFinding> {
     let locks = reader.stale_locks().ok()?;
-    let one = |held: &LockHolder| {
-        let place = task_name_from_text(Some(reader), &held.run, &held.place);
-        format!("`{}` of {place} in run {}", held.key.as_str(), held.run.short())
+    let description_of = |holder: &LockHolder| {
+        let place = task_name_from_text(Some(reader), &holder.run, &holder.place);
+        format!("`{}` of {place} in run {}", holder.key.as_str(), holder.run.short())
     };
-    let named: Vec<String> = locks.iter().take(MAX_NAMED).map(one).collect();
-    let found = format!("{} · owner is dead; the next process that needs them gets them", named.join(", "));
-    (!locks.is_empty()).then(|| DoctorFinding::new("locks", DoctorStatus::Good, found))
+    let named: Vec<String> = locks.iter().take(MAX_NAMED).map(description_of).collect();
+    let description =
+        format!("{} · owner is dead; the next process that needs them gets them", named.join(", "));
+    (!locks.is_empty()).then(|| DoctorFinding::new("locks", DoctorStatus::Good, description))
 }

@@ -106,7 +106,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let store = Store::open(dir.path(), StoreDurability::Normal, Arc::new(SystemClock)).unwrap();
         let [one, two] = ["1".repeat(32) + ".lock", "2".repeat(32) + ".lock"];
-        let held = FileLock::try_lock(dir.path(), &one).unwrap().unwrap();
+        let lock = FileLock::try_lock(dir.path(), &one).unwrap().unwrap();
         assert!(FileLock::try_lock(dir.path(), &one).unwrap().is_err());
         drop(FileLock::lock_blocking(dir.path(), &two).unwrap());
         drop(FileLock::lock_blocking(dir.path(), "leader.lock").unwrap());
@@ -115,7 +115,7 @@ mod tests {
         assert!(is_there(&one) && !is_there(&two) && is_there("leader.lock"));
         let is_held = |name: &str| FileLock::is_locked(dir.path(), name);
         assert!(is_held(&one) && !is_held("leader.lock") && !is_held(&two) && !is_there(&two));
-        held.remove();
+        lock.remove();
         assert!(!is_there(&one));
     }
 }

@@ -36,7 +36,7 @@ pub fn history_finding(host: &Host, dir: &Path) -> Option<DoctorFinding> {
     let shown: String = shown.map(|(part, bytes)| format!("{part} {} · ", size(*bytes))).collect();
     let reader = StoreReader::open(dir).ok()?;
     let keep = configured_retention(host);
-    let mut found = match keep {
+    let mut description = match keep {
         None => "kept for ever: wf.yaml sets `retention: {}`".into(),
         Some(keep) => limits_text(FreeableHistory::read(host, &reader, keep).ok()?),
     };
@@ -48,17 +48,17 @@ pub fn history_finding(host: &Host, dir: &Path) -> Option<DoctorFinding> {
             RunRetention { max_artifact_bytes: Some(DEFAULT_ARTIFACT_BYTES), ..keep.unwrap_or_default() };
         let FreeableHistory { artifacts, shortened, .. } =
             FreeableHistory::read(host, &reader, limited).ok()?;
-        found = format!("{found} · {}", unlimited_text(artifacts, shortened));
+        description = format!("{description} · {}", unlimited_text(artifacts, shortened));
         health = DoctorStatus::Weak;
     }
     let database = size(reader.size().ok()?);
-    Some(DoctorFinding::new("history", health, format!("database {database} · {shown}{found}")))
+    Some(DoctorFinding::new("history", health, format!("database {database} · {shown}{description}")))
 }
 
 impl FreeableHistory {
-    fn read(host: &Host, reader: &StoreReader, keep: RunRetention) -> Result<Self, StoreError> {
+    fn read(host: &Host, reader: &StoreReader, retention: RunRetention) -> Result<Self, StoreError> {
         let now = host.now();
-        let keep = keep.counted_to(reader.last_end(0)?, now);
+        let keep = retention.counted_to(reader.last_end(0)?, now);
         let folder = StateFolder::new(&host.workspace().state);
         let runs = reader.runs_exceeding(keep, now)?;
         let logs = runs.iter().map(|run| size_of(&folder.run(run))).sum();

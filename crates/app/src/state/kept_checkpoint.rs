@@ -47,7 +47,7 @@ pub fn keep_checkpoint(host: &Host, checkpoint: &Checkpoint) {
 }
 
 /// Keeps what a verification of the database alone has shown; the audit log is verified up to where it was before.
-pub fn keep_database(host: &Host, end: LogPosition) {
-    let log = read_checkpoint(host).map_or_else(AuditHead::default, |kept| kept.log);
-    keep_checkpoint(host, &Checkpoint::new(host.now(), Some(end), log));
+pub fn keep_database(host: &Host, position: LogPosition) {
+    let log = read_checkpoint(host).map_or_else(AuditHead::default, |checkpoint| checkpoint.log);
+    keep_checkpoint(host, &Checkpoint::new(host.now(), Some(position), log));
 }

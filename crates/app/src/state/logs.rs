@@ -48,11 +48,11 @@ pub enum LogDamage {
 
 impl LogDamage {
     /// Compares a log with its record; `None`: they agree.
-    fn find(logs: &RunLogs, attempt: &Attempt, recorded: Option<LogDigest>) -> Option<Self> {
-        match (logs.digest(attempt), recorded) {
-            (Ok(found), recorded) if found == recorded => None,
-            (Ok(Some(found)), Some(recorded)) => {
-                Some(Self::Altered { recorded: recorded.size, found: found.size })
+    fn find(logs: &RunLogs, attempt: &Attempt, digest: Option<LogDigest>) -> Option<Self> {
+        match (logs.digest(attempt), digest) {
+            (Ok(found_digest), recorded) if found_digest == recorded => None,
+            (Ok(Some(digest)), Some(recorded)) => {
+                Some(Self::Altered { recorded: recorded.size, found: digest.size })
             }
             (Ok(None), _) => Some(Self::Missing),
             (Ok(Some(_)), None) => Some(Self::Added),
@@ -86,7 +86,7 @@ impl fmt::Display for DamagedLog {
 pub fn damaged_logs(
     reader: &StoreReader,
     run: &RunId,
-    only: Option<&TaskId>,
+    only_task: Option<&TaskId>,
 ) -> Result<Vec<DamagedLog>, CommandError> {
     if reader.run(run)?.state == RunState::Running {
         return Ok(Vec::new());
@@ -102,7 +102,7 @@ pub fn damaged_logs(
         if recorded.is_none() && !(is_recorded && how.is_success()) {
             continue;
         }
-        if only.is_some_and(|only| !only.contains(&attempt.task_id)) {
+        if only_task.is_some_and(|only| !only.contains(&attempt.task_id)) {
             continue;
         }
         if let Some(damage) = LogDamage::find(&logs, &attempt, recorded) {

@@ -140,7 +140,7 @@ fn notification_entry(row: UndeliveredNotification) -> QueueEntry {
 }
 
 /// Returns the entry of a goal's latest slot or reconciliation, whichever is later.
-fn slot_entry(goal: &PlanId, slot: Option<SlotRow>, cycle: Option<ReconciliationRow>) -> Option<QueueEntry> {
+fn slot_entry(goal: &PlanId, slot: Option<SlotRow>, row: Option<ReconciliationRow>) -> Option<QueueEntry> {
     let entry = |state, since, reason: String| QueueEntry {
         id: format!("slot-{goal}"),
         state,
@@ -154,26 +154,26 @@ fn slot_entry(goal: &PlanId, slot: Option<SlotRow>, cycle: Option<Reconciliation
         return Some(entry(QueueState::Waiting, open.slot, reason));
     }
     let left_out = slot.filter(|slot| {
-        let is_later = cycle.as_ref().is_none_or(|cycle| slot.at > cycle.started_at);
+        let is_later = row.as_ref().is_none_or(|cycle| slot.at > cycle.started_at);
         matches!(slot.state, SlotState::Skipped | SlotState::Blocked | SlotState::Missed) && is_later
     });
     if let Some(slot) = left_out {
         return Some(entry(QueueState::Dead, slot.last, format!("{}: {}", slot.state.as_str(), slot.reason)));
     }
-    let cycle = cycle?;
+    let cycle = row?;
     let since = cycle.slot.unwrap_or(cycle.started_at);
     let (_, health, reason) = cycle.ended.filter(|(_, health, _)| health.is_failure())?;
     Some(entry(QueueState::Dead, since, format!("{}: {reason}", health.as_str())))
 }
 
-fn request_entry(posed: RunApprovalRequest) -> Option<QueueEntry> {
-    let queue = posed.request.queue.clone().filter(|_| posed.outcome.is_none())?;
+fn request_entry(request: RunApprovalRequest) -> Option<QueueEntry> {
+    let queue = request.request.queue.clone().filter(|_| request.outcome.is_none())?;
     Some(QueueEntry {
-        id: format!("request-{}-{}", posed.run.short(), posed.request.request),
+        id: format!("request-{}-{}", request.run.short(), request.request.request),
         state: QueueState::Waiting,
-        since: posed.request.since,
-        reason: first_line(&posed.request.message).to_owned(),
-        subject: QueueSubject::Request { run: posed.run, request: posed.request.request, queue },
+        since: request.request.since,
+        reason: first_line(&request.request.message).to_owned(),
+        subject: QueueSubject::Request { run: request.run, request: request.request.request, queue },
     })
 }
 
@@ -182,13 +182,13 @@ const NAMED: usize = 3;
 
 /// Returns the entries of tasks that wait until they may execute.
 fn permit_entries(reader: &StoreReader) -> Result<Vec<QueueEntry>, StoreError> {
-    let (held, waits) = reader.permit_tasks()?;
+    let (holders, waits) = reader.permit_tasks()?;
     let shown = |task: &PermitTask| task_name_from_text(Some(reader), &task.run, &task.place);
     let named =
-        held.iter().take(NAMED).map(|task| format!("step {} of run {}", shown(task), task.run.short()));
+        holders.iter().take(NAMED).map(|task| format!("step {} of run {}", shown(task), task.run.short()));
     let mut named: Vec<String> = named.collect();
-    if held.len() > NAMED {
-        named.push(format!("{} more", held.len() - NAMED));
+    if holders.len() > NAMED {
+        named.push(format!("{} more", holders.len() - NAMED));
     }
     let reason = if named.is_empty() {
         "waits for its turn to execute; nothing executes now".to_owned()

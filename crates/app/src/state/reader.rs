@@ -60,7 +60,7 @@ impl StateReader {
         resolve: impl Fn(&Self) -> Result<(RunId, N), CommandError>,
     ) -> Result<(Self, RunId, N), CommandError> {
         let (run, name) = match resolve(&Self::open(workspace)?) {
-            Ok(found) => found,
+            Ok(unique) => unique,
             // The tables may have lost it.
             Err(unknown) => {
                 Self::from_log(workspace).ok().and_then(|log| resolve(&log).ok()).ok_or(unknown)?

@@ -102,13 +102,13 @@ fn fact_kinds() -> Vec<&'static str> {
 fn record_of_facts(
     reader: &StoreReader,
     run: &RunId,
-    facts: &[Event],
+    events: &[Event],
     ledger: BudgetLedger,
     nested: Vec<NestedRunRecord>,
     plan: impl FnOnce() -> Result<Option<Arc<Plan>>, CommandError>,
 ) -> Result<RunRecord, CommandError> {
-    let (agents, asked) = (AgentCalls::from_events(facts), AskedCall::from_events(facts));
-    let sources = CallSources { agents: &agents, asked: &asked, nested: &nested };
+    let (agents, calls) = (AgentCalls::from_events(events), AskedCall::from_events(events));
+    let sources = CallSources { agents: &agents, asked: &calls, nested: &nested };
     let plan = if sources.is_empty() { None } else { plan()? };
     let call_chain = plan.map(|plan| CallChain::from_plan(&plan, sources)).unwrap_or_default();
     let (row, owner) = (reader.run(run)?, reader.owner(run)?);
@@ -127,13 +127,13 @@ fn record_of_facts(
         loops: Vec::new(),
         shaken: Vec::new(),
         checks: Vec::new(),
-        decisions: RunDecisions::from_events(facts),
+        decisions: RunDecisions::from_events(events),
         agents,
         sequential_calls: call_chain.total(),
         call_chain,
-        asked,
-        unbegun: UnbegunChild::from_events(facts),
-        models: ModelSpending::from_events(facts),
+        asked: calls,
+        unbegun: UnbegunChild::from_events(events),
+        models: ModelSpending::from_events(events),
         ledger: ledger.is_worth_reporting().then_some(ledger),
         artifacts: Vec::new(),
         pruned_artifacts: BTreeSet::new(),

@@ -34,8 +34,8 @@ fn rebuild(host: &Host) -> Result<Vec<ProjectionDifference>, CommandError> {
     StateFolder::new(&dir).may_be_written()?;
     let Ok(_lead) = FileLock::try_lock(&dir, LEADER_LOCK)? else {
         let message = format!("a daemon works on {}; nothing was changed", dir.display());
-        let failure = CommandError::new(CliExitCode::Usage, message);
-        return Err(failure.hint("stop the daemon, then repeat this command"));
+        let error = CommandError::new(CliExitCode::Usage, message);
+        return Err(error.hint("stop the daemon, then repeat this command"));
     };
     if let Some((run, lease)) = StoreReader::open(&dir)?.owned_runs()?.pop() {
         let lease = Box::new(lease);
@@ -75,9 +75,9 @@ fn differences(dir: &Path) -> Result<Vec<ProjectionDifference>, CommandError> {
     let Some(first) = others.first() else {
         return Ok(rows);
     };
-    let mut failure = refusal(&StoreError::Tampered { path, what: first.clone() });
-    failure.details = others.into_iter().skip(1).take(MAX_NAMED).collect();
-    Err(failure)
+    let mut error = refusal(&StoreError::Tampered { path, what: first.clone() });
+    error.details = others.into_iter().skip(1).take(MAX_NAMED).collect();
+    Err(error)
 }
 
 /// A fault that no rebuild of tables removes.

@@ -99,12 +99,12 @@ impl ActivityQuery {
 
 /// Returns the sentences about an event of the log: rows of several goals may be recorded by one.
 fn lines_of(reader: &StoreReader, row: &LogRow, now: Moment) -> Result<Vec<ActivityLine>, CommandError> {
-    let line = |at, told: ActivitySentence| ActivityLine {
+    let line = |at, sentence: ActivitySentence| ActivityLine {
         event: row.position.seq,
         at,
-        kind: told.kind,
-        text: told.text,
-        people: told.people,
+        kind: sentence.kind,
+        text: sentence.text,
+        people: sentence.people,
         plan: row.plan.clone(),
         run: row.run.clone(),
         goal: None,
@@ -119,28 +119,29 @@ fn lines_of(reader: &StoreReader, row: &LogRow, now: Moment) -> Result<Vec<Activ
             _ => (None, None),
         };
         let run = ToldRun { plan: plan.as_str(), is_nested: row.parent.is_some(), took };
-        let told = run_sentence(&event.fact, &run);
-        let told = told.map(|told| ActivityLine { undo_until, ..line(event.at, told) });
-        return Ok(told.into_iter().collect());
+        let sentence = run_sentence(&event.fact, &run);
+        let line = sentence.map(|sentence| ActivityLine { undo_until, ..line(event.at, sentence) });
+        return Ok(line.into_iter().collect());
     }
     let Some(StateEvent { at, fact }) = &row.state else {
         return Ok(Vec::new());
     };
-    let mut lines: Vec<ActivityLine> = state_sentence(fact).map(|told| line(*at, told)).into_iter().collect();
+    let mut lines: Vec<ActivityLine> =
+        state_sentence(fact).map(|sentence| line(*at, sentence)).into_iter().collect();
     if let StateFact::RowsRecorded { tables, .. } = fact {
         let rows = |table: &str| tables.get(table).map_or(&[][..], |change| &change.rows);
-        for told in rows("reconciliations") {
-            lines.extend(reconciliation_line(reader, *at, told, &line)?);
+        for row in rows("reconciliations") {
+            lines.extend(reconciliation_line(reader, *at, row, &line)?);
         }
-        lines.extend(rows("suggestions").iter().filter_map(|told| {
-            let row = RecordedSuggestionRow::deserialize(told).ok()?;
+        lines.extend(rows("suggestions").iter().filter_map(|suggestion_row| {
+            let row = RecordedSuggestionRow::deserialize(suggestion_row).ok()?;
             let (plan, run) = (Some(row.plan.clone()), Some(row.run()));
             Some(ActivityLine { plan, run, ..line(*at, row.sentence()) })
         }));
-        lines.extend(rows("goals").iter().filter_map(|told| {
-            let row = RecordedGoalRow::deserialize(told).ok()?;
-            let told = row.sentence(*at)?;
-            Some(ActivityLine { goal: Some(row.goal), ..line(*at, told) })
+        lines.extend(rows("goals").iter().filter_map(|goal_row| {
+            let row = RecordedGoalRow::deserialize(goal_row).ok()?;
+            let sentence = row.sentence(*at)?;
+            Some(ActivityLine { goal: Some(row.goal), ..line(*at, sentence) })
         }));
     }
     Ok(lines)
@@ -172,10 +173,10 @@ fn reconciliation_line(
         return Ok(None);
     };
     let before = reader.health_before(&cycle)?;
-    let told = health_sentence(cycle.goal.as_str(), *health, before, reason);
+    let health_change = health_sentence(cycle.goal.as_str(), *health, before, reason);
     let goal = Some(cycle.goal.as_str().to_owned());
     let run = Some(cycle.repair.clone().unwrap_or_else(|| cycle.run.clone()));
-    Ok(told.map(|told| ActivityLine { run, goal, ..line(at, told) }))
+    Ok(health_change.map(|sentence| ActivityLine { run, goal, ..line(at, sentence) }))
 }
 
 /// A row of the table `goals`, as the log has it: the values of its columns, in order.
@@ -216,14 +217,17 @@ mod tests {
 
     #[test]
     fn a_pause_is_told_of_when_it_begins_and_ends() {
-        let told = |since: Value, resumed: Value, at: i64| {
+        let suspension_text = |since: Value, resumed: Value, at: i64| {
             let row = json!(["mirror", "goals/mirror.md", {}, 1, since, "rain", resumed, null]);
-            RecordedGoalRow::deserialize(&row).unwrap().sentence(Moment::from_millis(at)).map(|one| one.text)
+            RecordedGoalRow::deserialize(&row)
+                .unwrap()
+                .sentence(Moment::from_millis(at))
+                .map(|sentence| sentence.text)
         };
-        assert_eq!(told(json!(5), Value::Null, 5).unwrap(), "the goal `mirror` was paused: rain");
-        assert_eq!(told(json!(5), Value::Null, 6), None, "another decision in the pause");
-        assert_eq!(told(Value::Null, json!(7), 7).unwrap(), "the goal `mirror` was resumed");
-        assert_eq!(told(Value::Null, json!(7), 8), None);
+        assert_eq!(suspension_text(json!(5), Value::Null, 5).unwrap(), "the goal `mirror` was paused: rain");
+        assert_eq!(suspension_text(json!(5), Value::Null, 6), None, "another decision in the pause");
+        assert_eq!(suspension_text(Value::Null, json!(7), 7).unwrap(), "the goal `mirror` was resumed");
+        assert_eq!(suspension_text(Value::Null, json!(7), 8), None);
         assert!(RecordedGoalRow::deserialize(&json!(["mirror"])).is_err());
     }
 

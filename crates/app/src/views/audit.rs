@@ -81,9 +81,9 @@ pub fn audit_page(caller: &dyn Caller, query: &AuditQuery) -> Result<AuditPage, 
 /// Returns a record by its number; `None` if there is none.
 pub fn audit_record(caller: &dyn Caller, number: u64) -> Result<Option<AuditRecordView>, CommandError> {
     let path = wf_audit::path(&caller.host().workspace().state);
-    let found = find_record(&path, number)
+    let audit_record = find_record(&path, number)
         .map_err(|error| CommandError::from(StoreError::io("read", &path, &error)))?;
-    Ok(found.map(|record| AuditRecordView::of(Ok(record))))
+    Ok(audit_record.map(|record| AuditRecordView::of(Ok(record))))
 }
 
 /// Verifies both logs, as `wf audit verify` does; `None` if there is no history yet.
@@ -92,16 +92,16 @@ pub fn audit_verification(caller: &dyn Caller) -> Result<Option<AuditVerificatio
     if !has_log && state_reader(caller)?.is_none() {
         return Ok(None);
     }
-    let found = verify_logs(caller.host(), None, false)?;
+    let findings = verify_logs(caller.host(), None, false)?;
     Ok(Some(AuditVerification {
-        holds: found.evidence.is_empty(),
-        events: found.events,
-        records: found.records,
-        faults: found.evidence.iter().map(ToString::to_string).collect(),
-        notes: describe_start(&found)
+        holds: findings.evidence.is_empty(),
+        events: findings.events,
+        records: findings.records,
+        faults: findings.evidence.iter().map(ToString::to_string).collect(),
+        notes: describe_start(&findings)
             .map(|since| format!("since {since}"))
             .into_iter()
-            .chain(found.notes.iter().map(ToString::to_string))
+            .chain(findings.notes.iter().map(ToString::to_string))
             .collect(),
     }))
 }

@@ -86,7 +86,7 @@ impl MonthNumber {
 }
 
 /// Returns a month of a goal; the present one if the text is none. The rows are those of the ledger.
-pub fn calendar(goal: &Goal, rows: &[SlotRow], month: &str, now: Moment) -> CalendarMonth {
+pub fn calendar(goal: &Goal, slot_rows: &[SlotRow], month: &str, now: Moment) -> CalendarMonth {
     let zone = goal.timing.one_zone().unwrap_or(&goal.timing.zone);
     let today = zone.local(now).to_string();
     let present = today.get(..7).and_then(MonthNumber::parse).unwrap_or(MonthNumber(1970 * 12));
@@ -105,7 +105,7 @@ pub fn calendar(goal: &Goal, rows: &[SlotRow], month: &str, now: Moment) -> Cale
             continue;
         };
         if day.slots.len() < DAY_SLOTS {
-            day.slots.push(CalendarSlot::of(&slot, &local, rows, now));
+            day.slots.push(CalendarSlot::of(&slot, &local, slot_rows, now));
         } else {
             day.more += 1;
         }
@@ -134,15 +134,15 @@ fn day_of(zone: &ScheduleZone, since_epoch: i64, day: i64) -> CalendarDay {
         .find(|at| date(*at).get(8..10).and_then(|text| text.parse::<i64>().ok()) == Some(day));
     let change = on_day.and_then(|at| zone.change_on(Moment::from_millis(at)));
     let clock_change = change.map(|change| {
-        let way = if change.by > 0 { "forward" } else { "back" };
-        format!("clocks go {way} to {}", zone.local(change.at).clock_time())
+        let direction = if change.by > 0 { "forward" } else { "back" };
+        format!("clocks go {direction} to {}", zone.local(change.at).clock_time())
     });
     CalendarDay { day, clock_change, ..CalendarDay::default() }
 }
 
 impl CalendarSlot {
-    fn of(slot: &Slot, local: &str, rows: &[SlotRow], now: Moment) -> Self {
-        let row = rows.iter().find(|row| row.slot <= slot.at && slot.at <= row.last);
+    fn of(slot: &Slot, local: &str, slot_rows: &[SlotRow], now: Moment) -> Self {
+        let row = slot_rows.iter().find(|row| row.slot <= slot.at && slot.at <= row.last);
         let state = match row {
             Some(row) => row.state.as_str(),
             None if slot.excluded.is_some() => "excluded",

@@ -18,11 +18,11 @@ const RECENT: usize = 20;
 
 /// A goal in a list.
 pub struct GoalListing {
-    pub found: GoalFile,
+    pub file: GoalFile,
     /// Its account; `None`: no daemon has decided about it yet.
     pub row: Option<GoalRow>,
     /// The last reconciliation that ended.
-    pub last: Option<ReconciliationRow>,
+    pub last_row: Option<ReconciliationRow>,
     /// The next time at which one starts.
     pub next: Option<Moment>,
     /// The reason why it is not run any more, if it is not.
@@ -44,9 +44,9 @@ pub(super) fn goal_listings_of(
         SigningRules::of(caller, &caller.host().workspace())?.approvers.policy == ReviewPolicy::Reviewed;
     let config = load::read_config(&DiskFiles::new(caller.host().workspace().root), CONFIG);
     let is_invalid = config.is_some_and(|(_, checked)| checked.count(Severity::Error) > 0);
-    let list = |found| {
-        let mut listing = GoalListing::of(caller, found, reader, is_reviewed)?;
-        if is_invalid && listing.found.goal.is_ok() {
+    let list = |file| {
+        let mut listing = GoalListing::of(caller, file, reader, is_reviewed)?;
+        if is_invalid && listing.file.goal.is_ok() {
             let reason = format!("its reconciliations cannot start: {CONFIG} is invalid: wf check {CONFIG}");
             listing.blocked = Some(GoalBlockage { since: None, reason });
         }
@@ -58,31 +58,31 @@ pub(super) fn goal_listings_of(
 impl GoalListing {
     fn of(
         caller: &dyn Caller,
-        found: GoalFile,
+        file: GoalFile,
         reader: Option<&StoreReader>,
         is_reviewed: bool,
     ) -> Result<Self, CommandError> {
         let now = caller.host().now();
-        let mut listing = Self { found, row: None, last: None, next: None, blocked: None };
-        let Ok(goal) = listing.found.goal.clone() else {
+        let mut listing = Self { file, row: None, last_row: None, next: None, blocked: None };
+        let Ok(goal) = listing.file.goal.clone() else {
             return Ok(listing);
         };
         listing.next = goal.timing.next(now).map(|slot| start_time(&goal, slot.at));
         if let Some(reader) = reader {
             listing.row = reader.goals()?.into_iter().find(|row| row.id == goal.id);
             let cycles = reader.cycles(&goal.id, RECENT)?;
-            listing.last = cycles.into_iter().find(|cycle| cycle.ended.is_some());
+            listing.last_row = cycles.into_iter().find(|cycle| cycle.ended.is_some());
         }
         let refused = reader.map_or(Ok(None), |reader| reader.blocked(&goal.id))?;
         let since = refused.as_ref().map(|refused| refused.since);
-        let (workspace, path) = (caller.host().workspace(), &listing.found.path);
+        let (workspace, path) = (caller.host().workspace(), &listing.file.path);
         let is_signed = is_reviewed || goal.is_signed_job();
         let approval = is_signed.then(|| standing_approval(&workspace, &goal.id, path, now)).transpose()?;
-        let issued = approval.as_ref().and_then(|found| Some(found.as_ref().ok()?.statement.issued));
+        let issued = approval.as_ref().and_then(|checked| Some(checked.as_ref().ok()?.statement.issued));
         // Whether an approval covers the workspace as it is, only a reconciliation finds out.
         let refused = refused.filter(|refused| is_signed && issued.is_none_or(|issued| issued <= refused.at));
         let lacking = job_block(caller, &goal, path);
-        let awaited = listing.found.awaited_acceptance.clone();
+        let awaited = listing.file.awaited_acceptance.clone();
         let reason = awaited.or(lacking).or(refused.map(|refused| refused.reason));
         listing.blocked = reason.map(|reason| GoalBlockage { since, reason });
         Ok(listing)
@@ -94,13 +94,13 @@ impl GoalListing {
 
     /// Returns the goal as a document.
     pub fn json(&self) -> Value {
-        let path = &self.found.path;
-        let goal = match &self.found.goal {
+        let path = &self.file.path;
+        let goal = match &self.file.goal {
             Ok(goal) => goal,
-            Err(reason) => return json!({"id": self.found.id, "path": path, "broken": reason}),
+            Err(reason) => return json!({"id": self.file.id, "path": path, "broken": reason}),
         };
         let paused = self.row.as_ref().and_then(|row| row.paused.as_ref());
-        let ended = self.last.as_ref().and_then(|cycle| cycle.ended.as_ref());
+        let ended = self.last_row.as_ref().and_then(|cycle| cycle.ended.as_ref());
         let (health, reason, since) = match &self.blocked {
             Some(blocked) => (Some("blocked"), Some(&blocked.reason), blocked.since),
             None => (
@@ -119,7 +119,7 @@ impl GoalListing {
             "paused": paused.map(|(since, reason)| json!({"since": since, "reason": reason})),
             "next": self.next,
             "deployed": self.deployment().map(|deployed| json!({"on": deployed.backend, "since": deployed.since})),
-            "waits": self.found.awaited_acceptance,
+            "waits": self.file.awaited_acceptance,
         })
     }
 }

@@ -90,8 +90,8 @@ pub(super) fn run_graph(
     }
 }
 
-fn time_of(row: &StepTimes) -> Option<Duration> {
-    row.started.zip(row.ended).map(|(started, ended)| ended.since(started))
+fn time_of(times: &StepTimes) -> Option<Duration> {
+    times.started.zip(times.ended).map(|(started, ended)| ended.since(started))
 }
 
 /// Returns the runs nested in each step.
@@ -115,8 +115,8 @@ fn round_marks(rounds: &[Round]) -> BTreeMap<&str, Vec<String>> {
         let next = round.round.saturating_add(1);
         let mut switched = BTreeSet::new();
         for change in &round.changes {
-            let way = change.to.as_ref().map_or("as written", Name::as_str);
-            marks.entry(change.step.as_str()).or_default().push(format!("round {next}: {way}"));
+            let variant = change.to.as_ref().map_or("as written", Name::as_str);
+            marks.entry(change.step.as_str()).or_default().push(format!("round {next}: {variant}"));
             switched.insert(&change.step);
         }
         for step in round.reopened.iter().filter(|step| !switched.contains(step)) {

@@ -25,7 +25,7 @@ pub struct GoalHistoryEntry {
     /// The scheduled time; `None`: a person started it.
     pub slot: Option<SlotRow>,
     /// The reconciliation; `None`: there was none.
-    pub cycle: Option<ReconciliationRow>,
+    pub row: Option<ReconciliationRow>,
     /// True if its second run is that of a job: it repaired nothing.
     pub is_job: bool,
 }
@@ -42,8 +42,8 @@ pub fn goal_history(
         return Ok(None);
     };
     let reader = reader.store();
-    let known = reader.goals()?.into_iter().find(|row| row.id.as_str() == name).map(|row| row.id);
-    let id = known.map_or_else(|| load_by_name(caller, name).map(|(_, goal)| goal.id.clone()), Ok)?;
+    let goal_id = reader.goals()?.into_iter().find(|row| row.id.as_str() == name).map(|row| row.id);
+    let id = goal_id.map_or_else(|| load_by_name(caller, name).map(|(_, goal)| goal.id.clone()), Ok)?;
     recorded_history(reader, &id, limit).map(Some)
 }
 
@@ -54,24 +54,24 @@ fn recorded_history(
 ) -> Result<Vec<GoalHistoryEntry>, CommandError> {
     let mut entries: Vec<GoalHistoryEntry> = Vec::new();
     for slot in reader.latest_slots(goal, limit)? {
-        let cycle = match &slot.run {
+        let row = match &slot.run {
             Some(run) => reader.cycle(run)?,
             None => None,
         };
-        entries.push(GoalHistoryEntry { at: slot.slot, slot: Some(slot), cycle, is_job: false });
+        entries.push(GoalHistoryEntry { at: slot.slot, slot: Some(slot), row, is_job: false });
     }
-    let asked = reader.cycles(goal, limit)?.into_iter();
-    let asked = asked.filter(|cycle| cycle.slot.is_none());
-    entries.extend(asked.map(|cycle| GoalHistoryEntry {
+    let cycles = reader.cycles(goal, limit)?.into_iter();
+    let rows = cycles.filter(|cycle| cycle.slot.is_none());
+    entries.extend(rows.map(|cycle| GoalHistoryEntry {
         at: cycle.started_at,
         slot: None,
-        cycle: Some(cycle),
+        row: Some(cycle),
         is_job: false,
     }));
     entries.sort_by_key(|entry| entry.at);
     let mut entries = entries.split_off(entries.len().saturating_sub(limit));
     for entry in &mut entries {
-        let second = entry.cycle.as_ref().and_then(|cycle| cycle.repair.as_ref());
+        let second = entry.row.as_ref().and_then(|cycle| cycle.repair.as_ref());
         // Retention may have removed the run.
         let row = second.and_then(|run| reader.run(run).ok());
         entry.is_job = row.is_some_and(|row| row.goal == Some(ReconciliationPart::Job));
@@ -83,14 +83,14 @@ impl GoalHistoryEntry {
     /// Returns the reasons for what happened.
     pub fn reason(&self) -> String {
         let slot = self.slot.as_ref().map_or("", |row| row.reason.as_str());
-        let ended = self.cycle.as_ref().and_then(|cycle| cycle.ended.as_ref());
+        let ended = self.row.as_ref().and_then(|cycle| cycle.ended.as_ref());
         let cycle = ended.map_or("", |(_, _, reason)| reason.as_str());
         [slot, cycle].into_iter().filter(|reason| !reason.is_empty()).collect::<Vec<_>>().join("; ")
     }
 
     /// Returns the entry as a document.
     pub fn json(&self) -> Value {
-        let cycle = self.cycle.as_ref().map(|cycle| {
+        let cycle = self.row.as_ref().map(|cycle| {
             let ended = cycle.ended.as_ref();
             json!({
                 "run": cycle.run,
@@ -149,11 +149,11 @@ pub fn goal_view(caller: &dyn Caller, id: &str, month: &str) -> Result<Option<Go
     let reader = state_reader(caller)?;
     let reader = reader.as_ref().map(StateReader::store);
     let listings = goal_listings_of(caller, reader)?;
-    let Some(listing) = listings.iter().find(|listing| listing.found.id.as_deref() == Some(id)) else {
+    let Some(listing) = listings.iter().find(|listing| listing.file.id.as_deref() == Some(id)) else {
         return Ok(None);
     };
     let (mut history, mut upcoming, mut shown_month) = (Vec::new(), Vec::new(), None);
-    if let Ok(goal) = &listing.found.goal {
+    if let Ok(goal) = &listing.file.goal {
         let mut rows = Vec::new();
         if let Some(reader) = reader {
             rows = reader.latest_slots(&goal.id, CALENDAR_ROWS)?;
@@ -172,7 +172,7 @@ pub fn goal_view(caller: &dyn Caller, id: &str, month: &str) -> Result<Option<Go
             upcoming.push(UpcomingSlot { at, local, zone: zone.name().to_owned(), note: slot.note });
         }
     }
-    let autonomy = goal_autonomy(caller, reader, &listing.found.path);
+    let autonomy = goal_autonomy(caller, reader, &listing.file.path);
     Ok(Some(GoalView { goal: listing.json(), history, upcoming, calendar: shown_month, autonomy }))
 }
 

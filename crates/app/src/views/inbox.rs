@@ -53,17 +53,17 @@ type ActionWords<'a> = &'a dyn Fn(&UserAction) -> String;
 pub fn notices(
     caller: &dyn Caller,
     reader: Option<&StateReader>,
-    open: &[RequestView],
+    requests: &[RequestView],
 ) -> Result<Vec<Notice>, CommandError> {
     let (now, words) = (caller.host().now(), &|action: &UserAction| caller.action_words(action));
     let mut notices: Vec<Notice> =
-        check_goals_scheduled(caller).iter().filter_map(|found| goal_notice(words, found)).collect();
+        check_goals_scheduled(caller).iter().filter_map(|finding| goal_notice(words, finding)).collect();
     notices.extend(standing_approval_notices(caller));
     let reader = reader.map(StateReader::store);
     let breakers = reader.map(RecordedCalls::of_state).unwrap_or_default().open_breakers(now);
-    notices.extend(breakers.into_iter().map(|found| Notice {
+    notices.extend(breakers.into_iter().map(|finding| Notice {
         subject: "breaker",
-        text: found.found,
+        text: finding.found,
         command: caller.action_words(&UserAction::Examine),
         page: Some("/connections".into()),
     }));
@@ -76,20 +76,20 @@ pub fn notices(
         }));
         notices.extend(queue_entries(reader)?.iter().filter_map(|entry| dead_letter_notice(words, entry)));
     }
-    notices.extend(open.iter().filter_map(|request| expiry_notice(caller, request, now)));
+    notices.extend(requests.iter().filter_map(|request| expiry_notice(caller, request, now)));
     Ok(notices)
 }
 
 /// Returns the notice of a finding about goals, if it is none of health.
-fn goal_notice(words: ActionWords<'_>, found: &DoctorFinding) -> Option<Notice> {
-    let action = match found.name {
-        _ if found.health == DoctorStatus::Good => return None,
+fn goal_notice(words: ActionWords<'_>, finding: &DoctorFinding) -> Option<Notice> {
+    let action = match finding.name {
+        _ if finding.health == DoctorStatus::Good => return None,
         "daemon" => UserAction::StartDaemon,
         _ => UserAction::ListGoals,
     };
-    let text = found.found.clone();
+    let text = finding.found.clone();
     let command = words(&action);
-    Some(Notice { subject: found.name, text, command, page: Some("/goals".into()) })
+    Some(Notice { subject: finding.name, text, command, page: Some("/goals".into()) })
 }
 
 /// Returns the notice of an entry of the queue that was given up. Failed goals are shown as such.

@@ -76,7 +76,7 @@ pub struct LogFeed {
     /// The offset behind the last line that was returned.
     offset: u64,
     /// The bytes that were read and not returned.
-    held: Vec<u8>,
+    pending: Vec<u8>,
     rest: LogRest,
 }
 
@@ -134,7 +134,7 @@ impl LogFeed {
             skipped,
             is_within_line: start == LogStart::Recent && skipped > 0,
             offset: skipped,
-            held: Vec::new(),
+            pending: Vec::new(),
             rest: LogRest::Ahead,
         })
     }
@@ -155,16 +155,17 @@ impl LogFeed {
     pub fn next_part(&mut self, is_over: bool) -> Result<Option<LogPart>, CommandError> {
         self.fill(is_over).map_err(|error| unreadable(&self.logs, &self.attempt, &error))?;
         let is_turning = matches!(self.rest, LogRest::Next(_));
-        let line_end = self.held.iter().rposition(|byte| *byte == b'\n');
-        let is_whole = is_turning || self.held.len() >= MAX_PART_BYTES || (is_over && !self.held.is_empty());
+        let line_end = self.pending.iter().rposition(|byte| *byte == b'\n');
+        let is_whole =
+            is_turning || self.pending.len() >= MAX_PART_BYTES || (is_over && !self.pending.is_empty());
         let length = match line_end {
-            _ if is_turning => self.held.len(),
+            _ if is_turning => self.pending.len(),
             Some(at) => at + 1,
-            None if is_whole => self.held.len(),
+            None if is_whole => self.pending.len(),
             None => 0,
         };
-        let left = self.held.split_off(length);
-        let bytes = std::mem::replace(&mut self.held, left);
+        let left = self.pending.split_off(length);
+        let bytes = std::mem::replace(&mut self.pending, left);
         let begins_rest = self.rest == LogRest::Begins && !bytes.is_empty();
         if self.rest == LogRest::Ahead || is_turning {
             self.offset += u64::try_from(bytes.len()).unwrap_or(u64::MAX);
@@ -173,7 +174,7 @@ impl LogFeed {
             self.rest = LogRest::Begun;
         }
         if let LogRest::Next(first) = &mut self.rest {
-            self.held = std::mem::take(first);
+            self.pending = std::mem::take(first);
             self.rest = LogRest::Begins;
             if bytes.is_empty() {
                 return self.next_part(is_over);
@@ -185,7 +186,7 @@ impl LogFeed {
 
     /// Reads until a part is full, or nothing more is there.
     fn fill(&mut self, is_over: bool) -> io::Result<()> {
-        while self.held.len() < MAX_PART_BYTES {
+        while self.pending.len() < MAX_PART_BYTES {
             let next = if is_over { self.follower.next_of_ended() } else { self.follower.next_chunk() };
             let Some(LogChunk { bytes, .. }) = next? else {
                 return Ok(());
@@ -202,9 +203,9 @@ impl LogFeed {
     /// Holds bytes, without those that are left out.
     fn take(&mut self, bytes: &[u8]) {
         let length = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
-        let gone = self.skipped.min(length);
-        self.skipped -= gone;
-        let mut new = usize::try_from(gone).ok().and_then(|gone| bytes.get(gone..)).unwrap_or_default();
+        let dropped = self.skipped.min(length);
+        self.skipped -= dropped;
+        let mut new = usize::try_from(dropped).ok().and_then(|count| bytes.get(count..)).unwrap_or_default();
         if self.is_within_line && !new.is_empty() {
             let line = new.iter().position(|byte| *byte == b'\n').map(|at| at + 1);
             self.is_within_line = line.is_none();
@@ -212,7 +213,7 @@ impl LogFeed {
             self.offset += u64::try_from(line).unwrap_or(u64::MAX);
             new = new.get(line..).unwrap_or_default();
         }
-        self.held.extend_from_slice(new);
+        self.pending.extend_from_slice(new);
     }
 }
 

@@ -49,21 +49,21 @@ pub fn memory_view(caller: &dyn Caller, words: &str) -> Result<MemoryView, Comma
     let query = NoteQuery { words: words.to_owned(), scope: NoteScope::All, ..NoteQuery::default() };
     let reader = reader.store();
     let mut notes = rank(reader.find_notes(&query)?, now);
-    let found = notes.len();
+    let total = notes.len();
     notes.truncate(PAGE_NOTES);
     let megrams = reader.memory(&MegramSelection::All)?;
-    let known = cluster_knowledge(&megrams, now);
-    let wanted = known.iter().filter(|one| has_word(one, words)).take(PAGE_CLUSTERS);
-    let clusters = wanted.filter_map(|one| {
-        let named = megrams.iter().find(|megram| megram.tags == *one.tags)?;
-        Some(MemoryCluster { id: named.id.to_string(), knowledge: one.json() })
+    let all_clusters = cluster_knowledge(&megrams, now);
+    let knowledge = all_clusters.iter().filter(|cluster| has_word(cluster, words)).take(PAGE_CLUSTERS);
+    let clusters = knowledge.filter_map(|cluster| {
+        let named = megrams.iter().find(|megram| megram.tags == *cluster.tags)?;
+        Some(MemoryCluster { id: named.id.to_string(), knowledge: cluster.json() })
     });
-    Ok(MemoryView { notes, found, clusters: clusters.collect() })
+    Ok(MemoryView { notes, found: total, clusters: clusters.collect() })
 }
 
 /// True if the tags of a cluster contain one of the words, in any case of letters.
-fn has_word(one: &ClusterKnowledge<'_>, words: &str) -> bool {
-    let tags = format!("{} {}", one.tags.space, one.tags.entity).to_lowercase();
+fn has_word(cluster: &ClusterKnowledge<'_>, words: &str) -> bool {
+    let tags = format!("{} {}", cluster.tags.space, cluster.tags.entity).to_lowercase();
     let words = words.to_lowercase();
     let mut words = words.split_whitespace().peekable();
     words.peek().is_none() || words.any(|word| tags.contains(word))
@@ -77,10 +77,11 @@ pub fn memory_item_view(caller: &dyn Caller, id: &str) -> Result<Option<MemoryIt
     let now = caller.host().now();
     let reader = reader.store();
     let is_named = |note: &MemoryNote| note.id.to_string() == id;
-    let all = NoteQuery { scope: NoteScope::All, ..NoteQuery::default() };
-    let raw = NoteQuery { raw: true, ..all.clone() };
-    for query in [all, raw] {
-        let matches = reader.find_notes(&query)?.into_iter().filter(|one| is_named(&one.note)).collect();
+    let note_query = NoteQuery { scope: NoteScope::All, ..NoteQuery::default() };
+    let raw = NoteQuery { raw: true, ..note_query.clone() };
+    for query in [note_query, raw] {
+        let matches =
+            reader.find_notes(&query)?.into_iter().filter(|note_match| is_named(&note_match.note)).collect();
         if let Some(note) = rank(matches, now).pop() {
             return Ok(Some(MemoryItemView { note: Some(note), cluster: None }));
         }

@@ -42,20 +42,20 @@ fn write_goals(
     caller: &dyn Caller,
     reader: Option<&StoreReader>,
     goals: &[GoalListing],
-    text: &mut Exposition,
+    exposition: &mut Exposition,
 ) {
-    let known: Vec<_> =
-        goals.iter().filter_map(|listing| Some((listing, listing.found.goal.as_ref().ok()?))).collect();
-    let health: Vec<GoalHealth> = known
+    let listed: Vec<_> =
+        goals.iter().filter_map(|listing| Some((listing, listing.file.goal.as_ref().ok()?))).collect();
+    let health: Vec<GoalHealth> = listed
         .iter()
         .map(|(listing, goal)| GoalHealth::of(caller, goal, reader, listing.next, listing.blocked.clone()))
         .collect();
     let by_id: Vec<_> =
-        known.iter().zip(&health).map(|((_, goal), health)| (goal.id.as_str(), health)).collect();
-    health::write_goals(text, &by_id);
-    text.gauge("wf_goal_paused", "1 if the goal is paused, otherwise 0.");
-    for (listing, goal) in known {
+        listed.iter().zip(&health).map(|((_, goal), health)| (goal.id.as_str(), health)).collect();
+    health::write_goals(exposition, &by_id);
+    exposition.gauge("wf_goal_paused", "1 if the goal is paused, otherwise 0.");
+    for (listing, goal) in listed {
         let is_paused = listing.row.as_ref().is_some_and(|row| row.paused.is_some());
-        text.sample("wf_goal_paused", &[("goal", goal.id.as_str())], u8::from(is_paused));
+        exposition.sample("wf_goal_paused", &[("goal", goal.id.as_str())], u8::from(is_paused));
     }
 }

@@ -69,38 +69,41 @@ pub fn open_requests(reader: &StateReader) -> Result<Vec<RequestView>, CommandEr
 
 /// Returns the requests of a run, and of those nested in it, that wait.
 pub(super) fn open_requests_of(reader: &StateReader, run: &RunId) -> Result<Vec<RequestView>, CommandError> {
-    let posed = approval_requests(reader.store(), run)?.into_iter().filter(|posed| posed.outcome.is_none());
-    posed.map(|posed| RequestView::of(reader, &posed)).collect()
+    let requests =
+        approval_requests(reader.store(), run)?.into_iter().filter(|request| request.outcome.is_none());
+    requests.map(|request| RequestView::of(reader, &request)).collect()
 }
 
 impl RequestView {
     /// Describes a request.
-    fn of(reader: &StateReader, posed: &RunApprovalRequest) -> Result<Self, CommandError> {
+    fn of(reader: &StateReader, request: &RunApprovalRequest) -> Result<Self, CommandError> {
         let store = reader.store();
-        let (row, ask) = (store.run(&posed.run)?, &posed.request);
-        let events = store.facts_apart(&posed.run, &REQUEST_TEXT_EVENTS)?;
-        let evidence = if ask.covers_steps.is_empty() {
+        let (row, approval_request) = (store.run(&request.run)?, &request.request);
+        let events = store.facts_apart(&request.run, &REQUEST_TEXT_EVENTS)?;
+        let evidence = if approval_request.covers_steps.is_empty() {
             Vec::new()
         } else {
-            recorded_evidence(&store.facts(&posed.run, &EVIDENCE_EVENTS)?, &ask.covers_steps)
+            recorded_evidence(&store.facts(&request.run, &EVIDENCE_EVENTS)?, &approval_request.covers_steps)
         };
-        let plan = reader.plan(&posed.run)?;
-        let values =
-            ask.show.iter().map(|(name, value)| ShownValue { name: name.clone(), text: value_text(value) });
+        let plan = reader.plan(&request.run)?;
+        let values = approval_request
+            .show
+            .iter()
+            .map(|(name, value)| ShownValue { name: name.clone(), text: value_text(value) });
         Ok(Self {
-            run: posed.run.clone(),
-            number: ask.request,
-            top: outermost_run(store, &posed.run)?,
-            name: posed.name(),
-            is_question: ask.is_question(),
-            risk: ask.risk_of_approval().cloned(),
+            run: request.run.clone(),
+            number: approval_request.request,
+            top: outermost_run(store, &request.run)?,
+            name: request.name(),
+            is_question: approval_request.is_question(),
+            risk: approval_request.risk_of_approval().cloned(),
             values: values.collect(),
-            options: ask.answer.clone(),
-            card: RequestCard::from_request(ask, plan.as_deref(), &evidence),
-            answers: store.answers(&posed.run, ask.request)?.len(),
-            text: plain(&approval_request_text(ask, &row, &events, &evidence)),
+            options: approval_request.answer.clone(),
+            card: RequestCard::from_request(approval_request, plan.as_deref(), &evidence),
+            answers: store.answers(&request.run, approval_request.request)?.len(),
+            text: plain(&approval_request_text(approval_request, &row, &events, &evidence)),
             plan: row.plan,
-            ask: ask.clone(),
+            ask: approval_request.clone(),
         })
     }
 }

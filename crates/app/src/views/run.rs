@@ -91,18 +91,18 @@ pub fn run_view(
 ) -> Result<RunView, CommandError> {
     let mut record = load_record_head(reader, run)?;
     let is_waiting = record.life == RunLifecycle::Waiting;
-    let wanted = filter.state.map(|state| recorded_states(state, is_waiting));
+    let step_states = filter.state.map(|state| recorded_states(state, is_waiting));
     let mut selection = StepSelection {
-        states: wanted.clone(),
+        states: step_states.clone(),
         offset: filter.page.saturating_mul(PAGE_TASKS),
         limit: PAGE_TASKS,
     };
     let store = reader.store();
     let mut read = store.step_page(run, &selection)?;
-    let is_found = |state: &StepState| wanted.as_ref().is_none_or(|states| states.contains(state));
-    let found =
+    let is_found = |state: &StepState| step_states.as_ref().is_none_or(|states| states.contains(state));
+    let matching =
         read.states.iter().filter(|(state, _)| is_found(state)).map(|(_, count)| count).sum::<usize>();
-    let last_page = found.saturating_sub(1) / PAGE_TASKS;
+    let last_page = matching.saturating_sub(1) / PAGE_TASKS;
     let page = filter.page.min(last_page);
     if page < filter.page {
         selection.offset = page * PAGE_TASKS;
@@ -129,7 +129,7 @@ pub fn run_view(
     Ok(RunView {
         undo,
         states,
-        found,
+        found: matching,
         page,
         last_page,
         state: filter.state.map(StepState::as_str),

@@ -61,10 +61,10 @@ fn filter_of(query: &RunQuery) -> Option<RunFilter> {
 /// Pairs runs with the processes that work on them.
 pub(super) fn with_owners(
     reader: &StoreReader,
-    rows: Vec<RunRow>,
+    runs: Vec<RunRow>,
 ) -> Result<Vec<(RunRow, Option<RunOwner>)>, CommandError> {
-    let mut owned = Vec::with_capacity(rows.len());
-    for row in rows {
+    let mut owned = Vec::with_capacity(runs.len());
+    for row in runs {
         let owner = match row.state {
             RunState::Running => reader.owner(&row.id)?,
             RunState::Ended(_) => None,

@@ -32,15 +32,15 @@ impl ActivitySentence {
         Self { kind, text, people: Vec::new() }
     }
 
-    fn by(kind: &'static str, text: String, by: &[ApprovalSigner]) -> Self {
-        Self { kind, text, people: by.iter().map(|one| one.name.clone()).collect() }
+    fn by(kind: &'static str, text: String, signers: &[ApprovalSigner]) -> Self {
+        Self { kind, text, people: signers.iter().map(|signer| signer.name.clone()).collect() }
     }
 }
 
 /// Returns the sentence about an event of a run; `None`: people need not hear of it.
-pub fn run_sentence(fact: &EventKind, run: &ToldRun<'_>) -> Option<ActivitySentence> {
+pub fn run_sentence(kind: &EventKind, run: &ToldRun<'_>) -> Option<ActivitySentence> {
     let plan = run.plan;
-    match fact {
+    match kind {
         EventKind::RunStarted { .. } if !run.is_nested => {
             Some(ActivitySentence::of("started", format!("`{plan}` began")))
         }
@@ -48,9 +48,9 @@ pub fn run_sentence(fact: &EventKind, run: &ToldRun<'_>) -> Option<ActivitySente
             let text = format!("{} signed for a run of `{plan}`", signers(&approved.by));
             Some(ActivitySentence::by("signed", text, &approved.by))
         }
-        EventKind::ApprovalRequested(ask) => {
-            let place = ask.task_id.as_ref().map_or("the run".to_owned(), |place| format!("`{place}`"));
-            let text = format!("{place} of `{plan}` asked people: {}", first_line(&ask.message));
+        EventKind::ApprovalRequested(request) => {
+            let place = request.task_id.as_ref().map_or("the run".to_owned(), |place| format!("`{place}`"));
+            let text = format!("{place} of `{plan}` asked people: {}", first_line(&request.message));
             Some(ActivitySentence::of("asked", text))
         }
         EventKind::ApprovalResolved { task_id, given, .. } => {
@@ -76,9 +76,9 @@ pub fn run_sentence(fact: &EventKind, run: &ToldRun<'_>) -> Option<ActivitySente
 }
 
 /// Returns the sentence about the end of a request.
-fn decision_sentence(place: &str, given: &ApprovalOutcome) -> ActivitySentence {
-    let who = if given.by.is_empty() { "nobody".to_owned() } else { signers(&given.by) };
-    let text = match given.decision {
+fn decision_sentence(place: &str, outcome: &ApprovalOutcome) -> ActivitySentence {
+    let who = if outcome.by.is_empty() { "nobody".to_owned() } else { signers(&outcome.by) };
+    let text = match outcome.decision {
         RequestDecision::Approved => format!("{who} approved {place}"),
         RequestDecision::Answered => format!("{who} answered {place}"),
         RequestDecision::Denied => format!("{who} declined {place}"),
@@ -86,7 +86,7 @@ fn decision_sentence(place: &str, given: &ApprovalOutcome) -> ActivitySentence {
         RequestDecision::Void => format!("the request of {place} is void: its subject has changed"),
         RequestDecision::Withdrawn => format!("the request of {place} was withdrawn"),
     };
-    ActivitySentence::by(given.decision.as_str(), with_reason(&text, &given.reason), &given.by)
+    ActivitySentence::by(outcome.decision.as_str(), with_reason(&text, &outcome.reason), &outcome.by)
 }
 
 /// Returns the sentence about an event of the state as a whole; `None`: people need not hear of it.
@@ -152,9 +152,10 @@ pub fn pause_sentence(goal: &str, reason: Option<&str>) -> ActivitySentence {
 }
 
 /// Names people and their keys.
-fn signers(by: &[ApprovalSigner]) -> String {
-    let one = |one: &ApprovalSigner| format!("{} (key {})", one.name, Sha256Digest::short(&one.key_id));
-    by.iter().map(one).collect::<Vec<_>>().join(" and ")
+fn signers(signers: &[ApprovalSigner]) -> String {
+    let signer_text =
+        |signer: &ApprovalSigner| format!("{} (key {})", signer.name, Sha256Digest::short(&signer.key_id));
+    signers.iter().map(signer_text).collect::<Vec<_>>().join(" and ")
 }
 
 /// Adds the reason, if there is one.
@@ -169,9 +170,9 @@ mod tests {
     use super::*;
     use wf_core::machine::{RunOffers, Standing, StepCounts};
 
-    fn told(fact: &EventKind, is_nested: bool) -> Option<String> {
+    fn told(kind: &EventKind, is_nested: bool) -> Option<String> {
         let run = ToldRun { plan: "deploy", is_nested, took: Some(Duration::from_secs(192)) };
-        run_sentence(fact, &run).map(|sentence| sentence.text)
+        run_sentence(kind, &run).map(|sentence| sentence.text)
     }
 
     fn ended(outcome: RunOutcome, reason: &str) -> EventKind {
@@ -237,7 +238,8 @@ mod tests {
     #[test]
     fn a_goal_is_told_of_when_it_changes() {
         use ReconciliationHealth::{Failed, Healthy, Repaired};
-        let text = |health, before| health_sentence("mirror", health, before, "").map(|one| one.text);
+        let text =
+            |health, before| health_sentence("mirror", health, before, "").map(|sentence| sentence.text);
         assert_eq!(text(Healthy, None).unwrap(), "the goal `mirror` is healthy");
         assert_eq!(text(Healthy, Some(Healthy)), None);
         assert_eq!(text(Failed, Some(Healthy)).unwrap(), "the goal `mirror` is not healthy");

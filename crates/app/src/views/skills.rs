@@ -60,21 +60,21 @@ pub struct SkillLockView {
 /// Returns the skills of the workspace and of the user, by shelf and folder.
 pub fn skill_listings(caller: &dyn Caller) -> Result<Vec<SkillListing>, CommandError> {
     let trust = SkillTrust::of(caller)?;
-    let (all, _) = discover_skills(caller.host());
-    Ok(all.skills.iter().map(|one| trust.listing(caller, one)).collect())
+    let (discovery, _) = discover_skills(caller.host());
+    Ok(discovery.skills.iter().map(|skill| trust.listing(caller, skill)).collect())
 }
 
 /// Returns a skill; `None` if there is no such skill.
 pub fn skill_view(caller: &dyn Caller, name: &str) -> Result<Option<SkillView>, CommandError> {
     let trust = SkillTrust::of(caller)?;
-    let (all, shelves) = discover_skills(caller.host());
-    let counts = |one: &&DiscoveredSkill| one.name == name && one.shadowed_by.is_none();
-    let Some(found) = all.skills.iter().find(counts) else {
+    let (discovery, shelves) = discover_skills(caller.host());
+    let counts = |discovered: &&DiscoveredSkill| discovered.name == name && discovered.shadowed_by.is_none();
+    let Some(discovered) = discovery.skills.iter().find(counts) else {
         return Ok(None);
     };
     let mut properties = BTreeMap::new();
-    let mut text = found.text.as_str();
-    if let Ok(skill) = &found.skill {
+    let mut text = discovered.text.as_str();
+    if let Ok(skill) = &discovered.skill {
         properties.extend(
             skill
                 .metadata
@@ -87,13 +87,13 @@ pub fn skill_view(caller: &dyn Caller, name: &str) -> Result<Option<SkillView>, 
         if !skill.allowed_tools.is_empty() {
             properties.insert("tools".to_owned(), skill.allowed_tools.join(" · "));
         }
-        text = found.text.get(skill.body.range()).unwrap_or("").trim();
+        text = discovered.text.get(skill.body.range()).unwrap_or("").trim();
     }
     // A folder that cannot be listed has said why by the findings above.
-    let files = disk::names(&shelves.folder(found)).unwrap_or_default();
-    let locked = trust.lock.skills.get(name).filter(|_| !found.search_folder.is_users);
+    let files = disk::names(&shelves.folder(discovered)).unwrap_or_default();
+    let locked = trust.lock.skills.get(name).filter(|_| !discovered.search_folder.is_users);
     Ok(Some(SkillView {
-        listing: trust.listing(caller, found),
+        listing: trust.listing(caller, discovered),
         properties,
         lock: locked.map(SkillLockView::of),
         files,
@@ -113,18 +113,19 @@ impl SkillTrust {
         Ok(Self { rules: SigningRules::of(caller, &workspace)?, lock: locks::read_lock(&workspace)? })
     }
 
-    fn listing(&self, caller: &dyn Caller, one: &DiscoveredSkill) -> SkillListing {
-        let messages = |findings: &[SkillFinding]| findings.iter().map(|one| one.message.clone()).collect();
-        let (description, findings) = match &one.skill {
+    fn listing(&self, caller: &dyn Caller, discovered: &DiscoveredSkill) -> SkillListing {
+        let messages =
+            |findings: &[SkillFinding]| findings.iter().map(|finding| finding.message.clone()).collect();
+        let (description, findings) = match &discovered.skill {
             Ok(skill) => (Some(skill.description.clone()), messages(&skill.warnings)),
             Err(findings) => (None, messages(findings)),
         };
-        let (is_usable, trust, remedy) = self.standing(caller, one);
+        let (is_usable, trust, remedy) = self.standing(caller, discovered);
         SkillListing {
-            name: one.name.clone(),
-            path: one.shown(),
+            name: discovered.name.clone(),
+            path: discovered.shown(),
             description,
-            shadowed_by: one.shadowed_by.clone(),
+            shadowed_by: discovered.shadowed_by.clone(),
             findings,
             is_usable,
             trust,
@@ -133,22 +134,23 @@ impl SkillTrust {
     }
 
     /// Returns if plans may use a skill, and by whom or why not, and the remedy.
-    fn standing(&self, caller: &dyn Caller, one: &DiscoveredSkill) -> (bool, String, String) {
-        if one.search_folder.is_users {
-            let install = caller.action_words(&UserAction::InstallSkillFrom(one.shown()));
+    fn standing(&self, caller: &dyn Caller, skill: &DiscoveredSkill) -> (bool, String, String) {
+        if skill.search_folder.is_users {
+            let install = caller.action_words(&UserAction::InstallSkillFrom(skill.shown()));
             let remedy = format!("install it into the workspace: {install}");
             return (false, "it is yours, not the workspace's: plans do not use it".into(), remedy);
         }
         let workspace = caller.host().workspace();
-        match check_usable(caller.host(), &workspace, &self.rules, &self.lock, &one.name) {
-            Ok(held) if held.signers.is_empty() => {
+        match check_usable(caller.host(), &workspace, &self.rules, &self.lock, &skill.name) {
+            Ok(skill) if skill.signers.is_empty() => {
                 (true, "comes with this version of wf".into(), String::new())
             }
-            Ok(held) => {
-                let by: Vec<&str> = held.signers.iter().map(|by| by.name.as_str()).collect();
+            Ok(approved_skill) => {
+                let by: Vec<&str> =
+                    approved_skill.signers.iter().map(|signer| signer.name.as_str()).collect();
                 (true, format!("approved by {}", by.join(", ")), String::new())
             }
-            Err(wrong) => (false, wrong.message(), caller.remedy_text(&wrong.remedy(&one.name))),
+            Err(error) => (false, error.message(), caller.remedy_text(&error.remedy(&skill.name))),
         }
     }
 }

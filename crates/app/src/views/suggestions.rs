@@ -63,14 +63,17 @@ mod tests {
 
     #[test]
     fn each_state_of_a_suggestion_is_told() {
-        let told = |state: &str, started: Value| {
+        let sentence = |state: &str, started: Value| {
             let row = json!([7, "aa", "suggest", "Sort", "", "sort.md", {}, state, 1, 2, started]);
             let row = RecordedSuggestionRow::deserialize(&row).unwrap();
             (row.sentence().text, row.run().to_string())
         };
         let text = |text: &str, run: &str| (text.to_owned(), run.to_owned());
-        assert_eq!(told("pending", Value::Null), text("`suggest` suggested to run `sort.md`: Sort", "aa"));
-        assert_eq!(told("accepted", json!("bb")), text("suggestion 7 was accepted: Sort", "bb"));
-        assert_eq!(told("dismissed", Value::Null), text("suggestion 7 was dismissed: Sort", "aa"));
+        assert_eq!(
+            sentence("pending", Value::Null),
+            text("`suggest` suggested to run `sort.md`: Sort", "aa")
+        );
+        assert_eq!(sentence("accepted", json!("bb")), text("suggestion 7 was accepted: Sort", "bb"));
+        assert_eq!(sentence("dismissed", Value::Null), text("suggestion 7 was dismissed: Sort", "aa"));
     }
 }

@@ -80,18 +80,18 @@ pub(super) fn run(ui: &Ui, args: &ConnectionAddArgs) -> Result<CliExitCode, Comm
 
 /// The terms that the user agrees to.
 fn offered_terms(name: &PlanId, offer: &ConnectionOffer<'_>) -> String {
-    let (found, wanted) = (&offer.discovery, &offer.permissions);
-    let provider = untrusted(&found.provider);
+    let (reply, permissions) = (&offer.discovery, &offer.permissions);
+    let provider = untrusted(&reply.provider);
     let mut text = format!(
         "connect {} to {provider}\n  by           {}\n  permissions  {}\n",
         paint(BOLD, name.as_str()),
-        found.auth_strategy.as_str(),
-        if wanted.is_empty() { "none".to_owned() } else { wanted.join(", ") }
+        reply.auth_strategy.as_str(),
+        if permissions.is_empty() { "none".to_owned() } else { permissions.join(", ") }
     );
-    let needs = &found.setup_requirements;
-    for one in &needs.secure_inputs {
-        let label = one.label.replace('\n', " ");
-        text += &format!("  secret       {label} ({})\n", one.ref_id);
+    let needs = &reply.setup_requirements;
+    for secret in &needs.secure_inputs {
+        let label = secret.label.replace('\n', " ");
+        text += &format!("  secret       {label} ({})\n", secret.ref_id);
     }
     if needs.browser {
         text += "  needs        a browser\n";
@@ -99,7 +99,7 @@ fn offered_terms(name: &PlanId, offer: &ConnectionOffer<'_>) -> String {
     if needs.app_registration {
         text += "  needs        an app registered with the service\n";
     }
-    if found.identity_match == Some(false) {
+    if reply.identity_match == Some(false) {
         text += "  warning      the service does not know the account given as hint\n";
     }
     text

@@ -11,7 +11,7 @@ use wf_base::name::PlanId;
 #[command(subcommand_required = true, arg_required_else_help = true)]
 pub struct ConnectionArgs {
     #[command(subcommand)]
-    what: ConnectionCommand,
+    command: ConnectionCommand,
 }
 
 #[derive(Subcommand, Debug)]
@@ -27,7 +27,7 @@ enum ConnectionCommand {
 
 /// Runs the given subcommand.
 pub fn run(ui: &Ui, args: &ConnectionArgs) -> Result<CliExitCode, CommandError> {
-    match &args.what {
+    match &args.command {
         ConnectionCommand::Add(args) => add::run(ui, args),
         ConnectionCommand::List(args) => list::list(ui, args),
         ConnectionCommand::Show(args) => list::show(ui, args),
@@ -40,10 +40,10 @@ pub fn run(ui: &Ui, args: &ConnectionArgs) -> Result<CliExitCode, CommandError> 
 
 /// Parses the name of a connection.
 pub(super) fn name(text: &str) -> Result<PlanId, String> {
-    PlanId::parse(text).map_err(|bad| bad.to_string())
+    PlanId::parse(text).map_err(|error| error.to_string())
 }
 
 /// Parses a duration.
 pub(super) fn duration(text: &str) -> Result<Duration, String> {
-    wf_base::time::parse_duration(text).map_err(|bad| bad.to_string())
+    wf_base::time::parse_duration(text).map_err(|error| error.to_string())
 }

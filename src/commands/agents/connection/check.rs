@@ -57,9 +57,9 @@ fn report(ui: &Ui, args: &ConnectionCheckArgs, result: &ConnectionCheckResult) -
     } else {
         ui.print(&line(result))?;
     }
-    if let Some(trouble) = &result.failure {
-        let failure = trouble.failure(&result.record.name, &result.record.skill);
-        ui.print_message(&ui.failure_text(&failure));
+    if let Some(failure) = &result.failure {
+        let error = failure.failure(&result.record.name, &result.record.skill);
+        ui.print_message(&ui.failure_text(&error));
     }
     Ok(())
 }

@@ -69,7 +69,7 @@ pub(super) fn show(ui: &Ui, args: &ConnectionShowArgs) -> Result<CliExitCode, Co
     if let Some(RecordedConnectionFailure { kind, message }) = &record.failure {
         lines.push(("failure", format!("{kind}: {}", message.replace('\n', " "))));
     }
-    let line = |(what, text): &(&str, String)| format!("  {what:<13}  {text}\n");
+    let line = |(name, text): &(&str, String)| format!("  {name:<13}  {text}\n");
     let lines: String = lines.iter().map(line).collect();
     ui.print(&format!("{}\n{lines}", record.name))?;
     Ok(CliExitCode::Ok)

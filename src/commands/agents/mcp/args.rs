@@ -8,7 +8,7 @@ use wf_app::{CliExitCode, CommandError};
 #[command(subcommand_required = true, arg_required_else_help = true)]
 pub struct McpArgs {
     #[command(subcommand)]
-    what: McpCommandName,
+    command: McpCommandName,
 }
 
 #[derive(Subcommand, Debug)]
@@ -19,7 +19,7 @@ enum McpCommandName {
 
 /// Runs the given subcommand.
 pub fn run(ui: &Ui, args: &McpArgs) -> Result<CliExitCode, CommandError> {
-    match &args.what {
+    match &args.command {
         McpCommandName::Serve(args) => serve::run(ui, args),
         McpCommandName::Pin(args) => pin::run(ui, args),
     }

@@ -42,18 +42,18 @@ pub fn run(ui: &Ui, args: &McpPinArgs) -> Result<CliExitCode, CommandError> {
     }
     match (args.check, is_pinned) {
         (true, false) => {
-            let failure = CommandError::new(CliExitCode::Invalid, disagreement(&args.name, state));
-            Err(failure.hint(format!("review them, and pin them: wf mcp pin {}", args.name)))
+            let error = CommandError::new(CliExitCode::Invalid, disagreement(&args.name, state));
+            Err(error.hint(format!("review them, and pin them: wf mcp pin {}", args.name)))
         }
         (false, false) => {
             let message = "wf.yaml cannot be edited safely; nothing was written";
-            let failure = CommandError::new(CliExitCode::Usage, message);
-            Err(failure.hint(format!("write under `mcp.{}`: `digest: {digest}`", args.name)))
+            let error = CommandError::new(CliExitCode::Usage, message);
+            Err(error.hint(format!("write under `mcp.{}`: `digest: {digest}`", args.name)))
         }
         (_, true) => {
             if !args.json {
-                let done = if state == PinState::Same { "as pinned" } else { "pinned" };
-                ui.print_line(&format!("{} {}", paint(GOOD, done), paint(NAME, &args.name)))?;
+                let state_text = if state == PinState::Same { "as pinned" } else { "pinned" };
+                ui.print_line(&format!("{} {}", paint(GOOD, state_text), paint(NAME, &args.name)))?;
             }
             Ok(CliExitCode::Ok)
         }

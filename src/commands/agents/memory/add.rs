@@ -56,9 +56,9 @@ pub(super) fn run(ui: &Ui, args: &MemoryAddArgs) -> Result<CliExitCode, CommandE
         raw: args.raw,
     };
     let note = MemoryNote::new(draft, USER, args.external, ui.host.now())
-        .map_err(|bad| usage(bad.to_string()).hint("nothing was added"))?;
+        .map_err(|error| usage(error.to_string()).hint("nothing was added"))?;
     let id = note.id;
-    let known = if add_note(ui, note)? { "" } else { ", known before" };
-    ui.print_line(&format!("note {}{known}", id.short()))?;
+    let note = if add_note(ui, note)? { "" } else { ", known before" };
+    ui.print_line(&format!("note {}{note}", id.short()))?;
     Ok(CliExitCode::Ok)
 }

@@ -38,11 +38,11 @@ pub(super) fn run(ui: &Ui, args: &MemoryDreamArgs) -> Result<CliExitCode, Comman
     Ok(CliExitCode::Ok)
 }
 
-fn text(before: &[Megram], dreamt: &DreamChanges, dry: bool) -> String {
+fn text(old_megrams: &[Megram], dreamt: &DreamChanges, dry: bool) -> String {
     // Entries that came in between are only counted: they were not there when this was read.
     let of = |ids: &[wf_base::digest::Sha256Digest]| -> Vec<Megram> {
-        let all = before.iter().filter(|megram| ids.contains(&megram.id));
-        all.cloned().collect()
+        let megrams = old_megrams.iter().filter(|megram| ids.contains(&megram.id));
+        megrams.cloned().collect()
     };
     let words = if dry {
         ["would be forgotten", "would be dropped as a rule", "would become a rule"]

@@ -36,8 +36,8 @@ pub(super) fn run(ui: &Ui, args: &MemoryExplainArgs) -> Result<CliExitCode, Comm
     let tags = tags(&args.space, &args.entity)?;
     let megrams = MemoryReader::open(&ui.host)?.of_cluster(tags.clone())?;
     if megrams.is_empty() {
-        let failure = CommandError::new(CliExitCode::Usage, format!("no memory entries for {tags}"));
-        return Err(failure.hint("for the known clusters: wf memory query"));
+        let error = CommandError::new(CliExitCode::Usage, format!("no memory entries for {tags}"));
+        return Err(error.hint("for the known clusters: wf memory query"));
     }
     let now = ui.host.now();
     if args.json {
@@ -50,23 +50,23 @@ pub(super) fn run(ui: &Ui, args: &MemoryExplainArgs) -> Result<CliExitCode, Comm
 
 fn text(megrams: &[Megram], now: Moment) -> String {
     let mut text = table(megrams, now);
-    let known = potentials(megrams, now);
+    let potentials = potentials(megrams, now);
     let mut line = |name: &str, what: String| {
         let _ = writeln!(text, "{} {what}", paint(NAME, &format!("{name:<10}")));
     };
-    let (attention, decision) = (known.attention, signed_number(known.decision));
+    let (attention, decision) = (potentials.attention, signed_number(potentials.decision));
     line("attention", format!("{attention:>6.2}  Σ|f|·e^(−k·days)"));
     line("decision", format!("{decision:>6}  Σσ·f·e^(−k·days)"));
     let action = |action| paint(style(action), action.as_str());
-    let because = known.action.table_row();
-    line("evidence", format!("{}: {because}", action(known.action)));
+    let because = potentials.action.table_row();
+    line("evidence", format!("{}: {because}", action(potentials.action)));
     let cluster: Vec<&Megram> = megrams.iter().collect();
     let (decided, reason) = match ruled_action(&cluster) {
         Some((decided, rules)) => {
             let rules: Vec<String> = rules.iter().map(Sha256Digest::short).collect();
             (decided, format!("rule {} overrides the evidence", rules.join(", ")))
         }
-        None => (known.action, "no rule applies, so the evidence decides".into()),
+        None => (potentials.action, "no rule applies, so the evidence decides".into()),
     };
     line("action", format!("{}: {reason}", action(decided)));
     text

@@ -77,10 +77,10 @@ pub(super) fn export(ui: &Ui, args: &MemoryExportArgs) -> Result<CliExitCode, Co
     let shown = relative_path(&path, ui.host.cwd());
     let written = write(&path, &text, args.force);
     written.map_err(|error| {
-        let failure = CommandError::new(CliExitCode::Usage, format!("cannot write {shown}: {error}"));
+        let command_error = CommandError::new(CliExitCode::Usage, format!("cannot write {shown}: {error}"));
         match error.kind() {
-            std::io::ErrorKind::AlreadyExists => failure.hint("--force replaces it"),
-            _ => failure,
+            std::io::ErrorKind::AlreadyExists => command_error.hint("--force replaces it"),
+            _ => command_error,
         }
     })?;
     ui.print_info_line(&format!("exported {} to {shown}", counts(bundle.megrams.len(), bundle.notes.len())));
@@ -91,8 +91,8 @@ pub(super) fn export(ui: &Ui, args: &MemoryExportArgs) -> Result<CliExitCode, Co
 pub(super) fn import(ui: &Ui, args: &MemoryImportArgs) -> Result<CliExitCode, CommandError> {
     let (shown, text) = text_of(ui, &args.file)?;
     let OpenedBundle { text, signers, keys } = open_bundle(ui, text)?;
-    let read =
-        read_bundle(&text, &MemoryReader::open(&ui.host)?.bundle()?).map_err(|bad| invalid(&shown, &bad))?;
+    let read = read_bundle(&text, &MemoryReader::open(&ui.host)?.bundle()?)
+        .map_err(|error| invalid(&shown, &error))?;
     let now = ui.host.now();
     let read = if signers.is_empty() { read.into_claims(now) } else { read.until(now) };
     let count = read.megrams.len() + read.notes.len();
@@ -111,13 +111,13 @@ pub(super) fn import(ui: &Ui, args: &MemoryImportArgs) -> Result<CliExitCode, Co
 /// Signs a bundle that can be imported.
 pub(super) fn sign(ui: &Ui, args: &MemorySignArgs) -> Result<CliExitCode, CommandError> {
     let (shown, text) = text_of(ui, &args.file)?;
-    read_bundle(&text, &MemoryBundle::default()).map_err(|bad| invalid(&shown, &bad))?;
+    read_bundle(&text, &MemoryBundle::default()).map_err(|error| invalid(&shown, &error))?;
     let signer = if let Some(key) = &args.key {
         signing_key(ui, key, &args.passphrase)?
     } else {
-        let keys = keys::key_folder(&ui.host)?;
-        let own = keys::require_signing_key(&ui.host, &keys, None)?;
-        keys::open_key(ui, &keys, &own, args.passphrase.file())?
+        let folder = keys::key_folder(&ui.host)?;
+        let key = keys::require_signing_key(&ui.host, &folder, None)?;
+        keys::open_key(ui, &folder, &key, args.passphrase.file())?
     };
     attest::write(ui, args.out.as_deref(), &(seal_text(BUNDLE_PAYLOAD, text, Some(&signer)) + "\n"))
 }
@@ -149,8 +149,8 @@ fn write(path: &Path, text: &str, replace: bool) -> io::Result<()> {
     let mut file = tempfile::NamedTempFile::new_in(beside)?;
     file.write_all(text.as_bytes())?;
     file.as_file().sync_all()?;
-    let kept = if replace { file.persist(path) } else { file.persist_noclobber(path) };
-    kept.map(drop).map_err(|error| error.error)
+    let persisted = if replace { file.persist(path) } else { file.persist_noclobber(path) };
+    persisted.map(drop).map_err(|error| error.error)
 }
 
 /// Reads a file; `None` if it is too long.

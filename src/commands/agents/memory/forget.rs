@@ -22,7 +22,7 @@ Examples:
   wf memory forget --all --yes")]
 pub struct MemoryForgetArgs {
     #[command(flatten)]
-    what: ForgetTargetArgs,
+    target: ForgetTargetArgs,
     /// Only this entity of the space
     #[arg(long, value_name = "ENTITY", requires = "space")]
     entity: Option<String>,
@@ -48,32 +48,32 @@ struct ForgetTargetArgs {
 
 /// Deletes entries.
 pub(super) fn run(ui: &Ui, args: &MemoryForgetArgs) -> Result<CliExitCode, CommandError> {
-    let found = matching_entries(&ui.host, args)?;
-    if found == MemoryBundle::default() {
+    let bundle = matching_entries(&ui.host, args)?;
+    if bundle == MemoryBundle::default() {
         ui.print_info("no matching memory entries\n");
         // An earlier try may have left something.
         erase_forgotten(&ui.host)?;
         return Ok(CliExitCode::Ok);
     }
-    if !found.megrams.is_empty() {
-        ui.print_message(&table(&found.megrams));
+    if !bundle.megrams.is_empty() {
+        ui.print_message(&table(&bundle.megrams));
     }
-    for note in &found.notes {
+    for note in &bundle.notes {
         ui.print_message(&format!("{} {}\n", note.id.short(), short_line(&note.text)));
     }
-    let count = counts(found.megrams.len(), found.notes.len());
+    let count = counts(bundle.megrams.len(), bundle.notes.len());
     if !confirmed(ui, args.yes, &format!("Delete {count}, and their text from the log?"))? {
         return Err(CommandError::new(CliExitCode::Interrupted, "aborted, nothing was deleted"));
     }
     // The listed entries are deleted, and none that came meanwhile.
-    let MemoryCounts { megrams, notes } = forget_entries(ui, &found)?;
+    let MemoryCounts { megrams, notes } = forget_entries(ui, &bundle)?;
     ui.print_line(&format!("deleted {}", counts(megrams, notes)))?;
     erase_forgotten(&ui.host)?;
     Ok(CliExitCode::Ok)
 }
 
 fn matching_entries(host: &Host, args: &MemoryForgetArgs) -> Result<MemoryBundle, CommandError> {
-    let ForgetTargetArgs { id, space, .. } = &args.what;
+    let ForgetTargetArgs { id, space, .. } = &args.target;
     let memory = MemoryReader::open(host)?;
     let megrams = match (id, space, &args.entity) {
         (Some(id), ..) => return memory.find_entry(id),

@@ -39,10 +39,10 @@ pub(super) fn run(ui: &Ui, args: &MemoryPromoteArgs) -> Result<CliExitCode, Comm
 }
 
 /// Shares notes with all sessions, once a person has seen what contradicts them.
-pub fn promote_notes(ui: &Ui, chosen: Vec<MemoryNote>, yes: bool) -> Result<(), CommandError> {
-    let known = MemoryReader::open(&ui.host)?.notes()?;
+pub fn promote_notes(ui: &Ui, notes: Vec<MemoryNote>, yes: bool) -> Result<(), CommandError> {
+    let memory_notes = MemoryReader::open(&ui.host)?.notes()?;
     let (shared, own): (Vec<MemoryNote>, Vec<MemoryNote>) =
-        chosen.into_iter().partition(MemoryNote::is_shared);
+        notes.into_iter().partition(MemoryNote::is_shared);
     for note in &shared {
         ui.print_message(&format!("note {} is shared already\n", note.id.short()));
     }
@@ -52,7 +52,7 @@ pub fn promote_notes(ui: &Ui, chosen: Vec<MemoryNote>, yes: bool) -> Result<(), 
     for note in &own {
         let session = note.session.as_ref().map_or("", SessionName::as_str);
         ui.print_message(&format!("{} ({session}): {}\n", note.id.short(), line(&note.text)));
-        for other in note.contradicted_by(&known) {
+        for other in note.contradicted_by(&memory_notes) {
             let (warning, id) = (paint(WARN, "warning:"), other.id.short());
             ui.print_message(&format!(
                 "{warning} note {id} of the same kind and tags says: {}\n",

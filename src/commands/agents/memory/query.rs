@@ -36,27 +36,27 @@ pub(super) fn run(ui: &Ui, args: &MemoryQueryArgs) -> Result<CliExitCode, Comman
     if let Some(entity) = &args.entity {
         megrams.retain(|megram| megram.tags.entity == *entity);
     }
-    let rules: Vec<&Megram> = megrams.iter().filter(|one| !standing(one).is_empty()).collect();
-    let known = cluster_knowledge(&megrams, ui.host.now());
+    let rules: Vec<&Megram> = megrams.iter().filter(|megram| !standing(megram).is_empty()).collect();
+    let knowledge = cluster_knowledge(&megrams, ui.host.now());
     if args.json {
-        let clusters: Vec<Value> = known.iter().map(ClusterKnowledge::json).collect();
+        let clusters: Vec<Value> = knowledge.iter().map(ClusterKnowledge::json).collect();
         let value = json!({ "v": 1, "rules": rules, "clusters": clusters });
         ui.print_json(&document(&value))?;
-    } else if rules.is_empty() && known.is_empty() {
+    } else if rules.is_empty() && knowledge.is_empty() {
         ui.print_info("no matching memory entries\n");
     } else {
-        ui.print(&text(&rules, &known))?;
+        ui.print(&text(&rules, &knowledge))?;
     }
     Ok(CliExitCode::Ok)
 }
 
-fn text(rules: &[&Megram], known: &[ClusterKnowledge<'_>]) -> String {
+fn text(rules: &[&Megram], clusters: &[ClusterKnowledge<'_>]) -> String {
     let (left, right) = (|name| (name, ColumnAlign::Left), |name| (name, ColumnAlign::Right));
     let mut text = String::new();
     if !rules.is_empty() {
         let mut table = TextTable::new(&[left("id"), left("rule"), left("content")]);
         let by_level = [MegramLevel::Thinking, MegramLevel::CommonSense];
-        let sorted = by_level.map(|level| rules.iter().filter(move |one| one.level == level));
+        let sorted = by_level.map(|level| rules.iter().filter(move |megram| megram.level == level));
         for rule in sorted.into_iter().flatten() {
             table.row(vec![
                 (rule.id.short(), NAME),
@@ -66,7 +66,7 @@ fn text(rules: &[&Megram], known: &[ClusterKnowledge<'_>]) -> String {
         }
         text.push_str(&table.render());
     }
-    if !known.is_empty() {
+    if !clusters.is_empty() {
         if !text.is_empty() {
             text.push('\n');
         }
@@ -79,16 +79,16 @@ fn text(rules: &[&Megram], known: &[ClusterKnowledge<'_>]) -> String {
             left("space"),
             left("entity"),
         ]);
-        for one in known {
-            let (action, by) = one.advice();
+        for cluster in clusters {
+            let (action, by) = cluster.advice();
             table.row(vec![
                 (action.as_str().into(), style(action)),
                 (by.into(), DIM),
-                (format!("{:.2}", one.sums.attention), Style::new()),
-                (signed_number(one.sums.decision), Style::new()),
-                (one.megrams.to_string(), Style::new()),
-                (line(&one.tags.space), Style::new()),
-                (line(&one.tags.entity), Style::new()),
+                (format!("{:.2}", cluster.sums.attention), Style::new()),
+                (signed_number(cluster.sums.decision), Style::new()),
+                (cluster.megrams.to_string(), Style::new()),
+                (line(&cluster.tags.space), Style::new()),
+                (line(&cluster.tags.entity), Style::new()),
             ]);
         }
         text.push_str(&table.render());

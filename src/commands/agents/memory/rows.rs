@@ -24,7 +24,7 @@ pub(super) fn counts(megrams: usize, notes: usize) -> String {
 
 /// Parses tags given by the user.
 pub(super) fn tags(space: &str, entity: &str) -> Result<MegramTags, CommandError> {
-    MegramTags::parse(space, entity).map_err(|bad| CommandError::new(CliExitCode::Usage, bad.to_string()))
+    MegramTags::parse(space, entity).map_err(|error| CommandError::new(CliExitCode::Usage, error.to_string()))
 }
 
 /// A table of megrams.

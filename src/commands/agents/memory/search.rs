@@ -64,15 +64,15 @@ pub(super) fn run(ui: &Ui, args: &MemorySearchArgs) -> Result<CliExitCode, Comma
         all_sessions: args.all,
         raw: args.raw,
     };
-    let found = MemoryReader::open(&ui.host)?.search(&search, ui.host.now())?;
-    let shown = found.get(..args.limit).unwrap_or(&found);
+    let notes = MemoryReader::open(&ui.host)?.search(&search, ui.host.now())?;
+    let shown = notes.get(..args.limit).unwrap_or(&notes);
     if args.json {
-        ui.print_json(&document(&json!({ "v": 1, "found": found.len(), "notes": shown })))?;
-    } else if found.is_empty() {
+        ui.print_json(&document(&json!({ "v": 1, "found": notes.len(), "notes": shown })))?;
+    } else if notes.is_empty() {
         ui.print_info("no matching notes\n");
     } else {
         ui.print(&table(shown, args.explain))?;
-        let left = found.len() - shown.len();
+        let left = notes.len() - shown.len();
         if left > 0 {
             ui.print_info(&format!("{left} more; --limit shows them\n"));
         }
@@ -80,26 +80,26 @@ pub(super) fn run(ui: &Ui, args: &MemorySearchArgs) -> Result<CliExitCode, Comma
     Ok(CliExitCode::Ok)
 }
 
-fn table(found: &[RankedNote], explain: bool) -> String {
+fn table(notes: &[RankedNote], explain: bool) -> String {
     let (left, right) = (|name| (name, ColumnAlign::Left), |name| (name, ColumnAlign::Right));
     let mut columns = vec![left("id"), right("quality")];
     if explain {
         columns.extend([right("similarity"), right("trust"), right("freshness"), right("verified")]);
     }
     // Only what people decided has a strength.
-    let strengths = explain && found.iter().any(|one| one.note.strength.is_some());
+    let strengths = explain && notes.iter().any(|note| note.note.strength.is_some());
     if strengths {
         columns.push(right("strength"));
     }
     columns.extend([left("kind"), left("trust")]);
-    let in_sessions = found.iter().any(|one| one.note.session.is_some());
+    let in_sessions = notes.iter().any(|note| note.note.session.is_some());
     if in_sessions {
         columns.push(left("session"));
     }
     columns.push(left("text"));
     let mut table = TextTable::new(&columns);
     let number = |number: f64| (format!("{number:.2}"), DIM);
-    for RankedNote { note, rank } in found {
+    for RankedNote { note, rank } in notes {
         let mut row = vec![(note.id.short(), NAME), number(rank.quality)];
         if explain {
             row.extend([rank.similarity, rank.trust, rank.freshness, rank.verified].map(number));

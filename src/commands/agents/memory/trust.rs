@@ -53,9 +53,9 @@ impl From<NoteTrustArg> for NoteTrust {
 
 /// Changes the trust in a note, or in a claim of a file.
 pub(super) fn run(ui: &Ui, args: &MemoryTrustArgs) -> Result<CliExitCode, CommandError> {
-    let mut found = MemoryReader::open(&ui.host)?.find_entry(&args.id)?;
+    let mut bundle = MemoryReader::open(&ui.host)?.find_entry(&args.id)?;
     let trust = NoteTrust::from(args.trust);
-    match (found.megrams.pop(), found.notes.pop()) {
+    match (bundle.megrams.pop(), bundle.notes.pop()) {
         (Some(megram), _) => trust_megram(ui, args, megram, trust),
         (None, Some(note)) => trust_note(ui, args, note, trust),
         (None, None) => Ok(CliExitCode::Ok),
@@ -73,8 +73,8 @@ fn trust_note(
     let source = line(&note.source);
     ui.print_message(&format!("{} ({source}{outside}): {}\n", id.short(), line(&note.text)));
     let who = author(&ui.host).map_or_else(|| "user".to_owned(), |key| key.name);
-    let changed = note.trusted(trust, NoteConfirmation { who, at: ui.host.now() }).map_err(|bad| {
-        CommandError::new(CliExitCode::Usage, bad.to_string()).hint("the note is unchanged")
+    let changed = note.trusted(trust, NoteConfirmation { who, at: ui.host.now() }).map_err(|error| {
+        CommandError::new(CliExitCode::Usage, error.to_string()).hint("the note is unchanged")
     })?;
     confirm(ui, args, trust)?;
     set_note_trust(ui, changed, trust)?;
@@ -91,8 +91,8 @@ fn trust_megram(
     let id = megram.id;
     let (state, tags) = (megram.state, line(&megram.tags.to_string()));
     ui.print_message(&format!("{} ({state}, {tags}): {}\n", id.short(), line(&megram.content)));
-    let changed = megram.confirmed(trust).map_err(|bad| {
-        CommandError::new(CliExitCode::Usage, bad.to_string())
+    let changed = megram.confirmed(trust).map_err(|error| {
+        CommandError::new(CliExitCode::Usage, error.to_string())
             .hint("to contradict a rule: wf memory feedback; to delete an entry: wf memory forget")
     })?;
     confirm(ui, args, trust)?;

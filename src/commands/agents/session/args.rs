@@ -16,7 +16,7 @@ See docs/sessions.md."
 )]
 pub struct SessionArgs {
     #[command(subcommand)]
-    what: SessionCommand,
+    command: SessionCommand,
 }
 
 #[derive(Subcommand, Debug)]
@@ -33,7 +33,7 @@ enum SessionCommand {
 
 /// Runs the given subcommand.
 pub fn run(ui: &Ui, args: &SessionArgs) -> Result<CliExitCode, CommandError> {
-    match &args.what {
+    match &args.command {
         SessionCommand::New(args) => begin::run(ui, args),
         SessionCommand::List(args) => list::run(ui, args),
         SessionCommand::Show(args) => show::run(ui, args),

@@ -10,7 +10,7 @@ use wf_app::{CliExitCode, CommandError};
 #[command(subcommand_required = true, arg_required_else_help = true)]
 pub struct SkillCommandArgs {
     #[command(subcommand)]
-    what: SkillCommand,
+    command: SkillCommand,
 }
 
 #[derive(Subcommand, Debug)]
@@ -32,7 +32,7 @@ enum SkillCommand {
 
 /// Runs the given subcommand.
 pub fn run(ui: &Ui, args: &SkillCommandArgs) -> Result<CliExitCode, CommandError> {
-    match &args.what {
+    match &args.command {
         SkillCommand::List(args) => list::run(ui, args),
         SkillCommand::Show(args) => show::run(ui, args),
         SkillCommand::Search(args) => search::run(ui, args),

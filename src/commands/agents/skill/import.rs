@@ -66,29 +66,29 @@ impl SkillFormatArg {
 pub fn run(ui: &Ui, args: &SkillImportArgs) -> Result<CliExitCode, CommandError> {
     let workspace = ui.host.workspace();
     let fetched = fetch_skill(&ui.host, &args.source)?;
-    let ask = ConversionOptions {
+    let options = ConversionOptions {
         folder: &fetched.folder,
         name: args.name.as_deref(),
         format: args.format.format(),
     };
-    let (bundle, done) = adapt(&fetched.bundle, &ask, &detect).map_err(|bad| {
+    let (bundle, conversion) = adapt(&fetched.bundle, &options, &detect).map_err(|error| {
         let source = fetched.source.escape_debug();
-        CommandError::new(CliExitCode::Invalid, format!("cannot import {source}: {bad}")).hint(bad.help)
+        CommandError::new(CliExitCode::Invalid, format!("cannot import {source}: {error}")).hint(error.help)
     })?;
-    let inspected = inspect_skill(&done.name, bundle);
+    let inspected = inspect_skill(&conversion.name, bundle);
     if args.dry_run {
-        require_free_name(&workspace, &done.name)?;
+        require_free_name(&workspace, &conversion.name)?;
     } else {
-        consent::statement_name(&done.name)?;
+        consent::statement_name(&conversion.name)?;
         let hold = SkillFolderLock::acquire(ui, &workspace)?;
-        require_free_name(&workspace, &done.name)?;
-        hold.stage(&done.name, &inspected.bundle)?.install()?;
+        require_free_name(&workspace, &conversion.name)?;
+        hold.stage(&conversion.name, &inspected.bundle)?.install()?;
     }
     if args.json {
-        let document = document(args, &fetched, &done, &inspected);
+        let document = document(args, &fetched, &conversion, &inspected);
         return ui.print_json(&format!("{document}\n")).map(|()| CliExitCode::Ok);
     }
-    ui.print(&adapted::adaptation_text(&fetched, &done, &inspected, args.dry_run, &command_text))?;
+    ui.print(&adapted::adaptation_text(&fetched, &conversion, &inspected, args.dry_run, &command_text))?;
     Ok(CliExitCode::Ok)
 }
 
@@ -109,7 +109,7 @@ fn require_free_name(workspace: &Workspace, name: &str) -> Result<(), CommandErr
 fn document(
     args: &SkillImportArgs,
     fetched: &FetchedSkill,
-    done: &SkillConversion,
+    conversion: &SkillConversion,
     inspected: &InspectedSkill,
 ) -> Value {
     json!({
@@ -117,11 +117,11 @@ fn document(
         "source": fetched.source,
         "commit": fetched.commit,
         "imported": !args.dry_run,
-        "folder": format!("{SKILLS}/{}", done.name),
+        "folder": format!("{SKILLS}/{}", conversion.name),
         "locked": false,
-        "next": format!("wf skill lock {}", done.name),
+        "next": format!("wf skill lock {}", conversion.name),
         "refuses_lock": inspected.is_dangerous(),
-        "transformation": done,
+        "transformation": conversion,
         "report": inspected.report,
     })
 }

@@ -39,21 +39,21 @@ pub struct SkillInstallArgs {
 pub fn run(ui: &Ui, args: &SkillInstallArgs) -> Result<CliExitCode, CommandError> {
     let workspace = ui.host.workspace();
     let fetched = fetch_skill(&ui.host, &args.source)?;
-    if let Some(failure) = no_skill_here(&fetched.bundle, &args.source) {
-        return Err(failure);
+    if let Some(error) = no_skill_here(&fetched.bundle, &args.source) {
+        return Err(error);
     }
     let name = own_name(&fetched.bundle, &fetched.folder).unwrap_or(fetched.folder);
     // Another name is another text, which is not what its author published: that is an import.
-    consent::statement_name(&name).map_err(|failure| {
+    consent::statement_name(&name).map_err(|error| {
         let import = format!("wf skill import {}", args.source.escape_debug());
-        failure.hint(format!("import it under a valid name: {import}"))
+        error.hint(format!("import it under a valid name: {import}"))
     })?;
     let hold = SkillFolderLock::acquire(ui, &workspace)?;
     let place = workspace.root.join(SKILLS).join(&name);
     let is_there = std::fs::symlink_metadata(&place).is_ok();
     let is_locked = locks::read_lock(&workspace)?.skills.contains_key(&name);
     // After an interrupted install the very same files are there.
-    let is_same = || fetch::read_folder(&place).is_ok_and(|found| found == fetched.bundle);
+    let is_same = || fetch::read_folder(&place).is_ok_and(|bundle| bundle == fetched.bundle);
     if is_locked || is_there && !is_same() {
         let message = format!("the skill `{name}` already exists");
         let hint = if is_locked {
@@ -63,7 +63,7 @@ pub fn run(ui: &Ui, args: &SkillInstallArgs) -> Result<CliExitCode, CommandError
         };
         return Err(CommandError::new(CliExitCode::Usage, message).hint(hint));
     }
-    let way = SkillInstallation {
+    let installation = SkillInstallation {
         workspace: &workspace,
         lock: &hold,
         source: fetched.source,
@@ -73,7 +73,7 @@ pub fn run(ui: &Ui, args: &SkillInstallArgs) -> Result<CliExitCode, CommandError
         accept: &args.accept.accept,
         json: args.json,
     };
-    install_skill(ui, &inspect_skill(&name, fetched.bundle), &way)
+    install_skill(ui, &inspect_skill(&name, fetched.bundle), &installation)
 }
 
 /// The failure for a folder that is not a skill and contains some, as a repository of skills does.

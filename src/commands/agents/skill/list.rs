@@ -18,26 +18,26 @@ pub struct SkillListArgs {
 
 /// Lists skills.
 pub fn run(ui: &Ui, args: &SkillListArgs) -> Result<CliExitCode, CommandError> {
-    let (all, _) = find(ui);
+    let (discovery, _) = find(ui);
     if args.json {
-        let skills: Vec<Value> = all.skills.iter().map(as_json).collect();
-        let document = json!({"v": 1, "skills": skills, "left_out": left_out_json(&all)});
+        let skills: Vec<Value> = discovery.skills.iter().map(as_json).collect();
+        let document = json!({"v": 1, "skills": skills, "left_out": left_out_json(&discovery)});
         ui.print_json(&(serde_json::to_string_pretty(&document).unwrap_or_default() + "\n"))?;
-    } else if all.skills.is_empty() {
+    } else if discovery.skills.is_empty() {
         ui.print_info("no skills · a skill is a folder with a SKILL.md in skills/ or .agents/skills/\n");
         ui.print_info("install one with: wf skill install bundled:coding\n");
     } else {
         let columns = ["skill", "status", "path", "description"].map(|name| (name, ColumnAlign::Left));
         let mut table = TextTable::new(&columns);
-        all.skills.iter().for_each(|one| table.row(row(one)));
+        discovery.skills.iter().for_each(|skill| table.row(row(skill)));
         ui.print(&table.render())?;
     }
     Ok(CliExitCode::Ok)
 }
 
-fn row(one: &DiscoveredSkill) -> Vec<(String, anstyle::Style)> {
+fn row(discovered: &DiscoveredSkill) -> Vec<(String, anstyle::Style)> {
     let plain = |text: String| (text, anstyle::Style::new());
-    let (is, style, about) = match (&one.shadowed_by, &one.skill) {
+    let (is, style, about) = match (&discovered.shadowed_by, &discovered.skill) {
         (Some(by), _) => ("shadowed", DIM, format!("by {}", line(by))),
         (None, Err(reason)) => {
             let reason: Vec<String> = reason.iter().map(|finding| line(&finding.message)).collect();
@@ -46,25 +46,25 @@ fn row(one: &DiscoveredSkill) -> Vec<(String, anstyle::Style)> {
         (None, Ok(skill)) if skill.warnings.is_empty() => ("ok", GOOD, sentence(&skill.description)),
         (None, Ok(skill)) => ("warned", WARN, sentence(&skill.description)),
     };
-    let name = (line(&one.name), BOLD);
-    vec![name, (is.to_owned(), style), (line(&one.shown()), DIM), plain(about)]
+    let name = (line(&discovered.name), BOLD);
+    vec![name, (is.to_owned(), style), (line(&discovered.shown()), DIM), plain(about)]
 }
 
-fn as_json(one: &DiscoveredSkill) -> Value {
+fn as_json(discovered: &DiscoveredSkill) -> Value {
     let codes = |findings: &[wf_skill::SkillFinding]| -> Vec<Value> {
         let pair =
             |finding: &wf_skill::SkillFinding| json!({"code": finding.code, "message": finding.message});
         findings.iter().map(pair).collect()
     };
-    let (skill, reason) = match &one.skill {
+    let (skill, reason) = match &discovered.skill {
         Ok(skill) => (Some(skill), Vec::new()),
         Err(reason) => (None, codes(reason)),
     };
     json!({
-        "name": one.name,
-        "path": one.shown(),
+        "name": discovered.name,
+        "path": discovered.shown(),
         "loads": skill.is_some(),
-        "shadowed_by": one.shadowed_by,
+        "shadowed_by": discovered.shadowed_by,
         "description": skill.map(|skill| &skill.description),
         "warnings": skill.map_or_else(Vec::new, |skill| codes(&skill.warnings)),
         "broken": reason,

@@ -59,26 +59,26 @@ pub fn run(ui: &Ui, args: &SkillLockArgs) -> Result<CliExitCode, CommandError> {
         let lock = locks::read_lock(&workspace)?;
         let before = lock.skills.get(&name);
         // Its recorded source stays as long as the files are unchanged.
-        let came = before.filter(|before| before.folder == folder && before.digest == bundle.digest());
-        let way = SkillInstallation {
+        let came = before.filter(|old_lock| old_lock.folder == folder && old_lock.digest == bundle.digest());
+        let installation = SkillInstallation {
             workspace: &workspace,
             lock: &hold,
-            source: came.map_or_else(|| format!("path:{folder}"), |before| before.source.clone()),
-            commit: came.and_then(|before| before.commit.clone()),
+            source: came.map_or_else(|| format!("path:{folder}"), |old_lock| old_lock.source.clone()),
+            commit: came.and_then(|old_lock| old_lock.commit.clone()),
             installed_folder: Some(folder),
             sign: &args.sign.options(),
             accept: &args.accept.accept,
             json: args.json,
         };
-        install_skill(ui, &inspect_skill(&name, bundle), &way)?;
+        install_skill(ui, &inspect_skill(&name, bundle), &installation)?;
     }
     Ok(CliExitCode::Ok)
 }
 
 /// The folder of a skill of the workspace, relative to it.
 fn folder(workspace: &Workspace, name: &str) -> Option<String> {
-    let mut all = SHELVES.iter().map(|shelf| format!("{shelf}/{name}"));
-    all.find(|folder| workspace.root.join(folder).join("SKILL.md").exists())
+    let mut folders = SHELVES.iter().map(|shelf| format!("{shelf}/{name}"));
+    folders.find(|folder| workspace.root.join(folder).join("SKILL.md").exists())
 }
 
 /// The names of all skills in the workspace.
@@ -115,8 +115,8 @@ fn check(
         // It may be the name of a folder that was not meant to be displayed.
         let shown = name.escape_debug();
         match check_usable(&ui.host, workspace, &rules, &lock, name) {
-            Ok(held) => {
-                let by: Vec<&str> = held.signers.iter().map(|by| by.name.as_str()).collect();
+            Ok(skill) => {
+                let by: Vec<&str> = skill.signers.iter().map(|signer| signer.name.as_str()).collect();
                 let reason = if by.is_empty() {
                     "bundled with this version of wf".to_owned()
                 } else {
@@ -125,9 +125,9 @@ fn check(
                 text += &format!("{} {shown}: {reason}\n", paint(GOOD, "valid:"));
                 rows.push(json!({"skill": name, "holds": true, "by": by}));
             }
-            Err(wrong) => {
+            Err(error) => {
                 all_hold = false;
-                let (reason, remedy) = (wrong.message(), wrong.remedy(name).render(&command_text));
+                let (reason, remedy) = (error.message(), error.remedy(name).render(&command_text));
                 text += &format!("{} {shown}: {reason}\n  {remedy}\n", paint(BAD, "invalid:"));
                 rows.push(json!({"skill": name, "holds": false, "reason": reason, "remedy": remedy}));
             }

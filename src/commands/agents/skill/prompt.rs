@@ -38,15 +38,15 @@ pub fn run(ui: &Ui, args: &SkillPromptArgs) -> Result<CliExitCode, CommandError>
 }
 
 fn find_skills(ui: &Ui) -> Vec<PromptSkill> {
-    let (all, folder_of) = find(ui);
-    warn_of_broken(ui, &all);
-    let counts = all.skills.iter().filter(|one| one.shadowed_by.is_none());
-    let offer = |one: &wf_skill::DiscoveredSkill| {
-        let skill = one.skill.as_ref().ok()?;
+    let (discovery, folder_of) = find(ui);
+    warn_of_broken(ui, &discovery);
+    let counts = discovery.skills.iter().filter(|skill| skill.shadowed_by.is_none());
+    let offer = |discovered: &wf_skill::DiscoveredSkill| {
+        let skill = discovered.skill.as_ref().ok()?;
         Some(PromptSkill {
             name: skill.name.clone(),
             description: skill.description.clone(),
-            location: location(&folder_of(one)),
+            location: location(&folder_of(discovered)),
         })
     };
     counts.filter_map(offer).collect()

@@ -25,20 +25,20 @@ pub fn run(ui: &Ui, args: &SkillPropertiesArgs) -> Result<CliExitCode, CommandEr
 }
 
 /// Reads the SKILL.md of a folder.
-pub fn text(place: &SkillLocation) -> Result<String, CommandError> {
-    match &place.text {
+pub fn text(location: &SkillLocation) -> Result<String, CommandError> {
+    match &location.text {
         Ok(text) => Ok(text.clone()),
         Err(SkillTextError::NoFile | SkillTextError::NoFolder) => {
-            let message = format!("SKILL.md not found in {}", place.shown);
-            Err(invalid(place, &message))
+            let message = format!("SKILL.md not found in {}", location.shown);
+            Err(invalid(location, &message))
         }
-        Err(none) => Err(invalid(place, &none.finding(&place.shown).message)),
+        Err(none) => Err(invalid(location, &none.finding(&location.shown).message)),
     }
 }
 
 /// The message of the reference package for a skill that it cannot read.
-pub fn invalid(place: &SkillLocation, reason: &str) -> CommandError {
+pub fn invalid(location: &SkillLocation, reason: &str) -> CommandError {
     let message = wf_base::untrusted::untrusted(reason).to_string();
-    let check = format!("for all problems: wf skill validate {}", place.shown);
+    let check = format!("for all problems: wf skill validate {}", location.shown);
     CommandError::new(CliExitCode::Invalid, message).hint(check)
 }

@@ -21,35 +21,39 @@ pub struct SkillSearchArgs {
 
 /// Searches skills.
 pub fn run(ui: &Ui, args: &SkillSearchArgs) -> Result<CliExitCode, CommandError> {
-    let (all, _) = find(ui);
-    warn_of_broken(ui, &all);
-    let counts = |one: &&DiscoveredSkill| one.shadowed_by.is_none();
-    let loaded: Vec<(&DiscoveredSkill, &Skill)> =
-        all.skills.iter().filter(counts).filter_map(|one| Some((one, one.skill.as_ref().ok()?))).collect();
+    let (discovery, _) = find(ui);
+    warn_of_broken(ui, &discovery);
+    let counts = |discovered: &&DiscoveredSkill| discovered.shadowed_by.is_none();
+    let loaded: Vec<(&DiscoveredSkill, &Skill)> = discovery
+        .skills
+        .iter()
+        .filter(counts)
+        .filter_map(|skill| Some((skill, skill.skill.as_ref().ok()?)))
+        .collect();
     let among: Vec<SearchableSkill<'_>> = loaded
         .iter()
-        .map(|(one, skill)| SearchableSkill {
+        .map(|(discovered, skill)| SearchableSkill {
             name: &skill.name,
             description: &skill.description,
-            body: one.text.get(skill.body.range()).unwrap_or(""),
+            body: discovered.text.get(skill.body.range()).unwrap_or(""),
         })
         .collect();
-    let found = search(&args.words, &among);
-    let hits = found.iter().filter_map(|(at, fit)| Some((loaded.get(*at)?, fit)));
+    let ranked = search(&args.words, &among);
+    let hits = ranked.iter().filter_map(|(at, fit)| Some((loaded.get(*at)?, fit)));
     if args.json {
         let hits: Vec<Value> = hits
-            .map(|((one, skill), fit)| {
+            .map(|((discovered, skill), fit)| {
                 json!({
                     "name": skill.name,
-                    "path": one.shown(),
+                    "path": discovered.shown(),
                     "description": skill.description,
                     "fit": fit,
                 })
             })
             .collect();
-        let document = json!({"v": 1, "skills": hits, "left_out": left_out_json(&all)});
+        let document = json!({"v": 1, "skills": hits, "left_out": left_out_json(&discovery)});
         ui.print_json(&(serde_json::to_string_pretty(&document).unwrap_or_default() + "\n"))?;
-    } else if found.is_empty() {
+    } else if ranked.is_empty() {
         ui.print_info("no skill matches all these words\n");
     } else {
         let columns = ["skill", "path", "description"].map(|name| (name, ColumnAlign::Left));

@@ -11,50 +11,52 @@ use wf_skill::{DiscoveredSkill, OmittedFolders, SkillDiscovery};
 
 /// Returns the skills of the workspace and of the user, and the folder of each. Omissions are reported.
 pub fn find(ui: &Ui) -> (SkillDiscovery, impl Fn(&DiscoveredSkill) -> PathBuf + use<>) {
-    let (found, own) = discover_skills(&ui.host);
-    for part in &found.omitted {
+    let (discovery, shelves) = discover_skills(&ui.host);
+    for part in &discovery.omitted {
         ui.print_message(&sentence_of(part));
     }
-    (found, move |one: &DiscoveredSkill| own.folder(one))
+    (discovery, move |skill: &DiscoveredSkill| shelves.folder(skill))
 }
 
 /// Returns the skills that the plans of the workspace may use, for a model that writes plans.
 pub fn usable_skills(ui: &Ui) -> Vec<SkillSummary> {
-    let (all, _) = find(ui);
-    let own = all.skills.into_iter().filter(|one| one.shadowed_by.is_none() && !one.search_folder.is_users);
-    let usable = own.filter_map(|one| {
-        let description = line(&one.skill.ok()?.description);
-        Some(SkillSummary { name: one.name, description })
+    let (discovery, _) = find(ui);
+    let own = discovery
+        .skills
+        .into_iter()
+        .filter(|skill| skill.shadowed_by.is_none() && !skill.search_folder.is_users);
+    let usable = own.filter_map(|skill| {
+        let description = line(&skill.skill.ok()?.description);
+        Some(SkillSummary { name: skill.name, description })
     });
     usable.collect()
 }
 
 /// The parts of shelves that were left out, as JSON.
-pub fn left_out_json(found: &SkillDiscovery) -> Vec<Value> {
-    let part =
-        |part: &OmittedFolders| json!({"shelf": part.shelf, "folders": part.folders, "reason": part.reason});
-    found.omitted.iter().map(part).collect()
+pub fn left_out_json(discovery: &SkillDiscovery) -> Vec<Value> {
+    let part = |omitted: &OmittedFolders| json!({"shelf": omitted.shelf, "folders": omitted.folders, "reason": omitted.reason});
+    discovery.omitted.iter().map(part).collect()
 }
 
-fn sentence_of(part: &OmittedFolders) -> String {
-    let shelf = untrusted(&part.shelf).to_string();
-    let of_it = match part.folders {
+fn sentence_of(omitted: &OmittedFolders) -> String {
+    let shelf = untrusted(&omitted.shelf).to_string();
+    let of_it = match omitted.folders {
         Some(folders) => format!("{} of {shelf}", plural(folders, "folder")),
         None => shelf,
     };
-    let verb = if part.folders.unwrap_or(1) == 1 { "is" } else { "are" };
-    format!("{of_it} {verb} left out: {}\n", untrusted(&part.reason))
+    let verb = if omitted.folders.unwrap_or(1) == 1 { "is" } else { "are" };
+    format!("{of_it} {verb} left out: {}\n", untrusted(&omitted.reason))
 }
 
 /// Warns of skills that do not load, whatever the answer of the command is.
-pub fn warn_of_broken(ui: &Ui, found: &SkillDiscovery) {
-    for one in found.skills.iter().filter(|one| one.shadowed_by.is_none()) {
-        if let Err(findings) = &one.skill {
+pub fn warn_of_broken(ui: &Ui, discovery: &SkillDiscovery) {
+    for discovered in discovery.skills.iter().filter(|skill| skill.shadowed_by.is_none()) {
+        if let Err(findings) = &discovered.skill {
             let reason: Vec<String> =
                 findings.iter().map(|finding| untrusted(&finding.message).to_string()).collect();
             ui.print_message_line(&format!(
                 "{} does not load: {}",
-                untrusted(&one.shown()),
+                untrusted(&discovered.shown()),
                 reason.join("; ")
             ));
         }

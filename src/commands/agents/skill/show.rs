@@ -29,49 +29,51 @@ pub struct SkillShowArgs {
 
 /// Shows a skill.
 pub fn run(ui: &Ui, args: &SkillShowArgs) -> Result<CliExitCode, CommandError> {
-    let (all, folder_of) = find(ui);
-    let counts = || all.skills.iter().filter(|one| one.shadowed_by.is_none());
-    let Some(found) = counts().find(|one| one.name == args.name) else {
+    let (discovery, folder_of) = find(ui);
+    let counts = || discovery.skills.iter().filter(|skill| skill.shadowed_by.is_none());
+    let Some(discovered) = counts().find(|skill| skill.name == args.name) else {
         let message = format!("unknown skill `{}`", untrusted(&args.name));
-        let failure = CommandError::new(CliExitCode::Usage, message);
-        let names = counts().map(|one| one.name.as_str());
+        let error = CommandError::new(CliExitCode::Usage, message);
+        let names = counts().map(|skill| skill.name.as_str());
         return Err(match nearest(&args.name, names) {
-            Some(near) => failure.hint(format!("did you mean `{}`?", line(near))),
-            None => failure.hint("for the existing skills: wf skill list"),
+            Some(near) => error.hint(format!("did you mean `{}`?", line(near))),
+            None => error.hint("for the existing skills: wf skill list"),
         });
     };
-    let folder = folder_of(found);
+    let folder = folder_of(discovered);
     if let Some(path) = &args.resource {
         return resource(ui, &folder, path);
     }
-    match &found.skill {
+    match &discovered.skill {
         Ok(skill) => {
-            ui.print(&description_text(found, skill))?;
+            ui.print(&description_text(discovered, skill))?;
             ui.print(&files(&folder)?)?;
-            let body = found.text.get(skill.body.range()).unwrap_or("");
+            let body = discovered.text.get(skill.body.range()).unwrap_or("");
             ui.print(&format!("\n{}\n", untrusted(body.trim_matches(['\r', '\n'])).block()))?;
-            for other in all.skills.iter().filter(|one| one.shadowed_by == Some(found.shown())) {
+            for other in discovery.skills.iter().filter(|skill| skill.shadowed_by == Some(discovered.shown()))
+            {
                 ui.print_message_line(&format!("it shadows {}", line(&other.shown())));
             }
             Ok(CliExitCode::Ok)
         }
-        Err(findings) => Err(broken(found, findings)),
+        Err(findings) => Err(broken(discovered, findings)),
     }
 }
 
-fn broken(found: &DiscoveredSkill, findings: &[SkillFinding]) -> CommandError {
+fn broken(skill: &DiscoveredSkill, findings: &[SkillFinding]) -> CommandError {
     let reason: Vec<String> =
         findings.iter().map(|finding| untrusted(&finding.message).to_string()).collect();
-    let message = format!("{} does not load: {}", line(&found.shown()), reason.join("; "));
+    let message = format!("{} does not load: {}", line(&skill.shown()), reason.join("; "));
     let help = findings.iter().filter_map(|finding| finding.help.as_ref());
-    help.fold(CommandError::new(CliExitCode::Invalid, message), |failure, help| {
-        failure.hint(untrusted(help).to_string())
+    help.fold(CommandError::new(CliExitCode::Invalid, message), |error, help| {
+        error.hint(untrusted(help).to_string())
     })
 }
 
 /// The description and the properties of a skill.
-fn description_text(found: &DiscoveredSkill, skill: &Skill) -> String {
-    let mut text = format!("{}  {}\n", paint(BOLD, &line(&skill.name)), paint(DIM, &line(&found.shown())));
+fn description_text(discovered: &DiscoveredSkill, skill: &Skill) -> String {
+    let mut text =
+        format!("{}  {}\n", paint(BOLD, &line(&skill.name)), paint(DIM, &line(&discovered.shown())));
     text.push_str(&format!("{}\n", line(&skill.description)));
     let mut row = |name: &str, value: &str| {
         text.push_str(&format!("{}  {}\n", paint(DIM, name), line(value)));

@@ -59,7 +59,7 @@ pub fn run(ui: &Ui, args: &SkillUpdateArgs) -> Result<CliExitCode, CommandError>
             ui.print_info_line(&format!("{name} is up to date"));
             continue;
         }
-        let way = SkillInstallation {
+        let installation = SkillInstallation {
             workspace: &workspace,
             lock: &hold,
             source: locked.source.clone(),
@@ -69,7 +69,7 @@ pub fn run(ui: &Ui, args: &SkillUpdateArgs) -> Result<CliExitCode, CommandError>
             accept: &args.accept.accept,
             json: args.json,
         };
-        install_skill(ui, &inspect_skill(&name, fetched.bundle), &way)?;
+        install_skill(ui, &inspect_skill(&name, fetched.bundle), &installation)?;
     }
     Ok(CliExitCode::Ok)
 }

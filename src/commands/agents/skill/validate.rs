@@ -51,32 +51,32 @@ pub fn run(ui: &Ui, args: &SkillValidateArgs) -> Result<CliExitCode, CommandErro
         Some(ValidationRulesArg::Load) => vec![ValidationProfile::Load],
     };
     let places = find_skills(ui, &args.paths)?;
-    let all: Vec<SkillVerdicts<'_>> = places.iter().map(|place| judge(place, &profiles)).collect();
+    let verdicts: Vec<SkillVerdicts<'_>> = places.iter().map(|place| judge(place, &profiles)).collect();
     let is_reference = matches!(args.profile, Some(ValidationRulesArg::Reference));
     if args.json {
-        let document = document(&all, &profiles);
+        let document = document(&verdicts, &profiles);
         ui.print_json(&(serde_json::to_string_pretty(&document).unwrap_or_default() + "\n"))?;
     } else if is_reference {
-        for one in &all {
-            as_reference(ui, one)?;
+        for of_skill in &verdicts {
+            as_reference(ui, of_skill)?;
         }
-    } else if let [one] = all.as_slice() {
+    } else if let [one] = verdicts.as_slice() {
         ui.print(&one.text())?;
     } else {
-        ui.print(&table(&all, &profiles))?;
+        ui.print(&table(&verdicts, &profiles))?;
     }
-    let is_valid = all.iter().all(SkillVerdicts::is_valid);
+    let is_valid = verdicts.iter().all(SkillVerdicts::is_valid);
     Ok(if is_valid { CliExitCode::Ok } else { CliExitCode::Invalid })
 }
 
 /// Prints the output of the reference validator.
-fn as_reference(ui: &Ui, one: &SkillVerdicts<'_>) -> Result<(), CommandError> {
-    let shown = &one.skill.shown;
-    if one.is_valid() {
+fn as_reference(ui: &Ui, verdicts: &SkillVerdicts<'_>) -> Result<(), CommandError> {
+    let shown = &verdicts.skill.shown;
+    if verdicts.is_valid() {
         return ui.print_line(&format!("Valid skill: {shown}"));
     }
     ui.print_message_line(&format!("Validation failed for {shown}:"));
-    for finding in one.verdicts.iter().flat_map(|verdict| &verdict.violations) {
+    for finding in verdicts.verdicts.iter().flat_map(|verdict| &verdict.violations) {
         ui.print_message_line(&format!("  - {}", untrusted(&finding.message)));
     }
     Ok(())

@@ -19,15 +19,15 @@ pub struct SkillVerdicts<'a> {
 }
 
 /// Judges a skill by profiles.
-pub fn judge<'a>(place: &'a SkillLocation, profiles: &[ValidationProfile]) -> SkillVerdicts<'a> {
+pub fn judge<'a>(location: &'a SkillLocation, profiles: &[ValidationProfile]) -> SkillVerdicts<'a> {
     let subject = ValidationSubject {
-        text: place.text.as_deref().map_err(|none| *none),
-        file: place.file,
-        folder: &place.name,
-        shown: &place.shown,
+        text: location.text.as_deref().map_err(|none| *none),
+        file: location.file,
+        folder: &location.name,
+        shown: &location.shown,
     };
     SkillVerdicts {
-        skill: place,
+        skill: location,
         verdicts: profiles.iter().map(|profile| validate(*profile, &subject)).collect(),
     }
 }
@@ -92,16 +92,16 @@ impl SkillVerdicts<'_> {
             })
         };
         let mut verdicts = Map::new();
-        for own in &self.verdicts {
-            let all = |findings: &[SkillFinding]| -> Vec<Value> {
-                findings.iter().map(|one| finding(own.profile, one)).collect()
+        for verdict in &self.verdicts {
+            let findings_json = |findings: &[SkillFinding]| -> Vec<Value> {
+                findings.iter().map(|skill_finding| finding(verdict.profile, skill_finding)).collect()
             };
             let value = json!({
-                "valid": own.is_valid(),
-                "broken": all(&own.violations),
-                "warnings": all(&own.warnings),
+                "valid": verdict.is_valid(),
+                "broken": findings_json(&verdict.violations),
+                "warnings": findings_json(&verdict.warnings),
             });
-            verdicts.insert(own.profile.as_str().into(), value);
+            verdicts.insert(verdict.profile.as_str().into(), value);
         }
         json!({"path": self.skill.shown, "folder": self.skill.name, "verdicts": verdicts})
     }
@@ -113,35 +113,37 @@ struct VerdictSums {
     codes: BTreeMap<&'static str, usize>,
 }
 
-fn sums(all: &[SkillVerdicts<'_>], profile: ValidationProfile) -> VerdictSums {
-    let own = || all.iter().flat_map(|one| &one.verdicts).filter(|own| own.profile == profile);
+fn sums(verdicts: &[SkillVerdicts<'_>], profile: ValidationProfile) -> VerdictSums {
+    let own = || {
+        verdicts.iter().flat_map(|verdicts| &verdicts.verdicts).filter(|verdict| verdict.profile == profile)
+    };
     let mut codes = BTreeMap::new();
-    for finding in own().flat_map(|own| &own.violations) {
+    for finding in own().flat_map(|verdict| &verdict.violations) {
         *codes.entry(finding.code).or_insert(0) += 1;
     }
-    let passed = own().filter(|own| own.is_valid()).count();
+    let passed = own().filter(|verdict| verdict.is_valid()).count();
     VerdictSums { passed, codes }
 }
 
 /// One line per skill, and the sums.
-pub fn table(all: &[SkillVerdicts<'_>], profiles: &[ValidationProfile]) -> String {
+pub fn table(verdicts: &[SkillVerdicts<'_>], profiles: &[ValidationProfile]) -> String {
     let mut columns = vec![("skill", ColumnAlign::Left)];
     columns.extend(profiles.iter().map(|profile| (profile.as_str(), ColumnAlign::Left)));
     let mut table = TextTable::new(&columns);
-    for one in all {
-        let mut row = vec![(one.skill.shown.clone(), BOLD)];
-        row.extend(one.verdicts.iter().map(cell));
+    for of_skill in verdicts {
+        let mut row = vec![(of_skill.skill.shown.clone(), BOLD)];
+        row.extend(of_skill.verdicts.iter().map(cell));
         table.row(row);
     }
     let mut text = table.render();
     text.push('\n');
     for profile in profiles {
-        let VerdictSums { passed, codes } = sums(all, *profile);
+        let VerdictSums { passed, codes } = sums(verdicts, *profile);
         let mut codes: Vec<(&str, usize)> = codes.into_iter().collect();
         codes.sort_by(|(a, more), (b, less)| less.cmp(more).then(a.cmp(b)));
         let codes: Vec<String> = codes.iter().map(|(code, count)| format!("{code} {count}")).collect();
         let codes = if codes.is_empty() { String::new() } else { format!(" · {}", codes.join(" · ")) };
-        let of = plural(all.len(), "skill");
+        let of = plural(verdicts.len(), "skill");
         text.push_str(&format!("{:<9}  {passed} of {of} pass{codes}\n", profile.as_str()));
     }
     text
@@ -161,14 +163,14 @@ fn cell(verdict: &SkillVerdict) -> (String, anstyle::Style) {
 }
 
 /// The document for programs; see `docs/skills.md`.
-pub fn document(all: &[SkillVerdicts<'_>], profiles: &[ValidationProfile]) -> Value {
+pub fn document(verdicts: &[SkillVerdicts<'_>], profiles: &[ValidationProfile]) -> Value {
     let (mut pass, mut codes) = (Map::new(), Map::new());
     for profile in profiles {
-        let sums = sums(all, *profile);
+        let sums = sums(verdicts, *profile);
         pass.insert(profile.as_str().into(), sums.passed.into());
         codes.insert(profile.as_str().into(), json!(sums.codes));
     }
-    let skills: Vec<Value> = all.iter().map(SkillVerdicts::json).collect();
-    let summary = json!({"skills": all.len(), "pass": pass, "codes": codes});
+    let skills: Vec<Value> = verdicts.iter().map(SkillVerdicts::json).collect();
+    let summary = json!({"skills": verdicts.len(), "pass": pass, "codes": codes});
     json!({"v": 1, "skills": skills, "summary": summary})
 }

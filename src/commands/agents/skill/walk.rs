@@ -25,24 +25,24 @@ pub struct SkillLocation {
 }
 
 /// Returns the folder of a skill of the workspace whose name was given in place of a path.
-fn named(host: &Host, given: &Path) -> Option<String> {
-    let name = given.to_str().filter(|name| !name.contains('/'))?;
+fn named(host: &Host, path: &Path) -> Option<String> {
+    let name = path.to_str().filter(|name| !name.contains('/'))?;
     let root = host.workspace().root;
     let mut folders = SHELVES.iter().map(|shelf| root.join(shelf).join(name));
-    let found = folders.find(|folder| folder.is_dir())?;
-    Some(untrusted(&relative_path(&found, host.cwd())).to_string())
+    let folder = folders.find(|folder| folder.is_dir())?;
+    Some(untrusted(&relative_path(&folder, host.cwd())).to_string())
 }
 
 /// Returns the place that a path names. A path that does not exist is a failure.
 pub fn find_skill(ui: &Ui, path: &Path) -> Result<SkillLocation, CommandError> {
-    let given = path;
+    let typed = path;
     let path = normalize_path(&ui.host.cwd().join(path));
     if !path.exists() {
-        let message = format!("Path does not exist: {}", untrusted(&given.display().to_string()));
-        let failure = CommandError::new(CliExitCode::Usage, message);
-        return Err(match named(&ui.host, given) {
-            Some(folder) => failure.hint(format!("name its directory: {folder}")),
-            None => failure,
+        let message = format!("Path does not exist: {}", untrusted(&typed.display().to_string()));
+        let error = CommandError::new(CliExitCode::Usage, message);
+        return Err(match named(&ui.host, typed) {
+            Some(folder) => error.hint(format!("name its directory: {folder}")),
+            None => error,
         });
     }
     let is_skill_md = path.file_name().is_some_and(|name| name.eq_ignore_ascii_case("skill.md"));
@@ -70,35 +70,35 @@ fn read(ui: &Ui, folder: PathBuf) -> SkillLocation {
 
 /// Returns the skills that paths name: a skill, its SKILL.md, or all skills below a folder.
 pub fn find_skills(ui: &Ui, paths: &[PathBuf]) -> Result<Vec<SkillLocation>, CommandError> {
-    let mut all = Vec::new();
+    let mut locations = Vec::new();
     for path in paths {
         let named = find_skill(ui, path)?;
         if named.text != Err(SkillTextError::NoFile) {
-            all.push(named);
+            locations.push(named);
             continue;
         }
         let below = collect(&named.folder);
         if below.is_empty() {
-            all.push(named);
+            locations.push(named);
         }
-        all.extend(below.into_iter().map(|folder| read(ui, folder)));
+        locations.extend(below.into_iter().map(|folder| read(ui, folder)));
     }
-    Ok(all)
+    Ok(locations)
 }
 
 /// Returns all folders with a SKILL.md below a folder, in order, without following links.
 fn collect(folder: &Path) -> Vec<PathBuf> {
-    let mut found = Vec::new();
+    let mut folders = Vec::new();
     let mut rest = below(folder);
     while let Some(path) = rest.pop() {
         let is_skill = ["SKILL.md", "skill.md"].iter().any(|name| entry_exists(&path.join(name)));
         if is_skill {
-            found.push(path);
+            folders.push(path);
         } else {
             rest.extend(below(&path));
         }
     }
-    found
+    folders
 }
 
 /// Returns the folders in a folder, the last first.

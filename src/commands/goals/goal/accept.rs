@@ -53,9 +53,9 @@ pub fn run(ui: &Ui, args: &GoalAcceptArgs) -> Result<CliExitCode, CommandError> 
     }
     let signing = args.signing.options(None);
     if args.all {
-        for found in list_goals_on_disk(&workspace) {
-            if let Err(reason) = &found.goal {
-                ui.print_message(&format!("{} is skipped, it is broken: {reason}\n", untrusted(&found.path)));
+        for file in list_goals_on_disk(&workspace) {
+            if let Err(reason) = &file.goal {
+                ui.print_message(&format!("{} is skipped, it is broken: {reason}\n", untrusted(&file.path)));
             }
         }
     }

@@ -12,7 +12,7 @@ use wf_app::{CliExitCode, CommandError};
 #[command(subcommand_required = true, arg_required_else_help = true)]
 pub struct GoalArgs {
     #[command(subcommand)]
-    what: GoalSubcommand,
+    command: GoalSubcommand,
 }
 
 #[derive(Subcommand, Debug)]
@@ -46,7 +46,7 @@ enum GoalSubcommand {
 
 /// Runs the given subcommand.
 pub fn run(ui: &Ui, args: &GoalArgs) -> Result<CliExitCode, CommandError> {
-    match &args.what {
+    match &args.command {
         GoalSubcommand::List(args) => list::run(ui, args),
         GoalSubcommand::Next(args) => next::run(ui, args),
         GoalSubcommand::Simulate(args) => simulate::run(ui, args),

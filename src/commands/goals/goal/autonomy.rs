@@ -35,9 +35,9 @@ pub fn run(ui: &Ui, args: &GoalAutonomyArgs) -> Result<CliExitCode, CommandError
     for path in paths {
         let (loaded, goal) =
             load::load_goal(ui, &*files, workspace.clone(), &path, ReconciliationPart::Look)?;
-        let leash = AutonomyStatus::read(ui, &loaded, &goal)?;
-        goals.push(leash.json(ui));
-        text += &autonomy_text(&leash, now);
+        let status = AutonomyStatus::read(ui, &loaded, &goal)?;
+        goals.push(status.json(ui));
+        text += &autonomy_text(&status, now);
     }
     if args.json {
         let document = json!({"v": 1, "goals": goals});
@@ -50,34 +50,34 @@ pub fn run(ui: &Ui, args: &GoalAutonomyArgs) -> Result<CliExitCode, CommandError
     Ok(CliExitCode::Ok)
 }
 
-fn autonomy_text(leash: &AutonomyStatus, now: Moment) -> String {
-    let goal = paint(BOLD, leash.goal.id.as_str());
-    let path = paint(DIM, &leash.shown_path);
-    let counts = &leash.counts;
+fn autonomy_text(status: &AutonomyStatus, now: Moment) -> String {
+    let goal = paint(BOLD, status.goal.id.as_str());
+    let path = paint(DIM, &status.shown_path);
+    let counts = &status.counts;
     let since = counts.period.map_or(String::new(), |(first, _)| format!(" since {}", first.to_second()));
     format!(
         "{goal}  {path}\n  allowed   {}\n  did       {}{since}: {} corrected, {} declined, \
          {} undone · rate {:.3}\n  proposal  {}\n",
-        permitted_actions(leash, now),
-        repairs(leash, counts.repairs),
+        permitted_actions(status, now),
+        repairs(status, counts.repairs),
         counts.corrected,
         counts.declined,
         counts.undone,
         counts.rate(),
-        proposal(leash),
+        proposal(status),
     )
 }
 
 /// The permitted actions.
-fn permitted_actions(leash: &AutonomyStatus, now: Moment) -> String {
-    let standing = match &leash.approval {
-        None => return format!("every {}: its file sets `approval: none`", leash.goal.noun()),
-        Some(Err(refusal)) => return format!("no {}: {refusal}", leash.goal.noun()),
+fn permitted_actions(status: &AutonomyStatus, now: Moment) -> String {
+    let standing = match &status.approval {
+        None => return format!("every {}: its file sets `approval: none`", status.goal.noun()),
+        Some(Err(refusal)) => return format!("no {}: {refusal}", status.goal.noun()),
         Some(Ok(standing)) => standing,
     };
-    let (all, used) = (standing.statement.executions, standing.used);
+    let (executions, used) = (standing.statement.executions, standing.used);
     let until = standing.statement.expires.to_second();
-    let extent = format!("{} until {until}, {used} used", repairs(leash, all));
+    let extent = format!("{} until {until}, {used} used", repairs(status, executions));
     match standing.state(now) {
         "holds" => extent,
         over => format!("{} · {extent}", paint(WARN, over)),
@@ -85,23 +85,23 @@ fn permitted_actions(leash: &AutonomyStatus, now: Moment) -> String {
 }
 
 /// The advice, or the reason why there is none.
-fn proposal(leash: &AutonomyStatus) -> String {
-    let Some(advice) = &leash.advice else {
-        return format!("none: {}", why_none(leash));
+fn proposal(status: &AutonomyStatus) -> String {
+    let Some(advice) = &status.advice else {
+        return format!("none: {}", why_none(status));
     };
     let (executions, validity) =
-        (repairs(leash, advice.new_limits.executions), format_duration(advice.new_limits.validity));
-    let way = paint(WARN, advice.direction.as_str());
-    let command = command_text(&leash.approval_of(advice.new_limits));
-    format!("{way} to {executions} in {validity}: {}\n            {command}", advice.reason)
+        (repairs(status, advice.new_limits.executions), format_duration(advice.new_limits.validity));
+    let direction = paint(WARN, advice.direction.as_str());
+    let command = command_text(&status.approval_of(advice.new_limits));
+    format!("{direction} to {executions} in {validity}: {}\n            {command}", advice.reason)
 }
 
-fn why_none(leash: &AutonomyStatus) -> String {
-    let (limits, rate) = (&leash.limits, leash.counts.rate());
-    if leash.standing().is_none() {
+fn why_none(status: &AutonomyStatus) -> String {
+    let (limits, rate) = (&status.thresholds, status.counts.rate());
+    if status.standing().is_none() {
         "no approval to change".into()
-    } else if leash.counts.repairs < limits.min_samples {
-        let needed = repairs(leash, limits.min_samples);
+    } else if status.counts.repairs < limits.min_samples {
+        let needed = repairs(status, limits.min_samples);
         format!("requires at least {needed} under such an approval")
     } else if rate > limits.tighten_above {
         "it already allows the minimum".into()
@@ -113,6 +113,6 @@ fn why_none(leash: &AutonomyStatus) -> String {
     }
 }
 
-fn repairs(leash: &AutonomyStatus, count: u32) -> String {
-    plural(usize::try_from(count).unwrap_or(usize::MAX), leash.goal.noun())
+fn repairs(status: &AutonomyStatus, count: u32) -> String {
+    plural(usize::try_from(count).unwrap_or(usize::MAX), status.goal.noun())
 }

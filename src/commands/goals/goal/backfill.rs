@@ -75,8 +75,8 @@ pub fn run(ui: &Ui, args: &GoalBackfillArgs) -> Result<CliExitCode, CommandError
 /// The scheduled times, each with the outcome of its reconciliation, if one ended here.
 fn document(slots: &[Moment], ended: &[(Moment, ReconciliationHealth)]) -> String {
     let health = |slot: &Moment| ended.iter().find(|(at, _)| at == slot).map(|(_, health)| *health);
-    let one = |slot: &Moment| json!({"slot": slot, "health": health(slot)});
-    let slots: Vec<Value> = slots.iter().map(one).collect();
+    let slot_json = |slot: &Moment| json!({"slot": slot, "health": health(slot)});
+    let slots: Vec<Value> = slots.iter().map(slot_json).collect();
     format!("{:#}\n", json!({"v": 1, "slots": slots}))
 }
 
@@ -105,9 +105,9 @@ fn slots(host: &Host, goal: &Goal, args: &GoalBackfillArgs) -> Result<Vec<Moment
         return Err(usage(message).hint("future slots are run by the daemon"));
     }
     let before = Moment::from_millis(args.from.millis().saturating_sub(1));
-    let all = goal.timing.slots(before, args.to);
-    let wanted = all.filter(|slot| slot.excluded.is_none());
-    let slots: Vec<Moment> = wanted.take(args.limit + 1).map(|slot| slot.at).collect();
+    let all_slots = goal.timing.slots(before, args.to);
+    let due_slots = all_slots.filter(|slot| slot.excluded.is_none());
+    let slots: Vec<Moment> = due_slots.take(args.limit + 1).map(|slot| slot.at).collect();
     if slots.len() > args.limit {
         let message = format!("this period has more than {} slots", args.limit);
         return Err(usage(message).hint("choose a shorter period, or raise --limit N"));
@@ -120,7 +120,7 @@ fn work(
     ui: &Ui,
     backfill: &GoalBackfill,
     slots: &[Moment],
-    done: &mut Vec<(Moment, ReconciliationHealth)>,
+    healths: &mut Vec<(Moment, ReconciliationHealth)>,
 ) -> Result<CliExitCode, CommandError> {
     let silent = OutputArgs::default();
     let observe = |loaded: &load::LoadedPlan| observer(ui, loaded, &silent);
@@ -131,11 +131,11 @@ fn work(
             ui.print_message_line(&format!("{warning} {slot}: already run by another process"));
             continue;
         };
-        let health = ended.verdict.health;
+        let health = ended.outcome.health;
         if !health.is_good() {
             exit = CliExitCode::RunFailed;
         }
-        done.push((*slot, health));
+        healths.push((*slot, health));
         ui.print_message_line(&format!("{} · {}", slot.to_second(), health.as_str()));
         // An interrupt means all of it; the other scheduled times are still due.
         if health == ReconciliationHealth::Cancelled {

@@ -63,19 +63,22 @@ pub struct GoalRecallArgs {
 
 /// Deploys a goal.
 pub fn deploy(ui: &Ui, args: &GoalDeployArgs) -> Result<CliExitCode, CommandError> {
-    let done = deploy_goal(ui, &args.goal)?;
-    let next = done.next.map_or("never".to_owned(), Moment::to_second);
-    ui.print_info_line(&format!("{} is deployed on {} · next {next}", done.goal, done.deployed.backend));
+    let outcome = deploy_goal(ui, &args.goal)?;
+    let next = outcome.next.map_or("never".to_owned(), Moment::to_second);
+    ui.print_info_line(&format!(
+        "{} is deployed on {} · next {next}",
+        outcome.goal, outcome.deployed.backend
+    ));
     Ok(CliExitCode::Ok)
 }
 
 /// Records what happened to a deployed goal.
 pub fn sync(ui: &Ui, args: &GoalSyncArgs) -> Result<CliExitCode, CommandError> {
     let extent = if args.follow { SyncExtent::Future } else { SyncExtent::Present };
-    let done = sync_goal(ui, &args.goal, extent, &|loaded| shown(ui, loaded))?;
-    let records = plural(usize::try_from(done.count).unwrap_or(usize::MAX), "new record");
-    ui.print_info_line(&format!("{} on {} · {records}", done.goal, done.backend));
-    Ok(print_end(ui, &done))
+    let outcome = sync_goal(ui, &args.goal, extent, &|loaded| shown(ui, loaded))?;
+    let records = plural(usize::try_from(outcome.count).unwrap_or(usize::MAX), "new record");
+    ui.print_info_line(&format!("{} on {} · {records}", outcome.goal, outcome.backend));
+    Ok(print_end(ui, &outcome))
 }
 
 /// Recalls a goal.
@@ -85,12 +88,12 @@ pub fn recall(ui: &Ui, args: &GoalRecallArgs) -> Result<CliExitCode, CommandErro
         ui.print_info_line(&format!("{goal} is back, and its backend was not told"));
         return Ok(CliExitCode::Ok);
     }
-    let done = recall_goal(ui, &args.goal, args.cancel, &|loaded| shown(ui, loaded))?;
-    Ok(print_end(ui, &done))
+    let outcome = recall_goal(ui, &args.goal, args.cancel, &|loaded| shown(ui, loaded))?;
+    Ok(print_end(ui, &outcome))
 }
 
-fn print_end(ui: &Ui, done: &GoalSyncOutcome) -> CliExitCode {
-    let GoalSyncOutcome { goal, backend, end, .. } = done;
+fn print_end(ui: &Ui, outcome: &GoalSyncOutcome) -> CliExitCode {
+    let GoalSyncOutcome { goal, backend, end, .. } = outcome;
     match end {
         SyncEnd::UpToDate => CliExitCode::Ok,
         SyncEnd::Recalled => {

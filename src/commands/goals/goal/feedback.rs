@@ -43,8 +43,8 @@ enum FeedbackArg {
 }
 
 impl From<FeedbackArg> for RepairOpinion {
-    fn from(word: FeedbackArg) -> Self {
-        match word {
+    fn from(feedback: FeedbackArg) -> Self {
+        match feedback {
             FeedbackArg::Corrected => Self::Corrected,
             FeedbackArg::Undone => Self::Undone,
             FeedbackArg::Fine => Self::Fine,

@@ -62,7 +62,7 @@ fn row(entry: &GoalHistoryEntry) -> Vec<HistoryCell> {
         Some(row) => (row.slot.to_second(), plain(row.state.as_str().to_owned())),
         None => (entry.at.to_second(), plain("manual".to_owned())),
     };
-    let cycle = entry.cycle.as_ref();
+    let cycle = entry.row.as_ref();
     let ended = match cycle.map(|cycle| &cycle.ended) {
         None => plain(String::new()),
         Some(None) => ("running".to_owned(), DIM),

@@ -37,8 +37,8 @@ pub fn run(ui: &Ui, args: &GoalListArgs) -> Result<CliExitCode, CommandError> {
         let mut table = TextTable::new(
             &["goal", "status", "since", "next", "file", "reason"].map(|name| (name, ColumnAlign::Left)),
         );
-        for one in &listed {
-            table.row(row(one));
+        for listing in &listed {
+            table.row(row(listing));
         }
         ui.print(&table.render())?;
     }
@@ -46,17 +46,17 @@ pub fn run(ui: &Ui, args: &GoalListArgs) -> Result<CliExitCode, CommandError> {
 }
 
 fn row(listing: &GoalListing) -> Vec<GoalListCell> {
-    let path = (listing.found.path.clone(), DIM);
-    let goal = match &listing.found.goal {
+    let path = (listing.file.path.clone(), DIM);
+    let goal = match &listing.file.goal {
         Ok(goal) => goal,
         Err(reason) => {
-            let id = listing.found.id.clone().unwrap_or_else(|| "-".to_owned());
+            let id = listing.file.id.clone().unwrap_or_else(|| "-".to_owned());
             let (none, broken) = (("-".to_owned(), DIM), ("broken".to_owned(), BAD));
             return vec![(id, BOLD), broken, plain(""), none, path, plain(reason)];
         }
     };
     let paused = listing.row.as_ref().and_then(|row| row.paused.as_ref());
-    let ended = listing.last.as_ref().and_then(|cycle| cycle.ended.as_ref());
+    let ended = listing.last_row.as_ref().and_then(|cycle| cycle.ended.as_ref());
     let (word, since, reason) = match (paused, ended) {
         (None, _) if let Some(blocked) = &listing.blocked => {
             (("blocked".to_owned(), BAD), blocked.since, blocked.reason.as_str())
@@ -76,7 +76,7 @@ fn row(listing: &GoalListing) -> Vec<GoalListCell> {
     };
     let deployed = listing
         .deployment()
-        .map(|one| format!("deployed on {} since {}", one.backend, one.since.to_second()));
+        .map(|goal| format!("deployed on {} since {}", goal.backend, goal.since.to_second()));
     let reason = match (deployed, first_line(reason)) {
         (None, reason) => reason.to_owned(),
         (Some(deployed), "") => deployed,

@@ -58,7 +58,7 @@ pub struct GoalNextArgs {
 
 /// Parses an instant.
 pub fn instant(text: &str) -> Result<Moment, String> {
-    Moment::parse(text).map_err(|bad| bad.to_string())
+    Moment::parse(text).map_err(|error| error.to_string())
 }
 
 /// The policies of a gap.
@@ -98,7 +98,7 @@ pub(super) fn run(ui: &Ui, args: &GoalNextArgs) -> Result<CliExitCode, CommandEr
             };
             GoalSchedule::of(TimingRule::Cron {
                 expression,
-                zone: ScheduleZone::parse(&args.timezone).map_err(|bad| no_zone(&bad))?,
+                zone: ScheduleZone::parse(&args.timezone).map_err(|error| no_zone(&error))?,
                 dst: args.dst(),
             })
         }
@@ -133,13 +133,13 @@ impl GoalNextArgs {
 
 /// Parses an expression, or prints its error.
 fn expression(ui: &Ui, text: &str) -> Option<CronExpression> {
-    let bad = match CronExpression::parse(text) {
+    let error = match CronExpression::parse(text) {
         Ok(cron) => return Some(cron),
-        Err(bad) => bad,
+        Err(error) => error,
     };
-    let span = Span::new(bad.at.start, bad.at.end);
-    let mut diagnostic = Diagnostic::new(Code::ValueWrong, span, bad.message);
-    diagnostic.help = bad.remedy;
+    let span = Span::new(error.at.start, error.at.end);
+    let mut diagnostic = Diagnostic::new(Code::ValueWrong, span, error.message);
+    diagnostic.help = error.remedy;
     let checked =
         wf_base::diag::CheckedFile { source: SourceText::new("--cron", text), diagnostics: vec![diagnostic] };
     ui.print_message(&mistakes::text(&checked, WIDTH));
@@ -148,9 +148,9 @@ fn expression(ui: &Ui, text: &str) -> Option<CronExpression> {
 
 /// The failure for a zone that does not exist.
 fn no_zone(bad: &BadZone) -> CommandError {
-    let failure = CommandError::new(CliExitCode::Usage, bad.to_string());
+    let error = CommandError::new(CliExitCode::Usage, bad.to_string());
     match &bad.nearest {
-        Some(name) => failure.hint(format!("did you mean `{name}`?")),
-        None => failure.hint("examples of time zones: Europe/Berlin, America/New_York, UTC"),
+        Some(name) => error.hint(format!("did you mean `{name}`?")),
+        None => error.hint("examples of time zones: Europe/Berlin, America/New_York, UTC"),
     }
 }

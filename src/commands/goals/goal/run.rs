@@ -57,7 +57,7 @@ enum CauseArg {
 }
 
 fn moment(text: &str) -> Result<Moment, String> {
-    Moment::parse(text).map_err(|bad| bad.to_string())
+    Moment::parse(text).map_err(|error| error.to_string())
 }
 
 /// Runs a reconciliation.
@@ -79,7 +79,7 @@ pub fn run(ui: &Ui, args: &GoalRunArgs) -> Result<CliExitCode, CommandError> {
         send_notifications(ui)?;
         wake_daemon(&workspace.state);
     }
-    Ok(exit(ended.verdict.health))
+    Ok(exit(ended.outcome.health))
 }
 
 /// Runs a reconciliation of a goal, with nothing else to say about it.
@@ -122,7 +122,7 @@ fn cycle(
         accept::by_run(ui, &path)?;
     }
     let (loaded, goal) = load::load_goal(ui, &*files, workspace.clone(), &path, ReconciliationPart::Look)?;
-    let ask = ReconciliationRequest {
+    let request = ReconciliationRequest {
         slot: args.slot,
         cause: args.slot.map_or(ReconciliationCause::Person, |_| cause(args.cause)),
         token: args.token,
@@ -131,15 +131,15 @@ fn cycle(
         Some(_) => awaited_acceptance(ui, &loaded)?,
         None => None,
     };
-    let begun = match waits {
+    let result = match waits {
         Some(waits) => Err(CommandError::new(CliExitCode::Approval, format!("{path} {waits}"))),
-        None => start_reconciliation(ui, &loaded, &goal, ask, observe),
+        None => start_reconciliation(ui, &loaded, &goal, request, observe),
     };
-    begun.map_err(|failure| goals::handle_start_failure(ui, &loaded, &goal, ask, failure))
+    result.map_err(|error| goals::handle_start_failure(ui, &loaded, &goal, request, error))
 }
 
-fn cause(said: Option<CauseArg>) -> ReconciliationCause {
-    match said {
+fn cause(cause: Option<CauseArg>) -> ReconciliationCause {
+    match cause {
         None | Some(CauseArg::Schedule) => ReconciliationCause::Schedule,
         Some(CauseArg::CatchUp) => ReconciliationCause::CatchUp,
         Some(CauseArg::Backfill) => ReconciliationCause::Backfill,
@@ -147,8 +147,8 @@ fn cause(said: Option<CauseArg>) -> ReconciliationCause {
     }
 }
 
-fn print_result(ui: &Ui, ended: &ReconciliationResult) {
-    let health = ended.verdict.health;
+fn print_result(ui: &Ui, result: &ReconciliationResult) {
+    let health = result.outcome.health;
     let style = match health {
         ReconciliationHealth::Healthy | ReconciliationHealth::Repaired | ReconciliationHealth::Reported => {
             GOOD
@@ -157,8 +157,8 @@ fn print_result(ui: &Ui, ended: &ReconciliationResult) {
         ReconciliationHealth::Waiting | ReconciliationHealth::Unknown => WARN,
     };
     let word = paint(style, health.as_str());
-    let goal = paint(BOLD, ended.goal.as_str());
-    let reason = match ended.verdict.reason.as_str() {
+    let goal = paint(BOLD, result.goal.as_str());
+    let reason = match result.outcome.reason.as_str() {
         "" => String::new(),
         reason => format!(" · {reason}"),
     };

@@ -19,8 +19,8 @@ struct SlotLine<'a> {
 }
 
 /// A scheduled time as one line of JSON.
-pub(super) fn line(timing: &GoalSchedule, slot: &Slot) -> String {
-    let zone = timing.zone_of(slot);
+pub(super) fn line(schedule: &GoalSchedule, slot: &Slot) -> String {
+    let zone = schedule.zone_of(slot);
     let line = SlotLine {
         slot: zone.local(slot.at).to_string(),
         utc: slot.at,
@@ -32,18 +32,18 @@ pub(super) fn line(timing: &GoalSchedule, slot: &Slot) -> String {
 
 /// Scheduled times as a table: the time in UTC and in the zone of their rule, and remarks. Where
 /// rules have several zones, each line names its own.
-pub(super) fn table(timing: &GoalSchedule, slots: impl Iterator<Item = Slot>) -> String {
+pub(super) fn table(schedule: &GoalSchedule, slots: impl Iterator<Item = Slot>) -> String {
     let left = |name| (name, ColumnAlign::Left);
-    let one = timing.one_zone();
-    let name = one.map_or("local", ScheduleZone::name);
+    let single_zone = schedule.one_zone();
+    let name = single_zone.map_or("local", ScheduleZone::name);
     let mut table = TextTable::new(&[left("UTC"), left(name), left("")]);
     for slot in slots {
-        let zone = timing.zone_of(&slot);
+        let zone = schedule.zone_of(&slot);
         let utc = slot.at.to_string().replace(".000Z", "Z");
         let remark = remark(zone, &slot);
         table.row(vec![
             (utc, NAME),
-            (local(timing, zone, slot.at), Style::new()),
+            (local(schedule, zone, slot.at), Style::new()),
             (remark, if slot.excluded.is_some() { DIM } else { WARN }),
         ]);
     }
@@ -51,9 +51,9 @@ pub(super) fn table(timing: &GoalSchedule, slots: impl Iterator<Item = Slot>) ->
 }
 
 /// The local time in a zone of a timing at an instant; with the zone's name where there are several.
-pub fn local(timing: &GoalSchedule, zone: &ScheduleZone, at: Moment) -> String {
+pub fn local(schedule: &GoalSchedule, zone: &ScheduleZone, at: Moment) -> String {
     let local = zone.local(at);
-    match timing.one_zone() {
+    match schedule.one_zone() {
         Some(_) => local.to_string(),
         None => format!("{local} {zone}"),
     }
@@ -75,8 +75,8 @@ fn remark(zone: &ScheduleZone, slot: &Slot) -> String {
 
 /// A clock change, in words.
 fn clock_change_text(zone: &ScheduleZone, change: ClockChange) -> String {
-    let way = if change.by > 0 { "forward" } else { "back" };
+    let direction = if change.by > 0 { "forward" } else { "back" };
     let by = std::time::Duration::from_secs(change.by.unsigned_abs());
     let to = zone.local(change.at).clock_time();
-    format!("clocks go {way} {} to {to}", format_duration(by))
+    format!("clocks go {direction} {} to {to}", format_duration(by))
 }

@@ -107,39 +107,39 @@ pub fn run(ui: &Ui, args: &GoalSimulateArgs) -> Result<CliExitCode, CommandError
 fn goals(ui: &Ui, names: &[String]) -> Result<Vec<Arc<Goal>>, CommandError> {
     let workspace = ui.host.workspace();
     if names.is_empty() {
-        let found = list_goals_on_disk(&workspace);
-        for broken in found.iter().filter(|found| found.goal.is_err()) {
+        let files = list_goals_on_disk(&workspace);
+        for broken in files.iter().filter(|file| file.goal.is_err()) {
             let warning = paint(WARN, "warning:");
             ui.print_message_line(&format!("{warning} skipped {}: its file is invalid", broken.path));
         }
-        return Ok(found.into_iter().filter_map(|found| found.goal.ok()).collect());
+        return Ok(files.into_iter().filter_map(|file| file.goal.ok()).collect());
     }
-    let one = |name: &String| {
+    let goal_named = |name: &String| {
         let path = find_path(&ui.host, &workspace, &GoalSource::Disk, name)?;
         let files = GoalSource::Disk.files(&workspace);
         Ok(load::load_goal(ui, &*files, workspace.clone(), &path, ReconciliationPart::Look)?.1)
     };
-    names.iter().map(one).collect()
+    names.iter().map(goal_named).collect()
 }
 
 /// Returns the duration of a reconciliation of each goal.
 fn estimated_durations(
     host: &Host,
     goals: &[Arc<Goal>],
-    said: &[String],
+    texts: &[String],
 ) -> Result<BTreeMap<PlanId, Duration>, CommandError> {
     let mut takes = longest_reconciliations(host, goals)?;
-    for text in said {
+    for text in texts {
         let (name, time) = text.split_once('=').unwrap_or(("", text));
         let usage =
             |reason: String| CommandError::new(CliExitCode::Usage, format!("--takes {text}: {reason}"));
-        let time = parse_duration(time).map_err(|bad| usage(bad.to_string()))?;
-        let mut found = false;
+        let time = parse_duration(time).map_err(|error| usage(error.to_string()))?;
+        let mut is_known = false;
         for goal in goals.iter().filter(|goal| name.is_empty() || goal.id.as_str() == name) {
             takes.insert(goal.id.clone(), time);
-            found = true;
+            is_known = true;
         }
-        if !found {
+        if !is_known {
             return Err(usage(format!("unknown goal `{name}`")));
         }
     }
@@ -147,15 +147,15 @@ fn estimated_durations(
 }
 
 /// A scheduled time as one line of JSON, as `wf goal history --json` writes it.
-fn line(goal: &Goal, row: &SlotEntry, at: Moment) -> String {
+fn line(goal: &Goal, entry: &SlotEntry, at: Moment) -> String {
     json!({
         "goal": goal.id,
-        "slot": row.slot,
-        "last": row.last,
-        "count": row.count,
-        "state": row.state,
-        "cause": row.cause,
-        "reason": row.reason,
+        "slot": entry.slot,
+        "last": entry.last,
+        "count": entry.count,
+        "state": entry.state,
+        "cause": entry.cause,
+        "reason": entry.reason,
         "at": at,
     })
     .to_string()
@@ -231,18 +231,18 @@ fn counts(goal: &Goal, simulated: &SimulationResult) -> Vec<(u64, &'static str, 
         };
         *counts.entry((row.state, reason)).or_default() += row.count;
     }
-    let of = |all: &[(PlanId, Moment)]| all.iter().filter(|(id, _)| *id == goal.id).count() as u64;
+    let of = |starts: &[(PlanId, Moment)]| starts.iter().filter(|(id, _)| *id == goal.id).count() as u64;
     let more = [
         (of(&simulated.overlaps), "overlapped", "started beside another reconciliation"),
         (of(&simulated.cancelled), "cancelled", "replaced by a later slot"),
     ];
     let slots = counts.into_iter();
-    let mut all: Vec<_> =
+    let mut rows: Vec<_> =
         slots.map(|((state, reason), count)| (count, state.as_str(), reason.to_owned())).collect();
     let more = more.into_iter().filter(|(count, _, _)| *count > 0);
-    all.extend(more.map(|(count, was, reason)| (count, was, reason.to_owned())));
-    if all.is_empty() {
-        all.push((0, "due", String::new()));
+    rows.extend(more.map(|(count, was, reason)| (count, was, reason.to_owned())));
+    if rows.is_empty() {
+        rows.push((0, "due", String::new()));
     }
-    all
+    rows
 }

@@ -25,9 +25,11 @@ pub fn run(ui: &Ui, args: &GoalTightenArgs) -> Result<CliExitCode, CommandError>
     let (id, noun) = (&status.goal.id, status.goal.noun());
     match &status.approval {
         Some(Ok(standing)) if is_new == Some(true) => {
-            let all = standing.statement.executions;
-            let left = all.saturating_sub(standing.used);
-            ui.print_info_line(&format!("revoked the approval of {id}, with {left} of {all} {noun}s left"));
+            let executions = standing.statement.executions;
+            let left = executions.saturating_sub(standing.used);
+            ui.print_info_line(&format!(
+                "revoked the approval of {id}, with {left} of {executions} {noun}s left"
+            ));
         }
         Some(Err(refusal)) => {
             ui.print_info_line(&format!("{id} has no approval to revoke: {refusal}"));

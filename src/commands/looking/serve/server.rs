@@ -47,7 +47,7 @@ pub struct ServeArgs {
 }
 
 fn period(text: &str) -> Result<Duration, String> {
-    parse_duration(text).map_err(|bad| bad.to_string())
+    parse_duration(text).map_err(|error| error.to_string())
 }
 
 /// Serves the pages of a workspace until it is asked to exit.

@@ -15,7 +15,7 @@ needs. The number of pending ones is limited, and none is repeated soon: see doc
 )]
 pub struct SuggestionArgs {
     #[command(subcommand)]
-    what: SuggestionCommand,
+    command: SuggestionCommand,
 }
 
 #[derive(Subcommand, Debug)]
@@ -27,7 +27,7 @@ enum SuggestionCommand {
 
 /// Runs the given subcommand.
 pub fn run(ui: &Ui, args: &SuggestionArgs) -> Result<CliExitCode, CommandError> {
-    match &args.what {
+    match &args.command {
         SuggestionCommand::List(args) => list::run(ui, args),
         SuggestionCommand::Accept(args) => accept::run(ui, args),
         SuggestionCommand::Dismiss(args) => dismiss::run(ui, args),

@@ -24,13 +24,13 @@ pub struct SuggestionListArgs {
 
 /// Lists suggestions.
 pub(super) fn run(ui: &Ui, args: &SuggestionListArgs) -> Result<CliExitCode, CommandError> {
-    let found = list_suggestions(&ui.host, !args.all)?;
+    let suggestion_records = list_suggestions(&ui.host, !args.all)?;
     if args.json {
-        ui.print_json(&format!("{:#}\n", json!({"v": 1, "suggestions": found})))?;
-    } else if found.is_empty() {
+        ui.print_json(&format!("{:#}\n", json!({"v": 1, "suggestions": suggestion_records})))?;
+    } else if suggestion_records.is_empty() {
         ui.print_info("no suggestions; a plan makes some with `suggests`\n");
     } else {
-        let text: String = found.iter().map(described).collect();
+        let text: String = suggestion_records.iter().map(described).collect();
         ui.print(&text)?;
     }
     Ok(CliExitCode::Ok)
@@ -38,13 +38,13 @@ pub(super) fn run(ui: &Ui, args: &SuggestionListArgs) -> Result<CliExitCode, Com
 
 /// Returns a suggestion: its title, what it starts, and what became of it.
 fn described(record: &SuggestionRecord) -> String {
-    let one = &record.suggestion;
-    let mut text = format!("{:>3}  {}\n", record.number, paint(BOLD, &styled_line(&one.title)));
-    if !one.why.is_empty() {
-        let _ = writeln!(text, "     {}", styled_line(&one.why));
+    let suggestion = &record.suggestion;
+    let mut text = format!("{:>3}  {}\n", record.number, paint(BOLD, &styled_line(&suggestion.title)));
+    if !suggestion.why.is_empty() {
+        let _ = writeln!(text, "     {}", styled_line(&suggestion.why));
     }
-    let _ = write!(text, "     runs {}", paint(NAME, &styled_line(&one.path)));
-    for (name, value) in &one.params {
+    let _ = write!(text, "     runs {}", paint(NAME, &styled_line(&suggestion.path)));
+    for (name, value) in &suggestion.params {
         let _ = write!(text, " {}", styled_line(&format!("{name}={value}")));
     }
     let state = match record.state {

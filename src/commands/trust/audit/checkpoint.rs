@@ -33,14 +33,14 @@ pub struct AuditCheckpointArgs {
 /// Creates a checkpoint.
 pub fn run(ui: &Ui, args: &AuditCheckpointArgs) -> Result<CliExitCode, CommandError> {
     let signer = args.key.as_ref().map(|key| signing_key(ui, key, &args.passphrase)).transpose()?;
-    let found = verify_logs(&ui.host, None, true)?;
+    let findings = verify_logs(&ui.host, None, true)?;
     // A log that began late is what a checkpoint is made for, too.
-    if let Some(fault) = found.evidence.iter().find(|fault| !fault.is_pinned_by_a_checkpoint()) {
-        let failure = CommandError::new(CliExitCode::RunFailed, format!("the history is invalid: {fault}"));
-        return Err(failure.hint("`wf audit verify` lists all problems"));
+    if let Some(fault) = findings.evidence.iter().find(|evidence| !evidence.is_pinned_by_a_checkpoint()) {
+        let error = CommandError::new(CliExitCode::RunFailed, format!("the history is invalid: {fault}"));
+        return Err(error.hint("`wf audit verify` lists all problems"));
     }
     let key = signer.as_ref().map(|signer| signer.public().id());
-    let written = seal_text(PAYLOAD, found.checkpoint.text(), signer.as_ref());
+    let written = seal_text(PAYLOAD, findings.checkpoint.text(), signer.as_ref());
     write(ui, args.out.as_deref(), &(written + "\n"))?;
     record_checkpoint(&ui.host, key)?;
     Ok(CliExitCode::Ok)

@@ -45,13 +45,13 @@ pub fn run(ui: &Ui, args: &AuditReportArgs) -> Result<CliExitCode, CommandError>
     if !records.exist() {
         return Err(no_audit_log(&ui.host));
     }
-    let (mut window, mut begun) = (ReportWindow::spanning_reports(), false);
+    let (mut window, mut has_begun) = (ReportWindow::spanning_reports(), false);
     while let Some(line) = records.next_line()? {
         let Ok(record) = AuditRecord::parse(&line) else {
             continue;
         };
-        begun = begun || since.begins(&record);
-        if begun {
+        has_begun = has_begun || since.begins(&record);
+        if has_begun {
             window.add(&record);
         } else {
             window.skip_record(&record);
@@ -141,8 +141,8 @@ fn text(report: &AuditReport) -> String {
     text
 }
 
-fn count_text(count: u64, what: &str) -> String {
-    plural(usize::try_from(count).unwrap_or(usize::MAX), what)
+fn count_text(count: u64, noun: &str) -> String {
+    plural(usize::try_from(count).unwrap_or(usize::MAX), noun)
 }
 
 /// The findings that need attention.
@@ -165,7 +165,7 @@ fn findings(report: &AuditReport, called: &dyn Fn(&RunId, &str) -> String) -> St
         );
     }
     for thrash in &report.thrashing {
-        let what = match thrash {
+        let description = match thrash {
             ThrashPattern::Attempts { run, place, times } => {
                 let (run, place) = (run.short(), called(run, place));
                 format!("{place} of run {run} failed {times} times with the same failure")
@@ -178,10 +178,10 @@ fn findings(report: &AuditReport, called: &dyn Fn(&RunId, &str) -> String) -> St
                 )
             }
         };
-        let _ = writeln!(text, "{} {what}", paint(WARN, "thrashing "));
+        let _ = writeln!(text, "{} {description}", paint(WARN, "thrashing "));
     }
     for drift in &report.drift {
-        let what = match drift {
+        let description = match drift {
             PlanDrift::PassRate { plan, before, now } => {
                 format!("{plan}: {now}% of its checks pass, {before}% before")
             }
@@ -189,7 +189,7 @@ fn findings(report: &AuditReport, called: &dyn Fn(&RunId, &str) -> String) -> St
                 format!("{plan}: a run takes {now} ms, previously {before} ms")
             }
         };
-        let _ = writeln!(text, "{} {what}", paint(WARN, "drift     "));
+        let _ = writeln!(text, "{} {description}", paint(WARN, "drift     "));
     }
     for wrong in &report.boundary_violations {
         let _ = writeln!(text, "{} {}", paint(BAD, "violation "), styled_line(wrong));

@@ -43,20 +43,20 @@ pub fn run(ui: &Ui, args: &AuditVerifyArgs) -> Result<CliExitCode, CommandError>
     let key = args.public_key.as_deref();
     let checkpoint = args.checkpoint.as_ref().map(|path| load(ui, path, key)).transpose()?;
     let (checkpoint, signed) = checkpoint.unzip();
-    let found = verify_logs(&ui.host, checkpoint.as_ref(), args.full)?;
+    let findings = verify_logs(&ui.host, checkpoint.as_ref(), args.full)?;
     if args.checkpoint.is_none() {
-        keep_verification(&ui.host, &found);
+        keep_verification(&ui.host, &findings);
     }
     if args.json {
-        ui.print_json(&json(&found))?;
+        ui.print_json(&json(&findings))?;
     } else {
-        ui.print(&text(&found))?;
+        ui.print(&text(&findings))?;
     }
     if signed == Some(false) {
         let warning = paint(WARN, "warning:");
         ui.print_info_line(&format!("{warning} the checkpoint is not signed"));
     }
-    Ok(if found.evidence.is_empty() { CliExitCode::Ok } else { CliExitCode::RunFailed })
+    Ok(if findings.evidence.is_empty() { CliExitCode::Ok } else { CliExitCode::RunFailed })
 }
 
 /// Reads a checkpoint; true if it is signed.
@@ -75,9 +75,9 @@ fn load(ui: &Ui, path: &Path, key: Option<&str>) -> Result<(Checkpoint, bool), C
         return Ok((plain, false));
     };
     let Some(key) = key else {
-        let failure =
+        let error =
             CommandError::new(CliExitCode::Usage, "the checkpoint is signed, but no public key was given");
-        return Err(failure.hint("pass the signer's key with --public-key FILE"));
+        return Err(error.hint("pass the signer's key with --public-key FILE"));
     };
     let key = public(ui, key)?;
     let payload = envelope.open(PAYLOAD, &key).map_err(|error| {
@@ -89,46 +89,49 @@ fn load(ui: &Ui, path: &Path, key: Option<&str>) -> Result<(Checkpoint, bool), C
     Ok((signed, true))
 }
 
-fn count_text(count: u64, what: &str) -> String {
-    plural(usize::try_from(count).unwrap_or(usize::MAX), what)
+fn count_text(count: u64, noun: &str) -> String {
+    plural(usize::try_from(count).unwrap_or(usize::MAX), noun)
 }
 
-fn text(found: &AuditFindings) -> String {
-    let what =
-        format!("{} and {}", count_text(found.events, "event"), count_text(found.records, "audit record"));
-    let mut text = if found.evidence.is_empty() {
-        format!("{} {what} are consistent\n", paint(GOOD, "valid:"))
+fn text(findings: &AuditFindings) -> String {
+    let description = format!(
+        "{} and {}",
+        count_text(findings.events, "event"),
+        count_text(findings.records, "audit record")
+    );
+    let mut text = if findings.evidence.is_empty() {
+        format!("{} {description} are consistent\n", paint(GOOD, "valid:"))
     } else {
-        let faults = plural(found.evidence.len(), "fault");
-        format!("{} {faults} in {what}\n", paint(BAD, "invalid:"))
+        let faults = plural(findings.evidence.len(), "fault");
+        format!("{} {faults} in {description}\n", paint(BAD, "invalid:"))
     };
-    if let Some(since) = describe_start(found) {
+    if let Some(since) = describe_start(findings) {
         text += &format!("  {} {since}; everything: wf audit verify --full\n", paint(NAME, "since"));
     }
-    for fault in &found.evidence {
-        text += &format!("  {} {fault}\n", paint(BAD, "fault"));
+    for evidence in &findings.evidence {
+        text += &format!("  {} {evidence}\n", paint(BAD, "fault"));
     }
-    for note in &found.notes {
+    for note in &findings.notes {
         text += &format!("  {}  {note}\n", paint(NAME, "note"));
     }
-    if found.evidence.iter().any(is_repairable) {
+    if findings.evidence.iter().any(is_repairable) {
         let hint = paint(NAME, "hint:");
         text += &format!("{hint} tables can be rebuilt from an intact log: wf doctor --repair\n");
     }
     text
 }
 
-fn json(found: &AuditFindings) -> String {
-    let all = |texts: Vec<String>| serde_json::Value::from(texts);
+fn json(findings: &AuditFindings) -> String {
+    let array = |texts: Vec<String>| serde_json::Value::from(texts);
     let document = serde_json::json!({
         "v": 1,
-        "holds": found.evidence.is_empty(),
-        "events": found.events,
-        "records": found.records,
-        "faults": all(found.evidence.iter().map(ToString::to_string).collect()),
-        "notes": all(found.notes.iter().map(ToString::to_string).collect()),
-        "heads": found.checkpoint,
-        "since": found.since_checkpoint,
+        "holds": findings.evidence.is_empty(),
+        "events": findings.events,
+        "records": findings.records,
+        "faults": array(findings.evidence.iter().map(ToString::to_string).collect()),
+        "notes": array(findings.notes.iter().map(ToString::to_string).collect()),
+        "heads": findings.checkpoint,
+        "since": findings.since_checkpoint,
     });
     format!("{document:#}\n")
 }

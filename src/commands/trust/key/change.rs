@@ -48,24 +48,24 @@ pub fn revoke(ui: &Ui, args: &KeyRevokeArgs) -> Result<CliExitCode, CommandError
 
 /// Replaces a key by a new one of the same name.
 pub fn rotate(ui: &Ui, args: &KeyRotateArgs) -> Result<CliExitCode, CommandError> {
-    let keys = keys::key_folder(&ui.host)?;
+    let folder = keys::key_folder(&ui.host)?;
     let name = &args.name;
     // Everything that can be refused is refused before anything changes.
-    let old = keys::choose_signing_key(&ui.host, &keys, Some(name))?;
+    let old = keys::choose_signing_key(&ui.host, &folder, Some(name))?;
     let old = old.map(|key| ApproverKey::from(key.public));
-    keys.private(name).map_err(|bad| keys::key_error(&bad))?;
-    let under = crate::keys::choose_protection(ui, &args.new, name)?;
-    let new = keys::generate_key(&ui.host, name, &under)?;
-    let aside = free_name(&keys, name)?;
-    keys.rename(name, &aside).map_err(|bad| keys::key_error(&bad))?;
-    let new = keys::store_key(ui, &keys, name, new)?;
-    ui.print_line(&format!("created the key `{name}`: {}", new.public.hex()))?;
+    folder.private(name).map_err(|error| keys::key_error(&error))?;
+    let protection = crate::keys::choose_protection(ui, &args.new, name)?;
+    let new = keys::generate_key(&ui.host, name, &protection)?;
+    let aside = free_name(&folder, name)?;
+    folder.rename(name, &aside).map_err(|error| keys::key_error(&error))?;
+    let new_key = keys::store_key(ui, &folder, name, new)?;
+    ui.print_line(&format!("created the key `{name}`: {}", new_key.public.hex()))?;
     ui.print_line(&format!("the old key is kept as `{aside}`, to identify its signatures"))?;
     if let Some(old) = old {
         match revoke_key(ui, &old)? {
             KeyRevocation::Now(path) | KeyRevocation::Before(path) => {
                 ui.print_line(&format!("revoked the old key in {path}: {}", old.text()))?;
-                ui.print_info(&listing(&new));
+                ui.print_info(&listing(&new_key));
             }
             KeyRevocation::NotListed(_) => {}
         }
@@ -74,8 +74,8 @@ pub fn rotate(ui: &Ui, args: &KeyRotateArgs) -> Result<CliExitCode, CommandError
 }
 
 /// Returns a name that no key has.
-fn free_name(keys: &KeyFolder, name: &str) -> Result<String, CommandError> {
-    let taken = keys.names().map_err(|bad| keys::key_error(&bad))?;
+fn free_name(folder: &KeyFolder, name: &str) -> Result<String, CommandError> {
+    let taken = folder.names().map_err(|error| keys::key_error(&error))?;
     let free = (1_u32..).map(|number| format!("{name}-old-{number}"));
     let mut free = free.skip_while(|name| taken.contains(name));
     free.next().ok_or_else(|| CommandError::new(CliExitCode::Usage, "too many old keys"))
@@ -89,15 +89,15 @@ fn resolve_key(ui: &Ui, text: &str) -> Result<ApproverKey, CommandError> {
     let listed = load::approvers(ui, &ui.host.workspace())?;
     let named = listed.and_then(|(file, _)| {
         let named = |name: &str| name == text;
-        let mut all = file.approvers.into_iter();
-        let one = all.find(|one| one.name.as_ref().is_some_and(|name| named(&name.value)));
-        one?.key.map(|key| key.value.0)
+        let mut records = file.approvers.into_iter();
+        let record = records.find(|record| record.name.as_ref().is_some_and(|name| named(&name.value)));
+        record?.key.map(|key| key.value.0)
     });
     if let Some(key) = named {
         return Ok(key);
     }
-    let own = keys::choose_signing_key(&ui.host, &keys::key_folder(&ui.host)?, Some(text))?;
-    own.map(|key| key.public.into()).ok_or_else(|| {
+    let own_key = keys::choose_signing_key(&ui.host, &keys::key_folder(&ui.host)?, Some(text))?;
+    own_key.map(|key| key.public.into()).ok_or_else(|| {
         CommandError::new(CliExitCode::Usage, format!("no approver or key is called `{text}`"))
     })
 }

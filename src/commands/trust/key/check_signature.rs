@@ -42,7 +42,7 @@ pub fn run(ui: &Ui, args: &CheckSignatureArgs) -> Result<CliExitCode, CommandErr
         Err(bad @ BadKey::Digits) => {
             return Err(CommandError::new(CliExitCode::Usage, format!("--public-key: {bad}")));
         }
-        Err(bad) => bad.to_string(),
+        Err(error) => error.to_string(),
     };
     ui.print_message_line(&format!("{} {reason}", paint(BAD, "invalid:")));
     Ok(CliExitCode::Approval)

@@ -28,7 +28,7 @@ pub struct KeyEnrolArgs {
 /// Adds a key to the approvers.
 pub fn run(ui: &Ui, args: &KeyEnrolArgs) -> Result<CliExitCode, CommandError> {
     let key = ApproverKey::parse(&args.key)
-        .map_err(|bad| CommandError::new(CliExitCode::Usage, bad.to_string()))?;
+        .map_err(|error| CommandError::new(CliExitCode::Usage, error.to_string()))?;
     match enrol_key(ui, &args.name, &key, args.yes)? {
         KeyEnrolment::Before(file) => ui.print_line(&format!("already in {file}: {}", key.text()))?,
         KeyEnrolment::Now(file) => {

@@ -38,20 +38,20 @@ pub struct KeyImportArgs {
 
 /// Creates a key.
 pub fn init(ui: &Ui, args: &KeyInitArgs) -> Result<CliExitCode, CommandError> {
-    let keys = keys::key_folder(&ui.host)?;
+    let folder = keys::key_folder(&ui.host)?;
     let name = args.name.clone().unwrap_or_else(|| keys::default_key_name(&ui.host));
-    let under = crate::keys::choose_protection(ui, &args.new, &name)?;
-    let new = keys::generate_key(&ui.host, &name, &under)?;
-    let made = keys::store_key(ui, &keys, &name, new)?;
-    print_key(ui, "created", &made)
+    let protection = crate::keys::choose_protection(ui, &args.new, &name)?;
+    let new = keys::generate_key(&ui.host, &name, &protection)?;
+    let key = keys::store_key(ui, &folder, &name, new)?;
+    print_key(ui, "created", &key)
 }
 
 /// Imports a key.
 pub fn import(ui: &Ui, args: &KeyImportArgs) -> Result<CliExitCode, CommandError> {
-    let keys = keys::key_folder(&ui.host)?;
+    let folder = keys::key_folder(&ui.host)?;
     let name = args.name.clone().unwrap_or_else(|| keys::default_key_name(&ui.host));
     let file = normalize_path(&ui.host.cwd().join(&args.file));
-    let pem = private_text(&file).map_err(|bad| keys::key_error(&bad))?;
+    let pem = private_text(&file).map_err(|error| keys::key_error(&error))?;
     let signer = match Signer::from_pem(&pem) {
         Err(BadKey::Encrypted) => {
             let secret = passphrase(ui, args.passphrase.file(), &name, false)?;
@@ -59,12 +59,12 @@ pub fn import(ui: &Ui, args: &KeyImportArgs) -> Result<CliExitCode, CommandError
         }
         other => other,
     };
-    let signer = signer.map_err(|bad| {
+    let signer = signer.map_err(|error| {
         let shown = relative_path(&file, ui.host.cwd());
-        CommandError::new(CliExitCode::Usage, format!("{shown}: {bad}"))
+        CommandError::new(CliExitCode::Usage, format!("{shown}: {error}"))
     })?;
-    let kept = keys::store_key(ui, &keys, &name, NewKey { pem: pem.into(), public: signer.public() })?;
-    print_key(ui, "imported", &kept)
+    let key = keys::store_key(ui, &folder, &name, NewKey { pem: pem.into(), public: signer.public() })?;
+    print_key(ui, "imported", &key)
 }
 
 fn print_key(ui: &Ui, how: &str, key: &OwnKey) -> Result<CliExitCode, CommandError> {

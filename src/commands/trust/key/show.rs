@@ -49,20 +49,20 @@ pub struct KeyExportArgs {
 
 /// Lists keys.
 pub fn list(ui: &Ui, args: &KeyListArgs) -> Result<CliExitCode, CommandError> {
-    let keys = keys::key_folder(&ui.host)?;
-    let own = keys::own_keys(&keys)?;
+    let folder = keys::key_folder(&ui.host)?;
+    let own = keys::own_keys(&folder)?;
     let listed = load::approvers(ui, &ui.host.workspace())?.map(|(file, _)| file);
     if args.json {
-        let one = |key: &OwnKey| {
+        let key_json = |key: &OwnKey| {
             json!({
                 "name": key.name,
                 "key": key.public.hex(),
-                "kept": storage_word(&keys, key),
+                "kept": storage_word(&folder, key),
                 "part": listed.as_ref().and_then(|file| part(file, key)),
             })
         };
-        let all: Vec<Value> = own.iter().map(one).collect();
-        let document = json!({"v": 1, "folder": keys.dir(), "keys": all});
+        let keys: Vec<Value> = own.iter().map(key_json).collect();
+        let document = json!({"v": 1, "folder": folder.dir(), "keys": keys});
         ui.print_json(&format!("{document:#}\n"))?;
         return Ok(CliExitCode::Ok);
     }
@@ -70,33 +70,33 @@ pub fn list(ui: &Ui, args: &KeyListArgs) -> Result<CliExitCode, CommandError> {
     let mut text = String::new();
     for key in &own {
         let (name, hex) = (&key.name, key.public.hex());
-        let _ = write!(text, "{name:<width$}  {hex}  {}", storage_word(&keys, key));
+        let _ = write!(text, "{name:<width$}  {hex}  {}", storage_word(&folder, key));
         if let Some(part) = listed.as_ref().and_then(|file| part(file, key)) {
             let _ = write!(text, " · {part}");
         }
         text.push('\n');
     }
     ui.print(&text)?;
-    ui.print_info_line(&format!("{} in {}", plural(own.len(), "key"), keys.dir().display()));
+    ui.print_info_line(&format!("{} in {}", plural(own.len(), "key"), folder.dir().display()));
     Ok(CliExitCode::Ok)
 }
 
-fn storage_word(keys: &KeyFolder, key: &OwnKey) -> String {
-    match keys.private(&key.name) {
+fn storage_word(folder: &KeyFolder, key: &OwnKey) -> String {
+    match folder.private(&key.name) {
         Ok(pem) if pem.contains("ENCRYPTED") => "encrypted".into(),
         Ok(_) => "not encrypted".into(),
-        Err(bad) => bad.to_string(),
+        Err(error) => error.to_string(),
     }
 }
 
 /// The status of a key in a workspace.
 fn part(file: &ApproversFile, key: &OwnKey) -> Option<String> {
-    let is = |one: &&wf_app::config::ApproverRecord| {
-        one.key.as_ref().is_some_and(|named| named.value.0 == key.public.clone().into())
+    let is = |approver: &&wf_app::config::ApproverRecord| {
+        approver.key.as_ref().is_some_and(|named| named.value.0 == key.public.clone().into())
     };
-    let one = file.approvers.iter().find(is)?;
-    let name = one.name.as_ref().map_or("", |name| name.value.as_str());
-    Some(match one.revoked {
+    let record = file.approvers.iter().find(is)?;
+    let name = record.name.as_ref().map_or("", |name| name.value.as_str());
+    Some(match record.revoked {
         Some(since) => format!("approver `{name}` until revoked on {}", since.0),
         None => format!("approver `{name}` here"),
     })
@@ -104,13 +104,13 @@ fn part(file: &ApproversFile, key: &OwnKey) -> Option<String> {
 
 /// Exports a key.
 pub fn export(ui: &Ui, args: &KeyExportArgs) -> Result<CliExitCode, CommandError> {
-    let keys = keys::key_folder(&ui.host)?;
-    let Some(key) = keys::choose_signing_key(&ui.host, &keys, args.name.as_deref())? else {
-        let failure = CommandError::new(CliExitCode::Usage, "no keys found");
-        return Err(failure.hint("create one with `wf key init`"));
+    let folder = keys::key_folder(&ui.host)?;
+    let Some(key) = keys::choose_signing_key(&ui.host, &folder, args.name.as_deref())? else {
+        let error = CommandError::new(CliExitCode::Usage, "no keys found");
+        return Err(error.hint("create one with `wf key init`"));
     };
     if args.private {
-        let pem = keys.private(&key.name).map_err(|bad| keys::key_error(&bad))?;
+        let pem = folder.private(&key.name).map_err(|error| keys::key_error(&error))?;
         let out = args.out.as_deref().unwrap_or(Path::new(""));
         return write_private(&ui.host, out, &pem);
     }

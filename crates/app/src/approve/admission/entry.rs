@@ -44,7 +44,7 @@ struct AuthorizationRequest<'a> {
     loaded: &'a LoadedPlan,
     run: &'a RunId,
     params: &'a JsonObject,
-    pins: Vec<PinnedFile>,
+    pinned_files: Vec<PinnedFile>,
     /// The files that were approved as products.
     products: Vec<String>,
 }
@@ -60,7 +60,7 @@ pub fn authorize(
 ) -> Result<RunAuthorization, CommandError> {
     let mut rules = SigningRules::of(caller, &loaded.workspace)?;
     let in_advance = is_in_advance(&rules, demand);
-    let (pins, products) = if in_advance {
+    let (files, products) = if in_advance {
         let bound = approved_tree(
             caller.host(),
             loaded,
@@ -71,18 +71,18 @@ pub fn authorize(
     } else {
         (run_pins(loaded, params)?, Vec::new())
     };
-    let start = AuthorizationRequest { loaded, run, params, pins, products };
-    check_skills(caller, loaded, &start.pins, false)?;
+    let start = AuthorizationRequest { loaded, run, params, pinned_files: files, products };
+    check_skills(caller, loaded, &start.pinned_files, false)?;
     if in_advance {
         return authorize_by_token(caller, &start, &rules, demand);
     }
     let signer = owner_signer(caller, &mut rules, &demand.signing)?;
     let bound = |(name, value): (&String, &serde_json::Value)| (name.clone(), ParamBound::Is(value.clone()));
-    let (plan, purpose) = (plan_ref(loaded, &start.pins), format!("nonce {run}"));
+    let (plan, purpose) = (plan_ref(loaded, &start.pinned_files), format!("nonce {run}"));
     let validity = rules.approvers.validity;
     let draft = draft_statement(caller.host(), &purpose, ApprovalScope::FullPlan, plan, validity)?;
     let statement = ApprovalStatement {
-        files: start.pins.clone(),
+        files: start.pinned_files.clone(),
         params: params.iter().map(bound).collect::<BTreeMap<_, _>>(),
         run: Some(run.clone()),
         ..draft
@@ -116,36 +116,36 @@ fn is_in_advance(rules: &SigningRules, demand: &ApprovalDemand) -> bool {
 /// A run that other approvers signed for.
 fn authorize_by_token(
     caller: &dyn Caller,
-    start: &AuthorizationRequest<'_>,
+    request: &AuthorizationRequest<'_>,
     rules: &SigningRules,
     demand: &ApprovalDemand,
 ) -> Result<RunAuthorization, CommandError> {
-    let loaded = start.loaded;
+    let loaded = request.loaded;
     let path = token_at(caller.host(), loaded, demand.file.as_ref());
     let token = read_token(&loaded.workspace, &path)
         .map_err(|refusal| refuse_run(caller, &loaded.workspace, &loaded.path, &refusal))?;
     let signers: Vec<Sha256Digest> = token.signers().flatten().collect();
     let initiator = rules.initiator(&signers);
     let used = use_count(&loaded.workspace, &token)?;
-    verify_token(caller, start, &token, &rules.approvers, initiator, used)
+    verify_token(caller, request, &token, &rules.approvers, initiator, used)
 }
 
 fn verify_token(
     caller: &dyn Caller,
-    start: &AuthorizationRequest<'_>,
+    request: &AuthorizationRequest<'_>,
     token: &ApprovalToken,
     approvers: &Approvers,
     initiator: Option<Sha256Digest>,
     used: u32,
 ) -> Result<RunAuthorization, CommandError> {
-    let loaded = start.loaded;
+    let loaded = request.loaded;
     let subject = ApprovalContext {
         scope: ApprovalScope::FullPlan,
         plan: loaded.plan.id(),
         path: &loaded.path,
-        files: &start.pins,
-        params: start.params,
-        run: Some(start.run),
+        files: &request.pinned_files,
+        params: request.params,
+        run: Some(request.run),
         request_ref: None,
         initiator,
         spawned: None,
@@ -157,10 +157,10 @@ fn verify_token(
     // A user who runs what they signed for at the same moment has also approved what it produces:
     // only what was reviewed in advance stays pinned while it runs.
     let in_advance = statement.run.is_none();
-    let (pins, skills) = if in_advance {
-        (start.pins.clone(), Vec::new())
+    let (files, skills) = if in_advance {
+        (request.pinned_files.clone(), Vec::new())
     } else {
-        (Vec::new(), skill_pins(loaded, &start.pins))
+        (Vec::new(), skill_pins(loaded, &request.pinned_files))
     };
     let approved = RunApproval {
         policy: approvers.policy.into(),
@@ -172,9 +172,9 @@ fn verify_token(
         executions: statement.executions,
         expires: statement.expires,
         initiator,
-        tree: tree_of(&pins),
-        pinned_files: pins,
-        products: start.products.clone(),
+        tree: tree_of(&files),
+        pinned_files: files,
+        products: request.products.clone(),
         skills,
     };
     let path = token_path(std::path::Path::new(&loaded.path));
@@ -182,8 +182,8 @@ fn verify_token(
 }
 
 /// The files of the skills whose scripts a plan runs.
-fn skill_pins(loaded: &LoadedPlan, pins: &[PinnedFile]) -> Vec<PinnedFile> {
+fn skill_pins(loaded: &LoadedPlan, files: &[PinnedFile]) -> Vec<PinnedFile> {
     let folders = pinned::skills(&loaded.plan);
     let is_one = |pin: &&PinnedFile| folders.iter().any(|folder| Path::new(&pin.path).starts_with(folder));
-    pins.iter().filter(is_one).cloned().collect()
+    files.iter().filter(is_one).cloned().collect()
 }

@@ -53,11 +53,11 @@ struct InitialApproval {
 /// Returns the approval that a run started with.
 fn initial_approval(reader: &StoreReader, run: &RunId) -> Result<Option<InitialApproval>, CommandError> {
     let events = reader.events(run, 0)?;
-    let found = events.into_iter().find_map(|(_, event)| match event.fact {
+    let approval = events.into_iter().find_map(|(_, event)| match event.fact {
         EventKind::RunApproved(approved) => Some(InitialApproval { at: event.at, approved: *approved }),
         _ => None,
     });
-    Ok(found)
+    Ok(approval)
 }
 
 fn reverify_approval(
@@ -65,10 +65,10 @@ fn reverify_approval(
     reader: &StoreReader,
     run: &RunId,
     loaded: &LoadedPlan,
-    recorded: &InitialApproval,
+    approval: &InitialApproval,
     rules: &SigningRules,
 ) -> Result<Result<(), ApprovalRefusal>, CommandError> {
-    let InitialApproval { at, approved } = recorded;
+    let InitialApproval { at, approved } = approval;
     let params = reader.run(run)?.params;
     let path = token_path(Path::new(&loaded.path)).display().to_string();
     let texts = reader.sources(run)?;
@@ -105,10 +105,10 @@ fn reverify_approval(
         spawned: spawned.as_ref(),
         now: *at,
     };
-    let told = match approved.execution {
+    let validated = match approved.execution {
         // A check run used up nothing of it.
         0 => check_unconsumed(&token, &subject, &approvers),
         used => check(&token, &subject, &approvers, used),
     };
-    Ok(told.map(|_| ()))
+    Ok(validated.map(|_| ()))
 }

@@ -35,12 +35,12 @@ pub fn authorize_goal(
     run: &RunId,
     params: &JsonObject,
 ) -> Result<RunAuthorization, CommandError> {
-    let Some(of) = &loaded.goal else {
+    let Some(goal_plan) = &loaded.goal else {
         return Err(CommandError::new(CliExitCode::Bug, "not a goal"));
     };
     let rules = SigningRules::of(caller, &loaded.workspace)?;
     let reviewed = rules.approvers.policy == ReviewPolicy::Reviewed;
-    let repairs = part == ReconciliationPart::Repair && of.goal.approval == GoalApproval::Standing;
+    let repairs = part == ReconciliationPart::Repair && goal_plan.goal.approval == GoalApproval::Standing;
     if !(reviewed || repairs) {
         return authorize(caller, loaded, run, params, &ApprovalDemand::default());
     }
@@ -49,7 +49,8 @@ pub fn authorize_goal(
     let token = ApprovalToken::parse(&carried.token.1)
         .map_err(|refusal| refuse_run(caller, workspace, &loaded.path, &refusal))?;
     if part == ReconciliationPart::Repair
-        && let Some(at) = withdrawal_time(workspace, &of.goal.id, token.statement(), caller.host().now())?
+        && let Some(at) =
+            withdrawal_time(workspace, &goal_plan.goal.id, token.statement(), caller.host().now())?
     {
         let refusal = ApprovalRefusal::Withdrawn(at);
         return Err(refuse_run(caller, workspace, &loaded.path, &refusal));
@@ -97,7 +98,7 @@ impl CarriedApproval {
         let token = read_token(workspace, &path)
             .map_err(|refusal| refuse_run(caller, workspace, &loaded.path, &refusal))?;
         let config = config_of(&files).cloned();
-        let pins = with_config(&files, approved_config(config.as_ref(), loaded, token.statement()));
+        let pinned_files = with_config(&files, approved_config(config.as_ref(), loaded, token.statement()));
         let signers: Vec<Sha256Digest> = token.signers().flatten().collect();
         let used = if part == ReconciliationPart::Look { 0 } else { use_count(workspace, &token)? };
         Ok(Self {
@@ -107,8 +108,8 @@ impl CarriedApproval {
             path: loaded.path.clone(),
             initiator: rules.initiator(&signers),
             approvers: rules.approvers,
-            spawned: spawned_goal(loaded, &pins),
-            pins,
+            spawned: spawned_goal(loaded, &pinned_files),
+            pins: pinned_files,
             config,
             products,
         })
@@ -148,7 +149,7 @@ impl CarriedApproval {
             (valid, consumption.execution)
         };
         let statement = token.statement();
-        let found = with_config(&self.pins, self.config.as_ref());
+        let files = with_config(&self.pins, self.config.as_ref());
         Ok(RunApproval {
             policy: self.approvers.policy.into(),
             token: token.digest(),
@@ -159,8 +160,8 @@ impl CarriedApproval {
             executions: statement.executions,
             expires: statement.expires,
             initiator: self.initiator,
-            tree: tree_of(&found),
-            pinned_files: found,
+            tree: tree_of(&files),
+            pinned_files: files,
             products: self.products.clone(),
             skills: Vec::new(),
         })

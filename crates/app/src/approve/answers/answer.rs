@@ -79,9 +79,9 @@ impl AnswerReview {
         let expires = review.request.request.expires;
         if expires <= host.now() {
             let refusal = ApprovalRefusal::Late(expires);
-            let failure = CommandError::new(CliExitCode::Approval, refusal.to_string());
+            let error = CommandError::new(CliExitCode::Approval, refusal.to_string());
             let remedy = refusal.remedy().text(": ");
-            return Err(failure.hint(remedy.action(UserAction::ResumeRun(answer.run.clone()))));
+            return Err(error.hint(remedy.action(UserAction::ResumeRun(answer.run.clone()))));
         }
         // The files of a run on a backend are not here; the worker that counts the answers compares them.
         let config = reader.config(&review.outermost)?;
@@ -101,20 +101,20 @@ impl AnswerReview {
 
     /// Returns the answer beyond yes, if the request permits it.
     fn typed_answer(&self, answer: &AnswerRequest<'_>) -> Result<Option<TypedAnswer>, CommandError> {
-        let ask = &self.request.request;
-        let typed = (answer.typed)(ask.answer.as_ref())?;
+        let request = &self.request.request;
+        let typed = (answer.typed)(request.answer.as_ref())?;
         let (name, run) = (self.request.name(), answer.run.short());
-        ask.check_answer(typed.as_ref()).map_err(|why| {
-            let failure = CommandError::new(CliExitCode::Usage, format!("`{name}` of run {run}: {why}"));
+        request.check_answer(typed.as_ref()).map_err(|why| {
+            let error = CommandError::new(CliExitCode::Usage, format!("`{name}` of run {run}: {why}"));
             let step = (!self.request.path.is_empty()).then(|| name.clone());
-            let (text, form) = match &ask.answer {
+            let (text, form) = match &request.answer {
                 None => ("decide about it: ", RequestAnswerForm::Approval),
                 Some(AnswerOptions::Choose(_)) => ("", RequestAnswerForm::Choice),
                 Some(AnswerOptions::Edit { .. }) => ("", RequestAnswerForm::Text),
                 Some(AnswerOptions::Select(_)) => ("for some of the list: ", RequestAnswerForm::Selection),
             };
             let action = UserAction::AnswerRequest { run: answer.run.clone(), step, form };
-            failure.hint(Remedy::from(text).action(action))
+            error.hint(Remedy::from(text).action(action))
         })?;
         Ok(typed)
     }
@@ -122,16 +122,16 @@ impl AnswerReview {
     /// Refuses an approval of a question, a text where nothing is asked, and one that is not to choose from.
     fn check_form(&self, answer: &AnswerRequest<'_>) -> Result<(), CommandError> {
         let (name, run) = (self.request.name(), answer.run.short());
-        let ask = &self.request.request;
+        let request = &self.request.request;
         let refused =
             |message: String, hint: Remedy| Err(CommandError::new(CliExitCode::Usage, message).hint(hint));
         let answer_by = |form| UserAction::AnswerRequest { run: answer.run.clone(), step: None, form };
         match answer.form {
-            AnswerForm::Approval if ask.is_question() => refused(
+            AnswerForm::Approval if request.is_question() => refused(
                 format!("`{name}` of run {run} asks a question, which a yes does not answer"),
                 Remedy::from("answer it: ").action(answer_by(RequestAnswerForm::Reply)),
             ),
-            AnswerForm::Text if !ask.is_question() => refused(
+            AnswerForm::Text if !request.is_question() => refused(
                 format!("`{name}` of run {run} asks for an approval, not a question"),
                 Remedy::from("decide about it: ")
                     .action(answer_by(RequestAnswerForm::Approval))
@@ -139,7 +139,8 @@ impl AnswerReview {
                     .action(UserAction::DenyRequest { run: answer.run.clone(), with_reason: true }),
             ),
             AnswerForm::Text => {
-                let (choices, text) = (ask.choices(), answer.reason.map(String::as_str).unwrap_or_default());
+                let (choices, text) =
+                    (request.choices(), answer.reason.map(String::as_str).unwrap_or_default());
                 if text.trim().is_empty() || !choices.is_empty() && !choices.contains(&text) {
                     let choices = if choices.is_empty() { "any text".to_owned() } else { choices.join(", ") };
                     return refused(
@@ -259,10 +260,10 @@ impl AnswerReview {
     }
 
     pub(super) fn request_ref(&self) -> ApprovalRequestRef {
-        let ask = &self.request.request;
+        let request = &self.request.request;
         ApprovalRequestRef {
-            place: ask.task_id.as_ref().map(ToString::to_string),
-            number: ask.request,
+            place: request.task_id.as_ref().map(ToString::to_string),
+            number: request.request,
             proposal: Sha256Digest::of_bytes(self.proposal_text().as_bytes()),
         }
     }
@@ -289,18 +290,18 @@ impl AnswerReview {
         answer: &AnswerRequest<'_>,
         rules: &SigningRules,
     ) -> Result<ApprovalStatement, CommandError> {
-        let ask = self.request_ref();
+        let request_ref = self.request_ref();
         let id = PlanId::parse(&self.row.plan)
-            .map_err(|bad| CommandError::new(CliExitCode::State, bad.to_string()))?;
+            .map_err(|error| CommandError::new(CliExitCode::State, error.to_string()))?;
         let plan = PlanRef { id, path: self.row.path.clone(), digest: plan_digest(&[]) };
-        let purpose = format!("answer {}", ask.proposal);
+        let purpose = format!("answer {}", request_ref.proposal);
         // Valid as long as the approval is pending, and never longer than the rules permit.
         let draft = draft_statement(host, &purpose, self.scope(), plan, rules.approvers.validity)?;
         let statement = ApprovalStatement {
             verdict: answer.form.decision(),
             reason: answer.reason.cloned(),
             run: Some(self.request.run.clone()),
-            request_ref: Some(ask),
+            request_ref: Some(request_ref),
             ..draft
         };
         Ok(statement.with_answer(self.answer.clone()))
@@ -314,25 +315,25 @@ impl AnswerReview {
         token: &ApprovalToken,
         rules: &SigningRules,
     ) -> Result<(QuorumState, AnswerQuorum), CommandError> {
-        let asked = &self.request.request;
+        let request = &self.request.request;
         let count = AnswerCount::of(self, rules, host.now())?;
         let (_, refused) = count.decide(slice::from_ref(token));
         let reader = StoreReader::from_whole_log(&host.workspace().state)?;
-        let before = reader.answers(&self.request.run, asked.request)?;
-        let compared = (asked.answer.is_some()).then_some(before.len());
-        let before = before.iter().filter_map(|one| ApprovalToken::parse(&one.token).ok());
-        let mut all: Vec<ApprovalToken> = before.collect();
+        let before = reader.answers(&self.request.run, request.request)?;
+        let compared = (request.answer.is_some()).then_some(before.len());
+        let before = before.iter().filter_map(|answer| ApprovalToken::parse(&answer.token).ok());
+        let mut tokens: Vec<ApprovalToken> = before.collect();
         let statement = token.statement();
         let other = Some(statement).filter(|new| new.verdict == ApprovalDecision::Approved);
-        let other = other.and_then(|new| count.decide(&all).0.refusal_of(new.answer.as_ref()));
+        let other = other.and_then(|new| count.decide(&tokens).0.refusal_of(new.answer.as_ref()));
         if let Some(refusal) = refused.into_iter().next().or(other) {
-            let failure = CommandError::new(CliExitCode::Approval, format!("signature rejected: {refusal}"));
-            return Err(failure.hint(refusal.remedy()));
+            let error = CommandError::new(CliExitCode::Approval, format!("signature rejected: {refusal}"));
+            return Err(error.hint(refusal.remedy()));
         }
-        all.push(token.clone());
+        tokens.push(token.clone());
         let (enough, keys) = count.counting();
         let enough = AnswerQuorum { count: enough as usize, keys, compared };
-        Ok((count.decide(&all).0, enough))
+        Ok((count.decide(&tokens).0, enough))
     }
 
     /// Refuses another text of somebody who has answered the question already: the first one stays.
@@ -345,15 +346,15 @@ impl AnswerReview {
         let request = &self.request.request;
         let reader = StoreReader::from_whole_log(&host.workspace().state)?;
         let before = reader.answers(&self.request.run, request.request)?;
-        let differs = |one: &ApprovalAnswer| {
-            let given = ApprovalToken::parse(&one.token).ok();
-            given.is_some_and(|given| given.statement().reason != token.statement().reason)
+        let differs = |answer: &ApprovalAnswer| {
+            let parsed = ApprovalToken::parse(&answer.token).ok();
+            parsed.is_some_and(|approval_token| approval_token.statement().reason != token.statement().reason)
         };
-        if request.is_question() && before.iter().any(|one| one.key == key && differs(one)) {
+        if request.is_question() && before.iter().any(|answer| answer.key == key && differs(answer)) {
             let message = format!("`{}` has your answer already, and it stays", self.request.name());
-            let failure = CommandError::new(CliExitCode::Approval, message);
+            let error = CommandError::new(CliExitCode::Approval, message);
             return Err(
-                failure.remedy("let the agent continue: ", UserAction::ResumeRun(self.outermost.clone()))
+                error.remedy("let the agent continue: ", UserAction::ResumeRun(self.outermost.clone()))
             );
         }
         Ok(())
@@ -383,8 +384,8 @@ impl AnswerReview {
         };
         let taken = store.answer(answer).wait().map_err(|error| {
             let conflict = matches!(error, StoreError::Conflict { .. });
-            let failure = CommandError::from(error);
-            if conflict { CommandError { exit: CliExitCode::Approval, ..failure } } else { failure }
+            let error = CommandError::from(error);
+            if conflict { CommandError { exit: CliExitCode::Approval, ..error } } else { error }
         })?;
         if taken == AnswerEffect::Recorded {
             watch::record_command_act(host, act)?;

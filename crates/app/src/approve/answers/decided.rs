@@ -15,7 +15,7 @@ pub(super) struct AnswerCount<'a> {
     review: &'a AnswerReview,
     rules: &'a SigningRules,
     plan: PlanId,
-    ask: ApprovalRequestRef,
+    request: ApprovalRequestRef,
     params: JsonObject,
     now: Moment,
 }
@@ -28,8 +28,8 @@ impl<'a> AnswerCount<'a> {
         now: Moment,
     ) -> Result<Self, CommandError> {
         let plan = PlanId::parse(&review.row.plan)
-            .map_err(|bad| CommandError::new(CliExitCode::State, bad.to_string()))?;
-        Ok(Self { review, rules, plan, ask: review.request_ref(), params: JsonObject::new(), now })
+            .map_err(|error| CommandError::new(CliExitCode::State, error.to_string()))?;
+        Ok(Self { review, rules, plan, request: review.request_ref(), params: JsonObject::new(), now })
     }
 
     /// Returns the state of the request with answers, and why others do not count.
@@ -41,7 +41,7 @@ impl<'a> AnswerCount<'a> {
             files: &[],
             params: &self.params,
             run: Some(&self.review.request.run),
-            request_ref: Some(&self.ask),
+            request_ref: Some(&self.request),
             initiator: self.review.barred_initiator(),
             spawned: None,
             now: self.now,
@@ -55,13 +55,13 @@ impl<'a> AnswerCount<'a> {
     }
 
     fn quorum(&self) -> Quorum<'_> {
-        let asked = &self.review.request.request;
+        let request = &self.review.request.request;
         Quorum {
             approvers: &self.rules.approvers,
-            required: asked.required,
-            until: asked.expires,
-            names: &asked.approvers,
-            options: asked.answer.as_ref(),
+            required: request.required,
+            until: request.expires,
+            names: &request.approvers,
+            options: request.answer.as_ref(),
         }
     }
 }
@@ -75,7 +75,7 @@ impl AnswerReview {
         now: Moment,
     ) -> Result<bool, CommandError> {
         let answers = reader.answers(&self.request.run, self.request.request.request)?;
-        let tokens = answers.iter().filter_map(|one| ApprovalToken::parse(&one.token).ok());
+        let tokens = answers.iter().filter_map(|answer| ApprovalToken::parse(&answer.token).ok());
         let tokens: Vec<ApprovalToken> = tokens.collect();
         let (state, _) = AnswerCount::of(self, rules, now)?.decide(&tokens);
         Ok(!matches!(state, QuorumState::Open { .. }))

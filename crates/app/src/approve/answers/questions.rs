@@ -57,16 +57,16 @@ impl ParentTasks {
 fn collect_nested(
     reader: &StoreReader,
     run: &RunId,
-    above: &ParentTasks,
+    parents: &ParentTasks,
 ) -> Result<Vec<RunApprovalRequest>, StoreError> {
-    let mut found = Vec::new();
+    let mut requests = Vec::new();
     let facts = reader.facts_apart(run, &RecordedApproval::EVENTS)?;
     for RecordedApproval { ask, given } in RecordedApproval::from_events(&facts) {
         let ParentTasks { path, numbers } = match &ask.task_id {
-            Some(place) => above.with(task_name(reader, run, place)?, place.to_string()),
-            None => above.clone(),
+            Some(place) => parents.with(task_name(reader, run, place)?, place.to_string()),
+            None => parents.clone(),
         };
-        found.push(RunApprovalRequest { run: run.clone(), path, numbers, request: ask, outcome: given });
+        requests.push(RunApprovalRequest { run: run.clone(), path, numbers, request: ask, outcome: given });
     }
     for (child, attempt) in reader.children(run)? {
         let number = attempt.split_once('#').map_or(&*attempt, |(place, _)| place);
@@ -74,10 +74,10 @@ fn collect_nested(
             Ok(place) => task_name(reader, run, &place)?,
             Err(_) => number.to_owned(),
         };
-        let above = above.with(name, number.to_owned());
-        found.extend(collect_nested(reader, &child, &above)?);
+        let above = parents.with(name, number.to_owned());
+        requests.extend(collect_nested(reader, &child, &above)?);
     }
-    Ok(found)
+    Ok(requests)
 }
 
 impl RunApprovalRequest {
@@ -95,56 +95,56 @@ impl RunApprovalRequest {
 /// Returns the one pending approval that is meant: the only one, or that of a step.
 pub fn pending_request(
     run: &RunId,
-    all: Vec<RunApprovalRequest>,
+    requests: Vec<RunApprovalRequest>,
     step: Option<&str>,
 ) -> Result<RunApprovalRequest, CommandError> {
     let short = run.short();
-    let meant = |posed: &RunApprovalRequest| step.is_none_or(|step| posed.matches_name(step));
-    let last = all.iter().rev().find(|posed| meant(posed)).cloned();
-    let mut open: Vec<RunApprovalRequest> =
-        all.into_iter().filter(|posed| posed.outcome.is_none() && meant(posed)).collect();
-    match (open.len(), last) {
-        (0, Some(posed)) => Ok(posed),
+    let is_named = |request: &RunApprovalRequest| step.is_none_or(|step| request.matches_name(step));
+    let last = requests.iter().rev().find(|request| is_named(request)).cloned();
+    let mut open_requests: Vec<RunApprovalRequest> =
+        requests.into_iter().filter(|request| request.outcome.is_none() && is_named(request)).collect();
+    match (open_requests.len(), last) {
+        (0, Some(request)) => Ok(request),
         (0, None) => {
             let message = match step {
                 Some(step) => format!("run {short} has no pending approval for `{step}`"),
                 None => format!("run {short} has no pending approvals"),
             };
-            let failure = CommandError::new(CliExitCode::Usage, message);
-            Err(failure.remedy("for its progress: ", UserAction::ShowRun(run.clone())))
+            let error = CommandError::new(CliExitCode::Usage, message);
+            Err(error.remedy("for its progress: ", UserAction::ShowRun(run.clone())))
         }
-        (1, _) => Ok(open.remove(0)),
+        (1, _) => Ok(open_requests.remove(0)),
         _ => {
-            let names: Vec<String> = open.iter().map(RunApprovalRequest::name).collect();
+            let names: Vec<String> = open_requests.iter().map(RunApprovalRequest::name).collect();
             let message = format!("run {short} has several pending approvals: {}", names.join(", "));
-            let failure = CommandError::new(CliExitCode::Usage, message);
+            let error = CommandError::new(CliExitCode::Usage, message);
             let (step, form) = (names.into_iter().next(), RequestAnswerForm::Approval);
             let action = UserAction::AnswerRequest { run: run.clone(), step, form };
-            Err(failure.remedy("name the step: ", action))
+            Err(error.remedy("name the step: ", action))
         }
     }
 }
 
 impl RunApprovalRequest {
     /// Returns the message for a late answer, if it is one: the same answer again is no error.
-    pub fn late_answer_message(&self, answer: ApprovalDecision) -> Result<Option<String>, CommandError> {
-        let Some(given) = &self.outcome else {
+    pub fn late_answer_message(&self, decision: ApprovalDecision) -> Result<Option<String>, CommandError> {
+        let Some(outcome) = &self.outcome else {
             return Ok(None);
         };
-        let names: Vec<&str> = given.by.iter().map(|by| by.name.as_str()).collect();
+        let names: Vec<&str> = outcome.by.iter().map(|signer| signer.name.as_str()).collect();
         let by = if names.is_empty() { String::new() } else { format!(" by {}", names.join(", ")) };
-        let (name, word) = (self.name(), given.decision.as_str());
+        let (name, word) = (self.name(), outcome.decision.as_str());
         let message = format!("`{name}` of run {} was already {word}{by}", self.run.short());
-        let is_same = match answer {
+        let is_same = match decision {
             ApprovalDecision::Approved => {
-                matches!(given.decision, RequestDecision::Approved | RequestDecision::Answered)
+                matches!(outcome.decision, RequestDecision::Approved | RequestDecision::Answered)
             }
-            ApprovalDecision::Denied => given.decision == RequestDecision::Denied,
+            ApprovalDecision::Denied => outcome.decision == RequestDecision::Denied,
         };
         if is_same {
             return Ok(Some(message));
         }
-        let failure = CommandError::new(CliExitCode::Approval, message);
-        Err(failure.remedy("a decision is final; to stop the run: ", UserAction::CancelSomeRun))
+        let error = CommandError::new(CliExitCode::Approval, message);
+        Err(error.remedy("a decision is final; to stop the run: ", UserAction::CancelSomeRun))
     }
 }

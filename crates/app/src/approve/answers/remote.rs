@@ -134,7 +134,7 @@ pub fn submit_answer(
 pub(crate) fn is_by_passkey(caller: &dyn Caller, token: &ApprovalToken) -> Result<bool, CommandError> {
     let approvers = SigningRules::of(caller, &caller.host().workspace())?.approvers;
     let key_of = |id: Option<Sha256Digest>| id.and_then(|id| approvers.find(id));
-    Ok(token.signers().all(|id| key_of(id).is_some_and(|one| one.public.is_passkey())))
+    Ok(token.signers().all(|id| key_of(id).is_some_and(|approver| approver.public.is_passkey())))
 }
 
 /// Finds a pending request, and refuses an answer that would not count.
@@ -148,24 +148,25 @@ fn with_review<T>(
     let reader = StoreReader::from_whole_log(&host.workspace().state)?;
     let top = outermost_run(&reader, &name.run)?;
     let is_named = |run: &RunId, number: u32| *run == name.run && number == name.number;
-    let posed = approval_requests(&reader, &top)?;
-    let posed = posed.into_iter().find(|posed| is_named(&posed.run, posed.request.request));
-    let Some(posed) = posed.filter(|posed| posed.outcome.is_none()) else {
+    let requests = approval_requests(&reader, &top)?;
+    let matching = requests.into_iter().find(|request| is_named(&request.run, request.request.request));
+    let Some(approval_request) = matching.filter(|request| request.outcome.is_none()) else {
         let message =
             format!("request {} of run {} does not wait for an answer", name.number, name.run.short());
         return Err(
             CommandError::new(CliExitCode::Usage, message).hint("it was answered, or its time is over")
         );
     };
-    let step = posed.name();
-    let form = match (answer.yes, posed.request.is_question()) {
+    let step = approval_request.name();
+    let form = match (answer.yes, approval_request.request.is_question()) {
         (false, _) => AnswerForm::Denial,
         (true, true) => AnswerForm::Text,
         (true, false) => AnswerForm::Approval,
     };
     let typed = |options: Option<&AnswerOptions>| Ok(answer.typed(options));
     let signing = SigningOptions::default();
-    let (reason, step) = (answer.reason.as_ref(), Some(step.as_str()).filter(|_| !posed.path.is_empty()));
+    let (reason, step) =
+        (answer.reason.as_ref(), Some(step.as_str()).filter(|_| !approval_request.path.is_empty()));
     let request = AnswerRequest { run: &top, step, form, reason, typed: &typed, signing: &signing };
     let review = AnswerReview::of(host, &request)?;
     if !is_named(&review.request.run, review.request.request.request) {

@@ -87,12 +87,13 @@ fn record(dir: &Path, number: u32) -> PlanningRecord {
 fn answers_become_part_of_the_task_and_of_a_recording() {
     let dir = tempfile::tempdir().unwrap();
     let asks = [r#"{"questions": ["Which\u001b[2J file?", "When?"]}"#, r#"{"questions": ["How?"]}"#, TASK];
-    let asked = person(dir.path(), &asks, &["by name\n", "\n", "notes.txt\n"]);
+    let caller = person(dir.path(), &asks, &["by name\n", "\n", "notes.txt\n"]);
     let tape = dir.path().join("tape");
-    let task = perceive(&asked, true, Some(Cassette::create(&tape).unwrap())).unwrap();
-    let known: Vec<_> = task.clarifications.iter().map(|one| one.answer.as_str()).collect();
-    assert_eq!(known, ["notes.txt", "by name"]);
-    let shown = asked.questions.lock().unwrap().clone();
+    let task = perceive(&caller, true, Some(Cassette::create(&tape).unwrap())).unwrap();
+    let answers: Vec<_> =
+        task.clarifications.iter().map(|clarification| clarification.answer.as_str()).collect();
+    assert_eq!(answers, ["notes.txt", "by name"]);
+    let shown = caller.questions.lock().unwrap().clone();
     assert!(shown.contains("When?\n> ") && !shown.contains('\u{1b}'), "{shown}");
     assert_eq!(record(dir.path(), 1).clarifications.len(), 3);
     let repeated = person(dir.path(), &[], &[]);

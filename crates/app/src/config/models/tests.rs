@@ -13,11 +13,11 @@ fn name(text: &str) -> Name {
 fn check(text: &str, wrong: &[&str]) -> ModelTable {
     let source = SourceText::new("wf.yaml", text);
     let (config, mistakes) = load(&source);
-    let found: Vec<_> = mistakes
+    let messages: Vec<_> = mistakes
         .iter()
         .map(|mistake| format!("{} {}", source.slice(mistake.span), mistake.code.as_str()))
         .collect();
-    assert_eq!(found, wrong, "{text}");
+    assert_eq!(messages, wrong, "{text}");
     (*config.models).clone()
 }
 

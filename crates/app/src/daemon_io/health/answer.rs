@@ -18,8 +18,8 @@ pub(super) fn answer(request: &Request<Incoming>, health: &DaemonHealth) -> Resp
     }
     if !matches!(*request.method(), Method::GET | Method::HEAD) {
         let mut refused = plain(StatusCode::METHOD_NOT_ALLOWED, "only GET and HEAD are supported\n");
-        let known = HeaderValue::from_static("GET, HEAD");
-        refused.headers_mut().insert(ALLOW, known);
+        let methods = HeaderValue::from_static("GET, HEAD");
+        refused.headers_mut().insert(ALLOW, methods);
         return refused;
     }
     match request.uri().path() {

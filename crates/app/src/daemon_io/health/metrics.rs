@@ -12,7 +12,7 @@ pub(super) fn metrics(health: &DaemonHealth, format: MetricsFormat) -> String {
     text.end()
 }
 
-fn write_numbers(text: &mut Exposition, health: &DaemonHealth) {
+fn write_numbers(exposition: &mut Exposition, health: &DaemonHealth) {
     let yes = |is: bool| u64::from(is).to_string();
     for (name, help, value) in [
         ("wf_up", "1 if the daemon has no problem.", yes(health.is_well())),
@@ -22,18 +22,18 @@ fn write_numbers(text: &mut Exposition, health: &DaemonHealth) {
         ("wf_goals", "Number of goals.", health.goals.len().to_string()),
         ("wf_cycles_running", "Number of running reconciliations.", health.running.to_string()),
     ] {
-        text.gauge(name, help);
-        text.sample(name, &[], value);
+        exposition.gauge(name, help);
+        exposition.sample(name, &[], value);
     }
 }
 
 /// Writes the state of goals, by id.
-pub fn write_goals(text: &mut Exposition, goals: &[(&str, &GoalHealth)]) {
+pub fn write_goals(exposition: &mut Exposition, goals: &[(&str, &GoalHealth)]) {
     let mut times = |name: &str, help: &str, time: fn(&GoalHealth) -> Option<Moment>| {
-        text.gauge(name, help);
+        exposition.gauge(name, help);
         for (goal, state) in goals {
             if let Some(time) = time(state) {
-                text.sample(name, &[("goal", goal)], seconds(time));
+                exposition.sample(name, &[("goal", goal)], seconds(time));
             }
         }
     };
@@ -56,17 +56,17 @@ pub fn write_goals(text: &mut Exposition, goals: &[(&str, &GoalHealth)]) {
         |state| state.approval.map(|approval| approval.expires),
     );
     let name = "wf_goal_last_end_timestamp_seconds";
-    text.gauge(name, "Time at which the last reconciliation of the goal ended, by result.");
+    exposition.gauge(name, "Time at which the last reconciliation of the goal ended, by result.");
     for (goal, state) in goals {
         if let Some((at, health)) = state.last_end {
-            text.sample(name, &[("goal", goal), ("result", health.as_str())], seconds(at));
+            exposition.sample(name, &[("goal", goal), ("result", health.as_str())], seconds(at));
         }
     }
     let mut numbers = |name: &str, help: &str, number: fn(&GoalHealth) -> Option<u32>| {
-        text.gauge(name, help);
+        exposition.gauge(name, help);
         for (goal, state) in goals {
             if let Some(number) = number(state) {
-                text.sample(name, &[("goal", goal)], number);
+                exposition.sample(name, &[("goal", goal)], number);
             }
         }
     };
@@ -81,15 +81,15 @@ pub fn write_goals(text: &mut Exposition, goals: &[(&str, &GoalHealth)]) {
     );
 }
 
-fn write_counters(text: &mut Exposition, health: &DaemonHealth) {
+fn write_counters(exposition: &mut Exposition, health: &DaemonHealth) {
     for (name, label, help, counted) in [
         ("wf_slots", "state", "Slots since the start of the daemon, by state.", &health.slots),
         ("wf_cycles", "result", "Reconciliations since the start of the daemon, by result.", &health.cycles),
     ] {
-        text.counter(name, help);
+        exposition.counter(name, help);
         let total = format!("{name}_total");
         for (value, count) in counted {
-            text.sample(&total, &[(label, value)], count);
+            exposition.sample(&total, &[(label, value)], count);
         }
     }
 }

@@ -13,9 +13,9 @@ async fn serving<T>(
     ask: impl AsyncFnOnce(SocketAddr, watch::Sender<DaemonHealth>) -> T,
 ) -> T {
     let endpoint = HealthEndpoint::bind(address("127.0.0.1:0").unwrap()).await.unwrap();
-    let (tell, told) = watch::channel(health);
+    let (tell, receiver) = watch::channel(health);
     tokio::select! {
-        never = endpoint.serve(told) => match never {},
+        never = endpoint.serve(receiver) => match never {},
         asked = ask(endpoint.address(), tell) => asked,
     }
 }
@@ -127,8 +127,8 @@ async fn what_is_not_for_it_is_refused() {
 #[tokio::test]
 async fn one_request_for_each_connection() {
     serving(DaemonHealth::default(), async |at, _tell| {
-        let one = format!("GET /healthz HTTP/1.1\r\nHost: {at}\r\n\r\n");
-        let answer = raw(at, one.repeat(3).as_bytes()).await;
+        let request = format!("GET /healthz HTTP/1.1\r\nHost: {at}\r\n\r\n");
+        let answer = raw(at, request.repeat(3).as_bytes()).await;
         assert_eq!(answer.matches("HTTP/1.1").count(), 1, "{answer}");
     })
     .await;

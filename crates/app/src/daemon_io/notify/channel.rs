@@ -69,8 +69,8 @@ impl std::fmt::Debug for NotificationWebhook {
 
 /// Returns the variables of `host` that a command may see.
 pub fn passed_variables(host: &HostEnv, names: &[String]) -> ProcessEnv {
-    let known = host.iter().filter(|(name, _)| names.contains(name));
-    known.map(|(name, value)| (name.clone(), value.clone())).collect()
+    let variables = host.iter().filter(|(name, _)| names.contains(name));
+    variables.map(|(name, value)| (name.clone(), value.clone())).collect()
 }
 
 impl NotificationChannel {

@@ -29,14 +29,14 @@ pub async fn send_with_retries(
 ) -> Result<u32, NotificationError> {
     let mut tries = 1;
     loop {
-        let Err(unable) = channel.send_once(notice, client, clock.now()).await else {
+        let Err(error) = channel.send_once(notice, client, clock.now()).await else {
             return Ok(tries);
         };
-        if unable.failure_class == FailureClass::Logical || tries >= MAX_SEND_TRIES {
-            let reason = unable.reason;
+        if error.failure_class == FailureClass::Logical || tries >= MAX_SEND_TRIES {
+            let reason = error.reason;
             return Err(NotificationError { tries, reason });
         }
-        tokio::time::sleep(wait(tries, unable.retry_after)).await;
+        tokio::time::sleep(wait(tries, error.retry_after)).await;
         tries += 1;
     }
 }

@@ -48,8 +48,8 @@ fn command(dir: &Path, script: &str) -> NotificationCommand {
 fn serve(answers: &'static [&'static str]) -> (u16, Arc<Mutex<Vec<String>>>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
-    let asked = Arc::new(Mutex::new(Vec::new()));
-    let seen = Arc::clone(&asked);
+    let requests = Arc::new(Mutex::new(Vec::new()));
+    let recorded = Arc::clone(&requests);
     std::thread::spawn(move || {
         for (at, stream) in listener.incoming().enumerate() {
             let mut stream = stream.unwrap();
@@ -62,13 +62,13 @@ fn serve(answers: &'static [&'static str]) -> (u16, Arc<Mutex<Vec<String>>>) {
                 }
                 text.push_str(std::str::from_utf8(&bytes[..length]).unwrap());
             }
-            seen.lock().unwrap().push(text);
+            recorded.lock().unwrap().push(text);
             let status = answers[at.min(answers.len() - 1)];
             let answer = format!("HTTP/1.1 {status}\r\nContent-Length: 0\r\n\r\n");
             let _ = stream.write_all(answer.as_bytes());
         }
     });
-    (port, asked)
+    (port, requests)
 }
 
 fn webhook(port: u16) -> NotificationChannel {
@@ -152,9 +152,9 @@ async fn a_command_that_takes_too_long_ends_with_all_that_it_started() {
 
 #[tokio::test]
 async fn a_webhook_is_signed_over_what_is_sent() {
-    let (port, asked) = serve(&["204 No Content"]);
+    let (port, requests) = serve(&["204 No Content"]);
     assert_eq!(told(&webhook(port)).await, Ok(1));
-    let request = asked.lock().unwrap().concat();
+    let request = requests.lock().unwrap().concat();
     let (head, body) = request.split_once("\r\n\r\n").unwrap();
     assert!(head.starts_with("POST /services/hunter22?token=hunter22 HTTP/1.1\r\n"), "{head}");
     assert_eq!(serde_json::from_str::<GoalNotification>(body).unwrap(), notice());
@@ -166,17 +166,17 @@ async fn a_webhook_is_signed_over_what_is_sent() {
         format!("webhook-signature: {signature}"),
         "content-type: application/json".into(),
     ] {
-        assert!(head.lines().any(|found| found == line), "{line}\n{head}");
+        assert!(head.lines().any(|header| header == line), "{line}\n{head}");
     }
 }
 
 #[tokio::test]
 async fn what_may_pass_is_tried_again_with_the_same_id() {
-    let (port, asked) = serve(&["503 Service Unavailable", "429 Too Many Requests", "200 OK"]);
+    let (port, requests) = serve(&["503 Service Unavailable", "429 Too Many Requests", "200 OK"]);
     assert_eq!(told(&webhook(port)).await, Ok(3));
-    let asked = asked.lock().unwrap();
+    let received = requests.lock().unwrap();
     let id = format!("webhook-id: {}\r\n", notice().id);
-    assert_eq!(asked.iter().filter(|asked| asked.contains(&id)).count(), 3);
+    assert_eq!(received.iter().filter(|asked| asked.contains(&id)).count(), 3);
 }
 
 #[tokio::test]
@@ -187,14 +187,14 @@ async fn a_failure_names_the_origin_and_no_secret() {
         (&["302 Found\r\nLocation: /hunter22"], 1, "redirects are not followed"),
         (&["nonsense"], 3, "connection lost"),
     ] {
-        let (port, asked) = serve(answers);
+        let (port, requests) = serve(answers);
         let untold = told(&webhook(port)).await.unwrap_err();
         assert_eq!(untold.tries, tries, "{untold}");
         let text = untold.to_string();
         let origin = format!("POST http://127.0.0.1:{port}");
         assert!(text.contains(&origin) && text.contains(part), "{text}");
         assert!(!text.contains("hunter22"), "{text}");
-        assert_eq!(asked.lock().unwrap().len(), tries as usize);
+        assert_eq!(requests.lock().unwrap().len(), tries as usize);
     }
 }
 
@@ -214,13 +214,13 @@ async fn an_address_that_is_none_is_not_quoted() {
 async fn the_pauses_are_the_callers() {
     let (port, _) = serve(&["500 Oops", "429 Too Many Requests\r\nRetry-After: 7"]);
     let waited = Mutex::new(Vec::new());
-    let wait = |tried, asked| {
-        waited.lock().unwrap().push((tried, asked));
+    let wait = |tried, requested| {
+        waited.lock().unwrap().push((tried, requested));
         Duration::from_millis(1)
     };
     let client = HttpClient::new(&HostEnv::new());
-    let told = send_with_retries(&notice(), &webhook(port), &client, &FixedClock(NOW), wait).await;
-    let reason = told.unwrap_err().reason;
+    let sent = send_with_retries(&notice(), &webhook(port), &client, &FixedClock(NOW), wait).await;
+    let reason = sent.unwrap_err().reason;
     assert!(
         reason.ends_with("429 Too Many Requests; the server asks to wait for 7s (`retry-after`)"),
         "{reason}"

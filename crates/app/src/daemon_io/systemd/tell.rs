@@ -138,8 +138,8 @@ mod tests {
         }
         let error = SystemdNotifier::new(Some("relative")).unwrap_err().to_string();
         assert!(error.contains("`relative`"), "{error}");
-        let gone = SystemdNotifier::new(Some("/nonexistent/notify")).unwrap();
-        assert!(gone.ready("up").is_err());
+        let notifier = SystemdNotifier::new(Some("/nonexistent/notify")).unwrap();
+        assert!(notifier.ready("up").is_err());
     }
 
     #[test]

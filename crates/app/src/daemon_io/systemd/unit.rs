@@ -141,8 +141,8 @@ fn plain<'t>(what: &'static str, text: &'t str) -> Result<&'t str, UnitFileError
 
 /// Checks a user, by name or number; refuses what systemd would refuse silently.
 fn account(user: &str) -> Result<&str, UnitFileError> {
-    let known = |c: char| c.is_ascii_alphanumeric() || "_-.".contains(c);
-    if user.is_empty() || user.starts_with('-') || !user.chars().all(known) {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-.".contains(c);
+    if user.is_empty() || user.starts_with('-') || !user.chars().all(is_plain) {
         return Err(invalid_value("the user", user, "it is not a valid user name"));
     }
     Ok(user)

@@ -103,22 +103,22 @@ impl FileWatcher {
     /// Waits for events, and takes all that are available.
     async fn read_events(&mut self) -> io::Result<()> {
         let mut ready = self.queue.readable().await?;
-        let (seen, is_all) = read(self.queue.get_ref())?;
+        let (events, is_all) = read(self.queue.get_ref())?;
         if is_all {
             ready.clear_ready();
         }
         drop(ready);
-        for event in seen {
+        for event in events {
             self.handle_event(&event);
         }
         Ok(())
     }
 
-    fn handle_event(&mut self, seen: &InotifyEvent) {
-        let is_folder = seen.flags.contains(ReadFlags::ISDIR);
-        let place = self.places.get(&seen.number);
-        let (counts, moved) = match (&seen.name, place) {
-            _ if seen.flags.contains(ReadFlags::QUEUE_OVERFLOW) => (true, true),
+    fn handle_event(&mut self, event: &InotifyEvent) {
+        let is_folder = event.flags.contains(ReadFlags::ISDIR);
+        let place = self.places.get(&event.number);
+        let (counts, moved) = match (&event.name, place) {
+            _ if event.flags.contains(ReadFlags::QUEUE_OVERFLOW) => (true, true),
             // No longer watched.
             (_, None) => (false, false),
             (Some(name), Some(place)) => {
@@ -128,8 +128,8 @@ impl FileWatcher {
             // The folder itself was deleted or moved.
             (None, Some(_)) => (true, true),
         };
-        if seen.flags.contains(ReadFlags::IGNORED) {
-            self.places.remove(&seen.number);
+        if event.flags.contains(ReadFlags::IGNORED) {
+            self.places.remove(&event.number);
         }
         if counts {
             let now = Instant::now();
@@ -156,18 +156,18 @@ fn watch_error(error: Errno) -> io::Error {
 fn read(queue: &OwnedFd) -> io::Result<(Vec<InotifyEvent>, bool)> {
     let mut buffer = [MaybeUninit::uninit(); 16 * 1024];
     let mut reader = inotify::Reader::new(queue, &mut buffer);
-    let mut seen = Vec::new();
-    while seen.len() < EVENT_BATCH || !reader.is_buffer_empty() {
+    let mut events = Vec::new();
+    while events.len() < EVENT_BATCH || !reader.is_buffer_empty() {
         match reader.next() {
-            Ok(event) => seen.push(InotifyEvent {
+            Ok(event) => events.push(InotifyEvent {
                 number: event.wd(),
                 flags: event.events(),
                 name: event.file_name().map(|name| OsStr::from_bytes(name.to_bytes()).to_owned()),
             }),
-            Err(Errno::AGAIN) => return Ok((seen, true)),
+            Err(Errno::AGAIN) => return Ok((events, true)),
             Err(Errno::INTR) => {}
             Err(error) => return Err(error.into()),
         }
     }
-    Ok((seen, false))
+    Ok((events, false))
 }

@@ -38,8 +38,8 @@ impl WatchedFolder {
 
 /// True if changes of this name are ignored.
 fn is_skipped(name: &OsStr, is_folder: bool) -> bool {
-    let made = || BUILD_FOLDERS.iter().any(|made| name == *made);
-    name.as_bytes().starts_with(b".") || (is_folder && made())
+    let is_built = || BUILD_FOLDERS.iter().any(|is_built| name == *is_built);
+    name.as_bytes().starts_with(b".") || (is_folder && is_built())
 }
 
 /// Every watched folder, by its watch descriptor.
@@ -102,7 +102,7 @@ impl FolderFinder<'_> {
     fn anchor(&mut self, path: &Path) -> io::Result<()> {
         for _ in 0..MAX_WATCH_TRIES {
             let above = path.ancestors().zip(path.ancestors().skip(1));
-            let mut known = None;
+            let mut parent = None;
             for (below, folder) in above {
                 let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
                 let Some(name) = below.file_name() else {
@@ -110,12 +110,12 @@ impl FolderFinder<'_> {
                 };
                 if let Some(place) = self.add(folder, true)? {
                     place.names.insert(name.to_owned());
-                    known = Some(below);
+                    parent = Some(below);
                     break;
                 }
             }
             // Folders in between may have come meanwhile.
-            match known {
+            match parent {
                 Some(below) if below != path && below.is_dir() => {}
                 _ => return Ok(()),
             }

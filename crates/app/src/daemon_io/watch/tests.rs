@@ -22,13 +22,13 @@ fn write(path: &Path) {
 }
 
 async fn told(watch: &mut FileWatcher, what: &str) {
-    let told = timeout(LONG, watch.wait_for_change()).await;
-    told.unwrap_or_else(|_| panic!("{what} was not told")).unwrap();
+    let change = timeout(LONG, watch.wait_for_change()).await;
+    change.unwrap_or_else(|_| panic!("{what} was not told")).unwrap();
 }
 
 async fn silent(watch: &mut FileWatcher, what: &str) {
-    let told = timeout(QUIET_PERIOD * 3, watch.wait_for_change()).await;
-    assert!(told.is_err(), "{what} was told");
+    let change = timeout(QUIET_PERIOD * 3, watch.wait_for_change()).await;
+    assert!(change.is_err(), "{what} was told");
 }
 
 /// Changes something below a folder.
@@ -177,9 +177,9 @@ async fn after_any_moves_just_what_is_there_is_watched() {
         usize::try_from(dice >> 33).unwrap() % sides
     };
     let all = |root: &Path| -> Vec<PathBuf> {
-        let found = walkdir::WalkDir::new(root).into_iter().flatten();
-        let found = found.filter(|entry| entry.file_type().is_dir());
-        found.map(walkdir::DirEntry::into_path).collect()
+        let entries = walkdir::WalkDir::new(root).into_iter().flatten();
+        let folders = entries.filter(|entry| entry.file_type().is_dir());
+        folders.map(walkdir::DirEntry::into_path).collect()
     };
     for burst in 0..12 {
         for number in 0..10 {
@@ -208,11 +208,11 @@ async fn after_any_moves_just_what_is_there_is_watched() {
         told(&mut watch, &format!("a file in {}", folder.display())).await;
     }
     let number = watch.queue.as_raw_fd();
-    let known = fs::read_to_string(format!("/proc/self/fdinfo/{number}")).unwrap();
-    let watched = known.lines().filter(|line| line.starts_with("inotify "));
+    let fdinfo = fs::read_to_string(format!("/proc/self/fdinfo/{number}")).unwrap();
+    let watched = fdinfo.lines().filter(|line| line.starts_with("inotify "));
     let there = all(&within).len();
     assert!(there > 3, "{there}");
-    assert_eq!(watched.count(), there, "{known}");
+    assert_eq!(watched.count(), there, "{fdinfo}");
     for folder in all(&outside) {
         write(&folder.join("f"));
     }

@@ -45,9 +45,9 @@ pub struct GoalDeployOutcome {
 /// Deploys a goal on its backend, which decides about it, starts its runs and sends its notifications from then on.
 pub fn deploy_goal(caller: &dyn Caller, name: &str) -> Result<GoalDeployOutcome, CommandError> {
     let goal = DeployableGoal::load(caller, name)?;
-    let workspace = &goal.look.workspace;
+    let workspace = &goal.check_plan.workspace;
     let hold = lock_sync(&workspace.state, &goal.goal.id)?;
-    let (store, reader) = ledger_of(caller.host(), &goal.look)?;
+    let (store, reader) = ledger_of(caller.host(), &goal.check_plan)?;
     goal.require_free(&reader)?;
     goal.require_accepted(caller)?;
     let (deployed, prepared) = goal.record(caller, &store, &reader)?;
@@ -63,9 +63,9 @@ pub fn deploy_goal(caller: &dyn Caller, name: &str) -> Result<GoalDeployOutcome,
     let started = goal.backend.start(prepared);
     drop(hold);
     wake_daemon(&workspace.state);
-    started.map_err(|failure| CommandError {
-        message: format!("{id} is deployed, and not started yet: {}", failure.message),
-        ..failure.remedy("start it: ", UserAction::SyncGoal(id.clone()))
+    started.map_err(|error| CommandError {
+        message: format!("{id} is deployed, and not started yet: {}", error.message),
+        ..error.remedy("start it: ", UserAction::SyncGoal(id.clone()))
     })?;
     let next = goal.goal.timing.next(caller.host().now()).map(|slot| slot.at);
     Ok(GoalDeployOutcome { goal: id.clone(), deployed, next })
@@ -75,33 +75,33 @@ pub fn deploy_goal(caller: &dyn Caller, name: &str) -> Result<GoalDeployOutcome,
 struct DeployableGoal {
     goal: Arc<Goal>,
     backend: GoalBackend,
-    look: LoadedPlan,
+    check_plan: LoadedPlan,
     /// The plan of its repair, or of its steps; `None`: it reports only.
-    repair: Option<LoadedPlan>,
+    repair_plan: Option<LoadedPlan>,
 }
 
 impl DeployableGoal {
     fn load(caller: &dyn Caller, name: &str) -> Result<Self, CommandError> {
-        let (look, goal) = load_by_name(caller, name)?;
+        let (check_plan, goal) = load_by_name(caller, name)?;
         let Some(backend) = &goal.backend else {
-            let message = format!("{} names no backend, so {} cannot be deployed", look.path, goal.id);
+            let message = format!("{} names no backend, so {} cannot be deployed", check_plan.path, goal.id);
             return Err(CommandError::new(CliExitCode::Usage, message)
                 .hint("add `backend: NAME` to it, with a name under `backends` in wf.yaml"));
         };
         let host = caller.host();
-        let repair = match goal.on_failure {
+        let repair_plan = match goal.on_failure {
             OnUnmet::Report => None,
             OnUnmet::SpawnPlan => {
-                let files = DiskFiles::new(&look.workspace.root);
-                let (workspace, part) = (look.workspace.clone(), ReconciliationPart::Repair);
-                Some(load::load_goal(caller, &files, workspace, &look.path, part)?.0)
+                let files = DiskFiles::new(&check_plan.workspace.root);
+                let (workspace, part) = (check_plan.workspace.clone(), ReconciliationPart::Repair);
+                Some(load::load_goal(caller, &files, workspace, &check_plan.path, part)?.0)
             }
         };
-        for part in [Some(&look), repair.as_ref()].into_iter().flatten() {
+        for part in [Some(&check_plan), repair_plan.as_ref()].into_iter().flatten() {
             backend_program(host, part, backend.as_str())?;
         }
-        let backend = GoalBackend::of(host, &look.config, &look.workspace, backend.as_str())?;
-        Ok(Self { goal, backend, look, repair })
+        let backend = GoalBackend::of(host, &check_plan.config, &check_plan.workspace, backend.as_str())?;
+        Ok(Self { goal, backend, check_plan, repair_plan })
     }
 
     /// Refuses a goal that is deployed, or has something under way here.
@@ -130,13 +130,13 @@ impl DeployableGoal {
 
     /// Refuses a goal that no person accepted as it is.
     fn require_accepted(&self, caller: &dyn Caller) -> Result<(), CommandError> {
-        let (path, id) = (&self.look.path, &self.goal.id);
-        if let Some(awaited) = awaited_acceptance(caller, &self.look)? {
-            let failure = CommandError::new(CliExitCode::Approval, format!("{path} {awaited}"));
-            return Err(failure.remedy("accept it: ", UserAction::AcceptGoal(id.clone())));
+        let (path, id) = (&self.check_plan.path, &self.goal.id);
+        if let Some(awaited) = awaited_acceptance(caller, &self.check_plan)? {
+            let error = CommandError::new(CliExitCode::Approval, format!("{path} {awaited}"));
+            return Err(error.remedy("accept it: ", UserAction::AcceptGoal(id.clone())));
         }
-        check_accepted(caller, &self.look)?
-            .map_err(|refusal| refuse_run(caller, &self.look.workspace, path, &refusal))
+        check_accepted(caller, &self.check_plan)?
+            .map_err(|refusal| refuse_run(caller, &self.check_plan.workspace, path, &refusal))
     }
 
     /// Prepares the goal on its backend, and records that it is deployed.
@@ -151,8 +151,8 @@ impl DeployableGoal {
             let now = caller.host().now();
             turn(&self.goal, &mut StoreLedger { store, reader, token: None }, now)?;
             self.require_free(reader)?;
-            let Some(known) = reader.known(id)? else { continue };
-            let prepared = self.backend.prepare(self.deployment(caller, reader, known.clone())?)?;
+            let Some(state) = reader.known(id)? else { continue };
+            let prepared = self.backend.prepare(self.deployment(caller, reader, state.clone())?)?;
             let deployed = DeployedGoal {
                 backend: self.backend.name().to_owned(),
                 workflow: prepared.workflow.clone(),
@@ -161,7 +161,7 @@ impl DeployableGoal {
                 recorded: 0,
             };
             let json = serde_json::to_value(&deployed).unwrap_or_default();
-            if store.deploy_goal(id, json, known, now).wait()? {
+            if store.deploy_goal(id, json, state, now).wait()? {
                 return Ok((deployed, prepared));
             }
         }
@@ -179,31 +179,31 @@ impl DeployableGoal {
         &self,
         caller: &dyn Caller,
         reader: &StoreReader,
-        known: GoalLedgerState,
+        state: GoalLedgerState,
     ) -> Result<GoalDeployment, CommandError> {
         let (goal, host) = (&self.goal, caller.host());
         let id = host.random_id(&format!("deployment of {} at {}", goal.id, host.now()))?;
         let name = format!("{}-{}", goal.id, RunId::from_bytes(id));
         let ended = reader.cycles(&goal.id, KNOWN_ENDS)?.into_iter().filter_map(|cycle| cycle.ended);
         let account = GoalAccountAtDeployment {
-            known,
+            known: state,
             ends: ended.map(|(at, health, _)| (at, health)).collect(),
             resumed: reader.resumed(&goal.id)?,
         };
         let part = |loaded: &LoadedPlan| {
             let part = self.part(caller, loaded, &name);
-            part.map_err(|failure| standing_approval_hint(failure, &loaded.path))
+            part.map_err(|error| standing_approval_hint(error, &loaded.path))
         };
-        let look = part(&self.look)?;
-        let repair = self.repair.as_ref().map(part).transpose()?;
-        let whole = self.repair.as_ref().unwrap_or(&self.look);
+        let look = part(&self.check_plan)?;
+        let repair = self.repair_plan.as_ref().map(part).transpose()?;
+        let whole = self.repair_plan.as_ref().unwrap_or(&self.check_plan);
         let token = look.approval.token.clone();
         Ok(GoalDeployment {
             name,
             goal: Goal::clone(goal),
             account,
-            path: self.look.path.clone(),
-            sources: self.look.sources.iter().cloned().chain([token]).collect(),
+            path: self.check_plan.path.clone(),
+            sources: self.check_plan.sources.iter().cloned().chain([token]).collect(),
             look,
             repair,
             carried: CarriedState::of_plan(&whole.plan, reader, !whole.options.no_cache)?,
@@ -236,9 +236,9 @@ impl DeployableGoal {
 }
 
 /// Adds the way to an approval for many runs, if it is one that a goal lacks.
-fn standing_approval_hint(failure: CommandError, path: &str) -> CommandError {
-    if failure.exit != CliExitCode::Approval {
-        return failure;
+fn standing_approval_hint(error: CommandError, path: &str) -> CommandError {
+    if error.exit != CliExitCode::Approval {
+        return error;
     }
-    failure.remedy("for many runs: ", UserAction::ApproveRuns(path.to_owned()))
+    error.remedy("for many runs: ", UserAction::ApproveRuns(path.to_owned()))
 }

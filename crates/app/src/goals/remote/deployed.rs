@@ -61,8 +61,8 @@ fn find_deployed(host: &Host, name: &str) -> Result<Option<(GoalRow, DeployedGoa
     let named = rows.iter().position(|row| row.id.as_str() == name);
     let named = named.or_else(|| rows.iter().position(|row| Some(&row.path) == path.as_ref()));
     let row = named.map(|at| rows.swap_remove(at));
-    let found = row.and_then(|row| Some((read_deployment(row.deployment.as_ref()?), row)));
-    found.map(|(deployed, row)| Ok((row, deployed?))).transpose()
+    let deployment = row.and_then(|row| Some((read_deployment(row.deployment.as_ref()?), row)));
+    deployment.map(|(deployed, row)| Ok((row, deployed?))).transpose()
 }
 
 /// Does the same; refused if the goal is not deployed.
@@ -175,7 +175,7 @@ pub(super) struct DeployedAccount<'a> {
     store: Option<Store>,
     /// The number of answers that the runs which waited for people had, when they were passed on.
     pub(super) answers: BTreeMap<RunId, usize>,
-    _hold: FileLock,
+    _lock: FileLock,
 }
 
 impl<'a> DeployedAccount<'a> {
@@ -191,7 +191,7 @@ impl<'a> DeployedAccount<'a> {
         // The process that had it before may have gone further.
         let (row, deployed) = require_deployed(caller.host(), row.id.as_str())?;
         let reader = StoreReader::open(&workspace.state)?;
-        let timing = reader.known(&row.id)?.and_then(|known| known.timing).ok_or_else(|| {
+        let timing = reader.known(&row.id)?.and_then(|state| state.timing).ok_or_else(|| {
             CommandError::new(CliExitCode::State, format!("the schedule of {} cannot be read", row.id))
         })?;
         let ledger = LedgerGoal { id: row.id.clone(), path: row.path, schedule: timing };
@@ -207,7 +207,7 @@ impl<'a> DeployedAccount<'a> {
             is_started,
             store,
             answers,
-            _hold: hold,
+            _lock: hold,
         })
     }
 

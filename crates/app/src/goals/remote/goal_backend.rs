@@ -86,9 +86,13 @@ impl GoalBackend {
             Ok(GoalAnswer::Failed(reason)) => Err(self.failure(&reason)),
             Ok(answer) => Ok(answer),
             Err(_) if output.stdout.is_empty() => {
-                let said = String::from_utf8_lossy(&output.stderr);
-                let said = said.trim();
-                Err(self.failure(if said.is_empty() { "its program ended without an answer" } else { said }))
+                let stderr_text = String::from_utf8_lossy(&output.stderr);
+                let message = stderr_text.trim();
+                Err(self.failure(if message.is_empty() {
+                    "its program ended without an answer"
+                } else {
+                    message
+                }))
             }
             Err(error) => {
                 Err(self

@@ -44,12 +44,12 @@ pub fn recall_goal(
     operated.act(GoalAct::Recall { cancels })?;
     watch::record_quietly(caller, act);
     // The process that records what happens there records the end.
-    let mut told = SignalListener::listen()?;
+    let mut signals = SignalListener::listen()?;
     let end = loop {
         if StoreReader::open(&state)?.deployment(&goal)?.is_none() {
             break SyncEnd::Recalled;
         }
-        if told.exit_requested_within(POLL) {
+        if signals.exit_requested_within(POLL) {
             break SyncEnd::Interrupted;
         }
     };

@@ -31,15 +31,15 @@ pub fn run_deployed(
     let operated = operated.refreshed()?;
     operated.require_active()?;
     let before = RequestedWork::read(&operated)?;
-    let (goal, mut told) = (operated.goal().clone(), SignalListener::listen()?);
+    let (goal, mut signals) = (operated.goal().clone(), SignalListener::listen()?);
     operated.act(GoalAct::Request)?;
     loop {
         let operated = OperatedDeployment::find(caller, goal.as_str())?;
         let operated = operated.synced(SyncExtent::Present, observe)?;
         if let Some(ended) = RequestedWork::read(&operated)?.since(&before) {
-            return ended.map(|verdict| Some(ReconciliationResult { goal, verdict }));
+            return ended.map(|outcome| Some(ReconciliationResult { goal, outcome }));
         }
-        if told.exit_requested_within(POLL) {
+        if signals.exit_requested_within(POLL) {
             let message = format!("{goal} is reconciled on {}, which goes on", operated.backend());
             return Err(CommandError::new(CliExitCode::Interrupted, message)
                 .remedy("record what comes of it: ", UserAction::SyncGoal(goal)));
@@ -56,15 +56,17 @@ struct RequestedWork {
 impl RequestedWork {
     fn read(operated: &OperatedDeployment<'_>) -> Result<Self, CommandError> {
         let reader = StoreReader::open(operated.state())?;
-        let asked = |cause| cause == ReconciliationCause::Person;
-        let cycles = reader.cycles(operated.goal(), RECENT)?.into_iter().filter(|cycle| asked(cycle.cause));
+        let is_by_person = |cause| cause == ReconciliationCause::Person;
+        let cycles =
+            reader.cycles(operated.goal(), RECENT)?.into_iter().filter(|cycle| is_by_person(cycle.cause));
         let ended = cycles.filter_map(|cycle| {
             let (_, health, reason) = cycle.ended?;
             Some((cycle.run, GoalOutcome { health, reason }))
         });
         let slots = reader.latest_slots(operated.goal(), RECENT)?.into_iter();
-        let skipped = slots
-            .filter(|row| asked(row.cause) && matches!(row.state, SlotState::Skipped | SlotState::Blocked));
+        let skipped = slots.filter(|row| {
+            is_by_person(row.cause) && matches!(row.state, SlotState::Skipped | SlotState::Blocked)
+        });
         Ok(Self { ended: ended.collect(), skipped: skipped.map(|row| (row.slot, row.reason)).collect() })
     }
 

@@ -69,7 +69,7 @@ impl DeployedAccount<'_> {
         extent: SyncExtent,
         observe: ObserverFactory<'_>,
     ) -> Result<GoalSyncOutcome, CommandError> {
-        let mut told = SignalListener::listen()?;
+        let mut signals = SignalListener::listen()?;
         let before = self.deployed.recorded;
         self.start_if_new()?;
         let end = loop {
@@ -80,10 +80,10 @@ impl DeployedAccount<'_> {
                 Ok(BatchEnd::Nothing) => POLL,
                 Ok(BatchEnd::More) => BREATH,
                 // The program may have got the same signal.
-                Err(_) if told.exit_requested() => break SyncEnd::Interrupted,
-                Err(failure) => return Err(failure),
+                Err(_) if signals.exit_requested() => break SyncEnd::Interrupted,
+                Err(error) => return Err(error),
             };
-            if told.exit_requested_within(wait) {
+            if signals.exit_requested_within(wait) {
                 break SyncEnd::Interrupted;
             }
         };
@@ -228,13 +228,13 @@ enum BatchEnd {
 }
 
 /// True if a fact is the start of a run that has not ended, by the records behind it.
-fn is_under_way(fact: &GoalFact, later: &[DeployedRecord]) -> bool {
+fn is_under_way(fact: &GoalFact, later_records: &[DeployedRecord]) -> bool {
     let of = match fact {
         GoalFact::Started { run, .. } => run,
         GoalFact::RepairStarted { look, .. } => look,
         _ => return false,
     };
-    let mut later = later.iter().map(|record| &record.record.fact);
+    let mut later = later_records.iter().map(|record| &record.record.fact);
     !later.any(|fact| match fact {
         GoalFact::RepairStarted { look, .. } | GoalFact::Ended { look, .. } => look == of,
         _ => false,

@@ -17,13 +17,13 @@ pub struct SnapshotReader {
 
 impl SnapshotReader {
     /// Reads with the files and the configuration of a plan.
-    pub fn of(ready: &LoadedPlan) -> Self {
-        Self { files: memory_files(ready.sources.clone()), config: ready.config.clone() }
+    pub fn of(loaded: &LoadedPlan) -> Self {
+        Self { files: memory_files(loaded.sources.clone()), config: loaded.config.clone() }
     }
 
-    pub fn recorded(files: InMemoryFiles, begun: RunOptions) -> Self {
+    pub fn recorded(files: InMemoryFiles, options: RunOptions) -> Self {
         let config = read_config(&files, CONFIG).map(|(config, _)| config).unwrap_or_default();
-        Self { files, config: config.with_strictness(begun.strict) }
+        Self { files, config: config.with_strictness(options.strict) }
     }
 
     /// Loads a text under a path, with all its diagnostics.

@@ -35,8 +35,8 @@ impl PlanCache {
             return Ok(None);
         };
         let digest = source.digest();
-        if let Some(known) = self.find(&digest) {
-            return Ok(Some(known));
+        if let Some(known_plan) = self.find(&digest) {
+            return Ok(Some(known_plan));
         }
         // Nobody waits for a plan that is being read: two views may read it at once.
         let Some(plan) = source.plan() else {
@@ -48,10 +48,10 @@ impl PlanCache {
 
     fn find(&self, digest: &Sha256Digest) -> Option<Arc<Plan>> {
         let mut plans = self.plans();
-        let at = plans.iter().position(|one| one.digest == *digest)?;
-        let known = plans.remove(at);
-        let plan = Arc::clone(&known.plan);
-        plans.push(known);
+        let at = plans.iter().position(|plan| plan.digest == *digest)?;
+        let cached = plans.remove(at);
+        let plan = Arc::clone(&cached.plan);
+        plans.push(cached);
         Some(plan)
     }
 
@@ -61,14 +61,14 @@ impl PlanCache {
             return;
         }
         let mut plans = self.plans();
-        plans.retain(|one| one.digest != plan.digest);
+        plans.retain(|cached| cached.digest != plan.digest);
         plans.push(plan);
-        let mut size: usize = plans.iter().map(|one| one.size).sum();
+        let mut size: usize = plans.iter().map(|plan| plan.size).sum();
         let mut rest = plans.len();
-        plans.retain(|one| {
+        plans.retain(|plan| {
             let is_kept = rest <= MAX_PLANS && size <= MAX_BYTES;
             if !is_kept {
-                (rest, size) = (rest - 1, size - one.size);
+                (rest, size) = (rest - 1, size - plan.size);
             }
             is_kept
         });

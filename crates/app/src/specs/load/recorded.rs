@@ -85,18 +85,18 @@ pub fn recorded_plan_if_valid(reader: &StoreReader, run: &RunId) -> Result<Optio
 pub fn recorded_plan_or_current(
     reader: &StoreReader,
     run: &RunId,
-    now: &LoadedPlan,
+    current_plan: &LoadedPlan,
 ) -> Result<Option<Arc<Plan>>, CommandError> {
     let path = match reader.run(run) {
         Ok(row) => row.path,
         Err(StoreError::UnknownRun(_)) => return Ok(None),
         Err(error) => return Err(error.into()),
     };
-    let begun = RunOptions::recorded(&reader.config(run)?);
-    let is_same = path == now.path
-        && begun.makes_same_plan(&now.options)
-        && is_made_of(&now.sources, &reader.sources(run)?);
-    if is_same { Ok(Some(Arc::clone(&now.plan))) } else { recorded_plan_if_valid(reader, run) }
+    let options = RunOptions::recorded(&reader.config(run)?);
+    let is_same = path == current_plan.path
+        && options.makes_same_plan(&current_plan.options)
+        && is_made_of(&current_plan.sources, &reader.sources(run)?);
+    if is_same { Ok(Some(Arc::clone(&current_plan.plan))) } else { recorded_plan_if_valid(reader, run) }
 }
 
 /// True if the recorded texts of a run are those that a plan is made of. The approval is also

@@ -14,7 +14,7 @@ use wf_model::{GeneratedPlan, Step, StepWork};
 
 /// A step that runs generated plans, and the plan that it is a step of.
 pub struct EnvelopeStep {
-    ready: LoadedPlan,
+    loaded: LoadedPlan,
     step: Name,
 }
 
@@ -28,25 +28,25 @@ impl EnvelopeStep {
             None => (name, None),
         };
         // The mistakes of the plan itself are found by checking it.
-        let begun = RunOptions { is_continuation: true, ..RunOptions::at_present(caller.host(), None) };
-        let ready = load_named(caller, Path::new(plan), begun)?;
+        let options = RunOptions { is_continuation: true, ..RunOptions::at_present(caller.host(), None) };
+        let ready = load_named(caller, Path::new(plan), options)?;
         let generating: Vec<&Step> =
             ready.plan.steps().iter().filter(|step| generated(step).is_some()).collect();
-        let found = match step {
+        let generator = match step {
             Some(id) => generating.iter().find(|step| step.id.as_str() == id),
             None if generating.len() == 1 => generating.first(),
             None => None,
         };
-        let Some(step) = found.map(|step| step.id.clone()) else {
+        let Some(step) = generator.map(|step| step.id.clone()) else {
             let names: Vec<&str> = generating.iter().map(|step| step.id.as_str()).collect();
             return Err(unknown_step(plan, step, &names));
         };
-        Ok(Self { ready, step })
+        Ok(Self { loaded: ready, step })
     }
 
     /// Checks a file as the step would read it, and compares it with the envelope.
     pub fn check(&self, host: &Host, path: &Path) -> Vec<CheckedFile> {
-        let plan = &self.ready.plan;
+        let plan = &self.loaded.plan;
         let step = plan.find(self.step.as_str()).map(|ix| plan.step(ix));
         let Some((step, made)) = step.and_then(|step| Some((step, generated(step)?))) else {
             return Vec::new();
@@ -60,24 +60,24 @@ impl EnvelopeStep {
                 return vec![CheckedFile { source, diagnostics: vec![unreadable] }];
             }
         };
-        let reader = SnapshotReader::of(&self.ready);
+        let reader = SnapshotReader::of(&self.loaded);
         let mut loaded = reader.load(&made.path, &text);
         if !loaded.has_errors() {
-            let found = match reader.lower(&loaded) {
+            let envelope_breaches = match reader.lower(&loaded) {
                 Ok(inner) => {
                     let allowed = breaches(&made.envelope, plan, &inner).into_iter();
                     allowed.chain(misfit_params(made, &inner)).chain(missing_outputs(step, &inner)).collect()
                 }
                 Err(reason) => vec![EnvelopeBreach::of_plan(reason)],
             };
-            let found = found.into_iter().chain(excess_size(&text));
-            let found: Vec<_> = found.map(|breach| (0, self.diagnostic(&loaded, breach))).collect();
-            loaded.diagnostics.extend(found);
+            let breaches = envelope_breaches.into_iter().chain(excess_size(&text));
+            let diagnostics: Vec<_> = breaches.map(|breach| (0, self.diagnostic(&loaded, breach))).collect();
+            loaded.diagnostics.extend(diagnostics);
             loaded.sort();
         }
-        let mut files = diagnostics_by_file(host, &self.ready.workspace, &loaded);
-        if let Some(own) = files.first_mut() {
-            own.source = own.source.with_path(relative_path(path, host.cwd()));
+        let mut files = diagnostics_by_file(host, &self.loaded.workspace, &loaded);
+        if let Some(file) = files.first_mut() {
+            file.source = file.source.with_path(relative_path(path, host.cwd()));
         }
         files
     }
@@ -85,7 +85,7 @@ impl EnvelopeStep {
     /// Returns a breach at the step or the check that it is in, else at the id of the plan.
     fn diagnostic(&self, loaded: &LoadedSpec, breach: EnvelopeBreach) -> Diagnostic {
         let EnvelopeBreach { step, check, reason } = breach;
-        let help = format!("mend the text, or what step `{}` of {} says of it", self.step, self.ready.path);
+        let help = format!("mend the text, or what step `{}` of {} says of it", self.step, self.loaded.path);
         Diagnostic::new(Code::EnvelopeBroken, place(loaded, step.as_ref(), check.as_ref()), reason)
             .with_help(help)
     }
@@ -106,7 +106,7 @@ fn place(loaded: &LoadedSpec, step: Option<&Name>, check: Option<&Name>) -> Span
 
 fn generated(step: &Step) -> Option<&GeneratedPlan> {
     match &step.work {
-        StepWork::Generated(made) => Some(made),
+        StepWork::Generated(generated) => Some(generated),
         _ => None,
     }
 }
@@ -126,13 +126,13 @@ fn excess_size(text: &[u8]) -> Option<EnvelopeBreach> {
 }
 
 /// Returns the error for a step that is none that runs generated plans, or is not named among several.
-fn unknown_step(plan: &str, step: Option<&str>, known: &[&str]) -> CommandError {
-    let message = match (step, known.is_empty()) {
+fn unknown_step(plan: &str, step: Option<&str>, step_names: &[&str]) -> CommandError {
+    let message = match (step, step_names.is_empty()) {
         (_, true) => format!("no step of {plan} runs a generated plan"),
         (Some(step), false) => format!("{plan} has no step `{step}` that runs a generated plan"),
-        (None, false) => format!("several steps of {plan} run generated plans: {}", known.join(", ")),
+        (None, false) => format!("several steps of {plan} run generated plans: {}", step_names.join(", ")),
     };
-    let hint = match known.first() {
+    let hint = match step_names.first() {
         Some(first) => format!("name one of its steps: --envelope {plan}:{first}"),
         None => "such a step has `uses` with `within`: docs/language/nested-plans.md".to_owned(),
     };

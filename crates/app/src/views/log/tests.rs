@@ -109,7 +109,7 @@ fn a_stream_that_breaks_after_any_part_loses_and_repeats_nothing() {
 
 #[test]
 fn behind_an_omission_the_rest_is_sent_again_to_who_was_away() {
-    for (every, seen) in [(1, 400), (3, 400), (usize::MAX, 400), (usize::MAX, 30), (2, 0)] {
+    for (every, expected) in [(1, 400), (3, 400), (usize::MAX, 400), (usize::MAX, 30), (2, 0)] {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("talk.1.log");
         let (mut writer, mut client) = (writer(&path, 4_000), LogClient::open(&path));
@@ -120,24 +120,24 @@ fn behind_an_omission_the_rest_is_sent_again_to_who_was_away() {
         };
         for number in 0..400 {
             writer.write(LogStream::Out, line(number).as_bytes());
-            if number < seen {
+            if number < expected {
                 client.take(false, &mut breaks);
                 let shown = numbers(&client.text());
-                assert!(shown.is_sorted_by(|one, next| one < next), "{every}, {seen}: {shown:?}");
+                assert!(shown.is_sorted_by(|one, next| one < next), "{every}, {expected}: {shown:?}");
             }
         }
         writer.finish().logged.unwrap();
         // A reader that stayed has the end, each line once.
         client.take(true, || false);
         let shown = numbers(&client.text());
-        assert!(shown.is_sorted_by(|one, next| one < next), "{every}, {seen}: {shown:?}");
-        assert_eq!((shown.first(), shown.last()), (Some(&0), Some(&399)), "{every}, {seen}");
+        assert!(shown.is_sorted_by(|one, next| one < next), "{every}, {expected}: {shown:?}");
+        assert_eq!((shown.first(), shown.last()), (Some(&0), Some(&399)), "{every}, {expected}");
         // One that comes back has exactly what there is.
         client.reconnect();
         client.take(true, || false);
         let mut whole = LogClient::open(&path);
         whole.take(true, || false);
-        assert_eq!(client.text(), whole.text(), "{every}, {seen}");
+        assert_eq!(client.text(), whole.text(), "{every}, {expected}");
         assert_eq!(numbers(&whole.text()).last(), Some(&399));
         assert!(numbers(&whole.text()).len() < 400 && whole.text().contains("omitted"), "{}", whole.text());
     }

@@ -46,7 +46,7 @@ fn what_differs() {
         "After=network-online.target",
         "WantedBy=multi-user.target",
     ] {
-        assert!(text.lines().any(|found| found == line), "{line}\n{text}");
+        assert!(text.lines().any(|unit_line| unit_line == line), "{line}\n{text}");
     }
     assert!(!text.contains("ExecReload"), "{text}");
     unit.systemd = Some(252);
@@ -115,10 +115,10 @@ fn systemd_takes_it() {
         std::fs::write(&file, unit.text().unwrap()).unwrap();
         let analyze =
             std::process::Command::new("systemd-analyze").args(["verify", "--man=no"]).arg(&file).output();
-        let Ok(said) = analyze else {
+        let Ok(output) = analyze else {
             return;
         };
-        let text = String::from_utf8_lossy(&said.stderr);
+        let text = String::from_utf8_lossy(&output.stderr);
         let about: Vec<&str> = text.lines().filter(|line| line.contains("wf-")).collect();
         assert!(about.is_empty(), "{text}\n{}", unit.text().unwrap());
     }

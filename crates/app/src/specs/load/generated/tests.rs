@@ -42,10 +42,10 @@ fn read(steps: &str) -> Result<Arc<Plan>, Vec<String>> {
 }
 
 fn outer() -> (Arc<Plan>, PlanEnvelope) {
-    let begun = RunOptions::default();
-    let plan = collect_plan(&files(), "outer.md", begun).expect("it is a plan");
-    let StepWork::Generated(made) = &plan.steps()[0].work else { panic!("it runs a plan of the run") };
-    let envelope = made.envelope.clone();
+    let options = RunOptions::default();
+    let plan = collect_plan(&files(), "outer.md", options).expect("it is a plan");
+    let StepWork::Generated(generated) = &plan.steps()[0].work else { panic!("it runs a plan of the run") };
+    let envelope = generated.envelope.clone();
     (plan, envelope)
 }
 
@@ -76,8 +76,9 @@ fn a_plan_may_use_what_its_envelope_lists_and_nothing_else() {
     ]);
     for (text, expected) in cases {
         let plan = read(text).unwrap_or_else(|mistakes| panic!("{text}: {mistakes:?}"));
-        let found: Vec<String> = breaches(&envelope, &outer, &plan).iter().map(ToString::to_string).collect();
-        assert_eq!(found, expected, "{text}");
+        let breached: Vec<String> =
+            breaches(&envelope, &outer, &plan).iter().map(ToString::to_string).collect();
+        assert_eq!(breached, expected, "{text}");
     }
 }
 

@@ -8,9 +8,7 @@
 
 #![expect(clippy::disallowed_methods, reason = "the environment is all that a build script is told by")]
 
-use std::path::Path;
-use std::process::Command;
-use std::{env, fs, io};
+use std::{env, fs, io, path::Path, process::Command};
 
 /// Added to the linker's own script, not in place of it.
 const DROP: &str = "SECTIONS { /DISCARD/ : { *(.eh_frame .eh_frame_hdr .gcc_except_table .gcc_except_table.*) } } INSERT AFTER .text;\n";

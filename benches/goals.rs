@@ -3,9 +3,11 @@
 
 #![expect(clippy::print_stdout, reason = "a benchmark prints")]
 
-use std::io::Read as _;
-use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::{
+    io::Read as _,
+    process::{Command, Stdio},
+    time::{Duration, Instant},
+};
 
 use wf_base::time::Moment;
 use wf_model::schedule::ScheduleZone;

@@ -17,11 +17,13 @@
 #[path = "pages/client.rs"]
 mod client;
 
-use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+    thread,
+    time::{Duration, Instant},
+};
 
 use client::{PROGRAM, PageConnection, PageServer};
 use jiff::{SignedDuration, Timestamp};

@@ -11,8 +11,7 @@
     reason = "a benchmark reads the clock and prints"
 )]
 
-use std::hint::black_box;
-use std::time::Instant;
+use std::{hint::black_box, time::Instant};
 
 use aho_corasick::AhoCorasick;
 use wf_base::redact::SecretMask;

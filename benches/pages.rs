@@ -20,12 +20,14 @@ mod flood;
 #[path = "pages/large.rs"]
 mod large;
 
-use std::fs;
-use std::path::Path;
-use std::process::{Command, Stdio};
-use std::sync::mpsc;
-use std::thread;
-use std::time::{Duration, Instant};
+use std::{
+    fs,
+    path::Path,
+    process::{Command, Stdio},
+    sync::mpsc,
+    thread,
+    time::{Duration, Instant},
+};
 
 use client::{PROGRAM, PageConnection, PageServer, listen};
 use flood::flood;

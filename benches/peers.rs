@@ -11,9 +11,11 @@
     reason = "a benchmark reads the clock, starts programs and prints"
 )]
 
-use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::ExitCode;
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
 
 use clap::Parser;
 

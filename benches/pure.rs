@@ -9,18 +9,19 @@ mod plans;
 #[path = "pure/play.rs"]
 mod play;
 
-use std::hint::black_box;
-use std::time::Duration;
+use std::{hint::black_box, time::Duration};
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-use wf_base::digest::Sha256Digest;
-use wf_base::redact::SecretMask;
-use wf_base::time::Moment;
-use wf_core::ggs::{PreviousRound, RoundMeasures, solve};
-use wf_core::machine::Event;
-use wf_model::ReplanSettings;
-use wf_model::graph::StepGraph;
-use wf_model::schedule::{CronExpression, DstPolicy, GoalSchedule, ScheduleZone, TimingRule};
+use wf_base::{digest::Sha256Digest, redact::SecretMask, time::Moment};
+use wf_core::{
+    ggs::{PreviousRound, RoundMeasures, solve},
+    machine::Event,
+};
+use wf_model::{
+    ReplanSettings,
+    graph::StepGraph,
+    schedule::{CronExpression, DstPolicy, GoalSchedule, ScheduleZone, TimingRule},
+};
 use wf_sign::canonical;
 
 use plans::{Layout, Style};

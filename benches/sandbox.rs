@@ -11,10 +11,12 @@
     reason = "a benchmark reads the clock, starts programs and prints"
 )]
 
-use std::fs;
-use std::path::Path;
-use std::process::{Command, Stdio};
-use std::time::Instant;
+use std::{
+    fs,
+    path::Path,
+    process::{Command, Stdio},
+    time::Instant,
+};
 
 /// How often each is measured.
 const ROUNDS: usize = 9;

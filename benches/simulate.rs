@@ -9,16 +9,19 @@
     reason = "a benchmark reads the clock and prints; a law that is broken ends it"
 )]
 
-use std::process::ExitCode;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Instant;
+use std::{
+    process::ExitCode,
+    sync::{
+        Mutex,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Instant,
+};
 
 #[path = "../tests/sim/mod.rs"]
 mod sim;
 
-use sim::faults::Fault;
-use sim::{Coverage, Faults, LAWS, Options, simulate, smaller};
+use sim::{Coverage, Faults, LAWS, Options, faults::Fault, simulate, smaller};
 
 /// From how many seeds on everything should have happened.
 const MANY: u64 = 2_000;

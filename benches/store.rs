@@ -1,17 +1,23 @@
 //! What the store costs: `cargo bench --bench store`. For reading by people, not for gates.
 
-use std::io::Write;
-use std::path::Path;
-use std::sync::Arc;
-use std::time::{Duration, Instant};
-
-use wf_base::name::{Name, PlanId, RunId};
-use wf_base::time::{Moment, SystemClock};
-use wf_core::goal::{GoalOutcome, ReconciliationCause, ReconciliationHealth};
-use wf_core::machine::{
-    Attempt, Event, EventKind, RunOffers, RunOutcome, Standing, StepCounts, StepState, TaskId, WorkExit,
+use std::{
+    io::Write,
+    path::Path,
+    sync::Arc,
+    time::{Duration, Instant},
 };
-use wf_core::memory::{Megram, MegramOrigin, MegramState, MegramTags};
+
+use wf_base::{
+    name::{Name, PlanId, RunId},
+    time::{Moment, SystemClock},
+};
+use wf_core::{
+    goal::{GoalOutcome, ReconciliationCause, ReconciliationHealth},
+    machine::{
+        Attempt, Event, EventKind, RunOffers, RunOutcome, Standing, StepCounts, StepState, TaskId, WorkExit,
+    },
+    memory::{Megram, MegramOrigin, MegramState, MegramTags},
+};
 use wf_model::JsonObject;
 use wf_store::{
     EventBatch, FencingToken, NewRun, ReconciliationClaim, ReconciliationEnd, RunFilter, Store,

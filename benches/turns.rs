@@ -11,11 +11,7 @@
     reason = "a benchmark reads the clock, starts programs and prints"
 )]
 
-use std::fmt::Write as _;
-use std::fs;
-use std::path::Path;
-use std::process::Command;
-use std::time::Instant;
+use std::{fmt::Write as _, fs, path::Path, process::Command, time::Instant};
 
 use nix::sys::resource::{UsageWho, getrusage};
 

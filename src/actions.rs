@@ -1,7 +1,9 @@
 //! The commands for what a person can do. Use cases name acts in their remedies; the commands are named here alone.
 
-use wf_base::remedy::{RequestAnswerForm, UserAction as Act};
-use wf_base::untrusted::shell_word;
+use wf_base::{
+    remedy::{RequestAnswerForm, UserAction as Act},
+    untrusted::shell_word,
+};
 
 /// Returns the command for an act.
 pub fn command_text(action: &Act) -> String {
@@ -159,8 +161,10 @@ fn workspace_words(action: &Act) -> String {
 #[cfg(test)]
 mod tests {
     use super::command_text;
-    use wf_base::name::RunId;
-    use wf_base::remedy::{RequestAnswerForm, UserAction};
+    use wf_base::{
+        name::RunId,
+        remedy::{RequestAnswerForm, UserAction},
+    };
 
     #[test]
     fn an_act_is_a_command() {

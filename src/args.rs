@@ -2,8 +2,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-use super::commands;
-use super::later::LazyArgs;
+use super::{commands, later::LazyArgs};
 use wf_app::CliExitCode;
 use wf_base::program;
 

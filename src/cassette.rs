@@ -3,9 +3,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::Ui;
-use wf_app::load::LoadedPlan;
-use wf_app::replay::write_recording;
-use wf_app::{CliExitCode, CommandError, normalize_path};
+use wf_app::{CliExitCode, CommandError, load::LoadedPlan, normalize_path, replay::write_recording};
 use wf_base::name::RunId;
 use wf_engine::{Cassette, CassetteError, EngineSession};
 

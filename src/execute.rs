@@ -1,35 +1,45 @@
-use std::fs::{self, OpenOptions};
-use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::{
+    fs::{self, OpenOptions},
+    io::Write,
+    path::{Path, PathBuf},
+};
 
 use clap::Args;
 
 use super::{Terminal, Ui};
-use crate::approve::ApprovalArgs;
-use crate::cassette::CassetteArgs;
-use crate::printed::PrintArgs;
-use wf_app::approve::{RunApprovalRequest, recorded_requests};
-use wf_app::git::place_in_repository;
-use wf_app::goals::wake_daemon;
-use wf_app::load::LoadedPlan;
-use wf_app::records::{LogTails, record_of_run, recorded_params};
-use wf_app::run_start::{ExecutedRun, RunStart};
-use wf_app::run_worktree::{BroughtProducts, RunWorktree};
-use wf_app::session::{open_run_session, prune};
-use wf_app::trace::{is_traced, send_trace};
-use wf_app::watch::AuditedSession;
-use wf_app::{Caller, CliExitCode, CommandError, Workspace, normalize_path, relative_path};
-use wf_base::name::RunId;
-use wf_base::untrusted::{NAME, WARN, paint};
-use wf_core::goal::ReconciliationPart;
-use wf_core::machine::{Attempt, RunOutcome};
-use wf_core::observe::RunObserver;
-use wf_engine::{EngineError, EngineSession, FinishedRun, SuspendedRequest};
-use wf_report::follow::{
-    CombinedObserver, GithubAnnotator, JsonEventWriter, LiveView, PlainPrinter, ResumeOptions, RunTracker,
-    TerminalInfo, Verbosity,
+use crate::{approve::ApprovalArgs, cassette::CassetteArgs, printed::PrintArgs};
+use wf_app::{
+    Caller, CliExitCode, CommandError, Workspace,
+    approve::{RunApprovalRequest, recorded_requests},
+    git::place_in_repository,
+    goals::wake_daemon,
+    load::LoadedPlan,
+    normalize_path,
+    records::{LogTails, record_of_run, recorded_params},
+    relative_path,
+    run_start::{ExecutedRun, RunStart},
+    run_worktree::{BroughtProducts, RunWorktree},
+    session::{open_run_session, prune},
+    trace::{is_traced, send_trace},
+    watch::AuditedSession,
 };
-use wf_report::record::{RunRecord, junit, summary};
+use wf_base::{
+    name::RunId,
+    untrusted::{NAME, WARN, paint},
+};
+use wf_core::{
+    goal::ReconciliationPart,
+    machine::{Attempt, RunOutcome},
+    observe::RunObserver,
+};
+use wf_engine::{EngineError, EngineSession, FinishedRun, SuspendedRequest};
+use wf_report::{
+    follow::{
+        CombinedObserver, GithubAnnotator, JsonEventWriter, LiveView, PlainPrinter, ResumeOptions,
+        RunTracker, TerminalInfo, Verbosity,
+    },
+    record::{RunRecord, junit, summary},
+};
 
 /// The number of last lines of an attempt in a report.
 const REPORT_LINES: usize = 50;

@@ -1,13 +1,17 @@
 //! The options of commands for the keys of the user.
 
-use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use clap::Args;
 
-use wf_app::approve::SigningOptions;
-use wf_app::keys::{KeyProtection, passphrase};
-use wf_app::{Caller, CommandError};
+use wf_app::{
+    Caller, CommandError,
+    approve::SigningOptions,
+    keys::{KeyProtection, passphrase},
+};
 
 /// The source of the passphrase of an encrypted key.
 #[derive(Args, Clone, Debug, Default)]

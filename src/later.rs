@@ -1,7 +1,6 @@
 use std::ops::Deref;
 
-use clap::error::Error;
-use clap::{ArgMatches, Args, Command, FromArgMatches};
+use clap::{ArgMatches, Args, Command, FromArgMatches, error::Error};
 
 /// The arguments of a command, built only where it is called: building those of all commands takes
 /// longer than everything else before a plan is read. The description of the command must be in the

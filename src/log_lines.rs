@@ -1,8 +1,9 @@
 use std::collections::VecDeque;
 
-use wf_base::time::Moment;
-use wf_base::untrusted::UntrustedText;
-use wf_base::untrusted::{DIM, paint};
+use wf_base::{
+    time::Moment,
+    untrusted::{DIM, UntrustedText, paint},
+};
 use wf_exec::log::{LogChunk, LogStream};
 
 /// The longest line that is held back while it is incomplete, in bytes.
@@ -134,8 +135,7 @@ pub fn last_lines(text: &[u8], count: usize) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::{LogLineFormat, LogLineFormatter, last_lines};
-    use wf_base::time::Moment;
-    use wf_base::untrusted::plain;
+    use wf_base::{time::Moment, untrusted::plain};
     use wf_exec::log::{LogChunk, LogStream};
 
     fn chunk(stream: LogStream, millis: i64, text: &str) -> LogChunk {

@@ -1,12 +1,10 @@
 //! The beginning of each line of a service: the time, and the goal that it is about.
 
-use std::os::fd::AsFd;
-use std::sync::Arc;
+use std::{os::fd::AsFd, sync::Arc};
 
 use rustix::fs::fstat;
 
-use wf_app::Host;
-use wf_app::daemon::prefix_with_goal;
+use wf_app::{Host, daemon::prefix_with_goal};
 use wf_base::time::{Clock, Moment};
 
 /// The beginning of each line that a daemon prints, or a process that it started.

@@ -1,8 +1,10 @@
 //! The models of a workspace and their last calls, as `wf doctor` lists them. Nothing is called, and no key is shown.
 
-use wf_app::Host;
-use wf_app::call_findings::RecordedCalls;
-use wf_app::doctor::{DoctorFinding, DoctorStatus};
+use wf_app::{
+    Host,
+    call_findings::RecordedCalls,
+    doctor::{DoctorFinding, DoctorStatus},
+};
 use wf_core::health::CallTarget;
 use wf_model::{ModelApi, ModelDefinition, ModelTable, SecretSource};
 
@@ -71,8 +73,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::key_text;
-    use wf_app::Host;
-    use wf_app::doctor::DoctorStatus;
+    use wf_app::{Host, doctor::DoctorStatus};
     use wf_model::SecretSource;
 
     #[test]

@@ -3,9 +3,7 @@
 use std::fmt::Write as _;
 
 use wf_app::retry::{PreviewedStep, RetryPreview};
-use wf_base::name::RunId;
-use wf_base::units::plural;
-use wf_base::untrusted::styled_line;
+use wf_base::{name::RunId, units::plural, untrusted::styled_line};
 
 /// The number of steps that are named in one line.
 const MAX_NAMED: usize = 5;

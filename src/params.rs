@@ -1,13 +1,13 @@
-use std::collections::BTreeSet;
-use std::io::Read;
-use std::path::PathBuf;
+use std::{collections::BTreeSet, io::Read, path::PathBuf};
 
 use clap::Args;
 use serde_json::Value;
 
 use wf_app::{Caller, CliExitCode, CommandError, Host, normalize_path, relative_path};
-use wf_base::exact_json;
-use wf_base::untrusted::{BOLD, DIM, paint};
+use wf_base::{
+    exact_json,
+    untrusted::{BOLD, DIM, paint},
+};
 use wf_model::{JsonObject, PlanParam, PlanParts, resolve_params};
 
 /// The number of times a value is asked for before the command gives up.
@@ -169,8 +169,7 @@ fn question(param: &PlanParam) -> String {
 mod tests {
     use super::{parse_pairs, question};
     use serde_json::{Value, json};
-    use wf_base::name::Name;
-    use wf_base::untrusted::plain;
+    use wf_base::{name::Name, untrusted::plain};
     use wf_model::{PlanParam, ValueSchema};
 
     fn param(schema: Value) -> PlanParam {

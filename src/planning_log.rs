@@ -5,8 +5,7 @@ use std::str::FromStr;
 use serde_json::{Value, json};
 
 use crate::Ui;
-use wf_app::authoring::PlanningRequests;
-use wf_app::{CliExitCode, CommandError};
+use wf_app::{CliExitCode, CommandError, authoring::PlanningRequests};
 use wf_core::agent::authoring::PlanningRecord;
 use wf_report::record::{planning_list, planning_text};
 

@@ -1,15 +1,17 @@
-use std::backtrace::BacktraceStatus;
-use std::ffi::OsString;
-use std::path::Path;
-use std::process::ExitCode;
+use std::{backtrace::BacktraceStatus, ffi::OsString, path::Path, process::ExitCode};
 
-use super::args::{CliCommand, parse};
-use super::ui::without_commands;
-use super::{Ui, commands};
+use super::{
+    Ui,
+    args::{CliCommand, parse},
+    commands,
+    ui::without_commands,
+};
 use crate::actions::command_text;
 use wf_app::{Caller as _, CliExitCode, CommandError, Host, bug_report, keep, require_utf8};
-use wf_base::program;
-use wf_base::untrusted::{plain, rendered, styled, untrusted};
+use wf_base::{
+    program,
+    untrusted::{plain, rendered, styled, untrusted},
+};
 use wf_exec::{agent_tool, sandbox};
 
 /// Runs a command line; this is the whole program.

@@ -1,22 +1,29 @@
-use std::borrow::Cow;
-use std::fs::File;
-use std::io::{self, Write};
-use std::os::fd::AsFd;
+use std::{
+    borrow::Cow,
+    fs::File,
+    io::{self, Write},
+    os::fd::AsFd,
+};
 
 use anstream::{AutoStream, ColorChoice};
 
-use super::Terminal;
-use super::actions::command_text;
-use super::args::{ColorMode, GlobalArgs};
-use super::log_prefix::LogPrefix;
+use super::{
+    Terminal,
+    actions::command_text,
+    args::{ColorMode, GlobalArgs},
+    log_prefix::LogPrefix,
+};
 use crate::terminal::{read_hidden, read_line};
-use wf_app::git::place_in_repository;
-use wf_app::{Caller, CommandError, Host, LineReader};
-use wf_base::diag::{CheckedFile, Severity};
-use wf_base::remedy::UserAction;
-use wf_base::untrusted::{self, styled, styled_line};
-use wf_report::follow::Verbosity;
-use wf_report::mistakes::{annotations, summary, text};
+use wf_app::{Caller, CommandError, Host, LineReader, git::place_in_repository};
+use wf_base::{
+    diag::{CheckedFile, Severity},
+    remedy::UserAction,
+    untrusted::{self, styled, styled_line},
+};
+use wf_report::{
+    follow::Verbosity,
+    mistakes::{annotations, summary, text},
+};
 
 /// The output of a command: answers go to standard output, messages about the way to them go to
 /// standard error.

@@ -1,7 +1,6 @@
 //! The history is tampered with, and that is found out.
 
-use std::os::unix::fs::PermissionsExt as _;
-use std::path::Path;
+use std::{os::unix::fs::PermissionsExt as _, path::Path};
 
 use crate::support::{Did, Sandbox};
 

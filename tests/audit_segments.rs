@@ -2,8 +2,10 @@
 
 use std::path::PathBuf;
 
-use crate::audit::{LOG, lived, verify};
-use crate::support::{Did, Sandbox};
+use crate::{
+    audit::{LOG, lived, verify},
+    support::{Did, Sandbox},
+};
 use wf_audit::{AuditEntry, AuditRecord};
 
 /// Runs the plan, with segments so short that each run starts one.

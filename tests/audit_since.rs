@@ -1,7 +1,9 @@
 //! A verification starts where the last one ended, and believes nobody who cannot sign.
 
-use crate::audit::{lines, lived, put, run, verify};
-use crate::support::Sandbox;
+use crate::{
+    audit::{lines, lived, put, run, verify},
+    support::Sandbox,
+};
 
 const KEPT: &str = ".wf/audit/verified.dsse.json";
 

@@ -1,7 +1,9 @@
 //! What is no tampering is not taken for it, and what the auditor writes is for everybody.
 
-use crate::audit::{LOG, checkpoint, events, lines, lived, put, run, verify, verify_with_checkpoint};
-use crate::support::{Did, Sandbox, until};
+use crate::{
+    audit::{LOG, checkpoint, events, lines, lived, put, run, verify, verify_with_checkpoint},
+    support::{Did, Sandbox, until},
+};
 
 #[test]
 fn a_backup_is_restored_though_the_audit_log_was_behind_when_it_was_made() {

@@ -1,7 +1,6 @@
 //! Input that nobody should write: one clear error or a bounded run, never a panic or a hang.
 
-use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt as _;
+use std::{ffi::OsStr, os::unix::ffi::OsStrExt as _};
 
 use crate::support::{Did, Sandbox};
 

@@ -2,8 +2,10 @@
 //!
 //! The server is real and speaks Chat Completions; what it replies is a row of [`CASES`].
 
-use std::io::{BufRead as _, BufReader, Read as _, Write};
-use std::net::{TcpListener, TcpStream};
+use std::{
+    io::{BufRead as _, BufReader, Read as _, Write},
+    net::{TcpListener, TcpStream},
+};
 
 use serde_json::{Value, json};
 

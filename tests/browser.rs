@@ -4,14 +4,14 @@
 mod acts;
 mod driver;
 
-use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
+use std::{os::unix::fs::PermissionsExt, path::Path};
 
 use serde_json::{Value, json};
 
-use crate::support::{Sandbox, until};
-use crate::web::answers::IRREVERSIBLE;
-use crate::web::{GOAL, Pages, last_run};
+use crate::{
+    support::{Sandbox, until},
+    web::{GOAL, Pages, answers::IRREVERSIBLE, last_run},
+};
 use driver::Browser;
 
 /// The widths of a phone and of a desktop, in pixels.

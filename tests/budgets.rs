@@ -2,8 +2,10 @@
 
 use serde_json::Value;
 
-use crate::crash::kill_both;
-use crate::support::{Sandbox, until};
+use crate::{
+    crash::kill_both,
+    support::{Sandbox, until},
+};
 
 fn plan(sandbox: &Sandbox, budget: &str, rest: &str) {
     let text = format!("---\nkind: plan\nid: p\nbudget: {{{budget}}}\n{rest}\n---\n");

@@ -5,9 +5,7 @@
 //! `[DIR]` stands for the folder, `[..]` for anything on a line. The clock stands still and run
 //! ids follow from the place in the story. `WF_UPDATE=1` writes what differs.
 
-use std::fmt::Write as _;
-use std::fs;
-use std::path::Path;
+use std::{fmt::Write as _, fs, path::Path};
 
 /// A part of a session file.
 enum Part {

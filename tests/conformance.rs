@@ -5,9 +5,11 @@ use std::process::Child;
 
 use serde_json::Value;
 
-use crate::crash::kill_both;
-use crate::decisions::{goes_on, last, office, shipped, waiting};
-use crate::support::{Did, Office, Sandbox, until};
+use crate::{
+    crash::kill_both,
+    decisions::{goes_on, last, office, shipped, waiting},
+    support::{Did, Office, Sandbox, until},
+};
 
 /// Every event of a run, in order.
 fn events(place: &Sandbox, run: &str) -> Vec<Value> {

@@ -3,8 +3,7 @@
 mod misbehaving;
 mod terminal;
 
-use std::os::unix::fs::PermissionsExt as _;
-use std::path::Path;
+use std::{os::unix::fs::PermissionsExt as _, path::Path};
 
 use crate::support::{Did, Office, Sandbox};
 

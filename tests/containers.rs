@@ -4,11 +4,12 @@
 //! executes the command beside `wf`. The last needs a podman that can start containers here. Where
 //! none can, it says so and passes; with `WF_TEST_CONTAINERS=1` it fails.
 
-use std::path::Path;
-use std::process::Command;
+use std::{path::Path, process::Command};
 
-use crate::crash::kill_both;
-use crate::support::{Did, Sandbox, until};
+use crate::{
+    crash::kill_both,
+    support::{Did, Sandbox, until},
+};
 
 /// An image that only the engine of the tests knows.
 const IMAGE: &str =

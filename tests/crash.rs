@@ -1,7 +1,6 @@
 //! The program is killed for real, and goes on.
 
-use std::collections::BTreeMap;
-use std::fmt::Write as _;
+use std::{collections::BTreeMap, fmt::Write as _};
 
 use crate::support::{Sandbox, until};
 

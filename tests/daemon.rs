@@ -6,9 +6,11 @@ mod many;
 mod people;
 mod service;
 
-use std::io::{BufRead as _, BufReader};
-use std::process::{Child, Stdio};
-use std::time::Duration;
+use std::{
+    io::{BufRead as _, BufReader},
+    process::{Child, Stdio},
+    time::Duration,
+};
 
 use rustix::process::{Pid, Signal, kill_process};
 

@@ -1,9 +1,6 @@
 //! Deployed goals, with a program of a backend that answers what a file says: what the workspace asks, records and refuses.
 
-use std::fs::Permissions;
-use std::os::unix::fs::PermissionsExt as _;
-use std::path::PathBuf;
-use std::process::Command;
+use std::{fs::Permissions, os::unix::fs::PermissionsExt as _, path::PathBuf, process::Command};
 
 use serde_json::{Value, json};
 

@@ -18,8 +18,7 @@ mod session;
 use std::collections::BTreeMap;
 
 use wf_app::config::WorkspaceConfig;
-use wf_base::name::SkillName;
-use wf_base::source::SourceText;
+use wf_base::{name::SkillName, source::SourceText};
 use wf_lang::{self as lang, InMemoryFiles};
 
 use crate::support::Sandbox;

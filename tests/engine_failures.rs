@@ -1,7 +1,9 @@
 //! A judge, a gate, an agent's provider or a budget that fails is no evidence about the work: nothing is remembered.
 
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::{TcpListener, TcpStream};
+use std::{
+    io::{BufRead as _, BufReader, Read as _, Write as _},
+    net::{TcpListener, TcpStream},
+};
 
 use serde_json::{Value, json};
 

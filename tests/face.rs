@@ -1,7 +1,6 @@
 //! Rules about what stands between the face and the state: the use cases, whose results every face shows in its own words.
 
-use std::collections::BTreeMap;
-use std::fs;
+use std::{collections::BTreeMap, fs};
 
 use crate::tidy::production;
 

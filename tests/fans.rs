@@ -1,10 +1,11 @@
 //! Fans of short independent steps, with real processes.
 
-use std::collections::BTreeMap;
-use std::fmt::Write as _;
+use std::{collections::BTreeMap, fmt::Write as _};
 
-use crate::crash::{keeper_of, kill_both};
-use crate::support::{Sandbox, until};
+use crate::{
+    crash::{keeper_of, kill_both},
+    support::{Sandbox, until},
+};
 
 /// A fan of steps, two at once, each of which leaves a line when it begins and when it ends.
 fn fan(length: usize, more: &str) -> String {

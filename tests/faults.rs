@@ -1,8 +1,7 @@
 //! What goes wrong below the state: full disks, folders that cannot be written, damage, a
 //! database that is held.
 
-use std::fs;
-use std::io::Write as _;
+use std::{fs, io::Write as _};
 
 use crate::support::{Did, Sandbox, until};
 

@@ -1,7 +1,9 @@
 //! What gates do to runs, through the real program: each trigger, each escalation.
 
-use crate::decisions::last;
-use crate::support::{Did, Sandbox};
+use crate::{
+    decisions::last,
+    support::{Did, Sandbox},
+};
 
 /// A run of steps with gates.
 struct Told {

@@ -10,8 +10,7 @@ mod real;
 mod same;
 mod years;
 
-use std::collections::BTreeMap;
-use std::process::Child;
+use std::{collections::BTreeMap, process::Child};
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;

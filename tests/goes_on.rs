@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
-use crate::support::{Sandbox, until};
-use crate::web::{Pages, last_run};
+use crate::{
+    support::{Sandbox, until},
+    web::{Pages, last_run},
+};
 use wf_sign::Signer;
 
 const ASKS: &str = "\

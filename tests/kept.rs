@@ -1,8 +1,12 @@
 //! Whoever depends on a verified file reads what was verified, whatever is done at its path since.
 
-use crate::escapes::scene::{Scene, Who};
-use crate::escapes::{may_be_nobody, missing};
-use crate::support::{Sandbox, until};
+use crate::{
+    escapes::{
+        may_be_nobody, missing,
+        scene::{Scene, Who},
+    },
+    support::{Sandbox, until},
+};
 
 /// How the file `out/it` is made another, by somebody with all rights of the user.
 const WAYS: [&str; 7] = [

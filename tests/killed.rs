@@ -2,13 +2,13 @@
 //!
 //! `WF_TEST_KILLS` says how many kills there are, if not a few.
 
-use std::collections::BTreeMap;
-use std::fmt::Write as _;
-use std::time::Duration;
+use std::{collections::BTreeMap, fmt::Write as _, time::Duration};
 
-use crate::crash::killed_at;
-use crate::sim::dice::Dice;
-use crate::support::{Sandbox, until};
+use crate::{
+    crash::killed_at,
+    sim::dice::Dice,
+    support::{Sandbox, until},
+};
 
 /// How many kills there are where nobody says.
 const KILLS: u32 = 30;

@@ -9,14 +9,13 @@
 //! Looked through are: everything that the program prints, then and later, in every form; every
 //! file of its state; its reports; and the arguments of every process while it runs.
 
-use std::collections::BTreeSet;
-use std::fs;
-use std::path::Path;
-use std::process::Command;
+use std::{collections::BTreeSet, fs, path::Path, process::Command};
 
-use crate::bad_input::files;
-use crate::docs::fence::{Fence, all};
-use crate::support::Sandbox;
+use crate::{
+    bad_input::files,
+    docs::fence::{Fence, all},
+    support::Sandbox,
+};
 
 /// What may come after, each with all that it shows.
 const LATER: &[&[&str]] = &[

@@ -1,7 +1,9 @@
 //! Many steps at once where there is little memory: they wait, and nothing is aborted.
 
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
 use crate::support::{Did, Sandbox};
 

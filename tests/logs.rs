@@ -1,10 +1,14 @@
 //! What steps print: whatever it is, however much, and whoever dies.
 
-use std::fs;
-use std::process::{Child, Stdio};
+use std::{
+    fs,
+    process::{Child, Stdio},
+};
 
-use crate::crash::{keeper_of, kill_both};
-use crate::support::{Sandbox, until};
+use crate::{
+    crash::{keeper_of, kill_both},
+    support::{Sandbox, until},
+};
 
 /// A plan of one step, `talk`, that a script is given to, and what else it says.
 fn plan(more: &str, script: &str) -> String {

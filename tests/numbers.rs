@@ -1,7 +1,6 @@
 //! An integer keeps its digits wherever it enters, or is refused there.
 
-use crate::requests::serve;
-use crate::support::Sandbox;
+use crate::{requests::serve, support::Sandbox};
 
 /// A step that uses the number as an integer.
 const TAKES: &str = "  - id: takes\n    run: printf %s \"$WF_PARAM_N\" > got\n";

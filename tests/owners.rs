@@ -1,12 +1,16 @@
 //! Keys and approvals of whoever runs plans, through the real program, and what others make of them.
 
-use std::fs;
-use std::fs::Permissions;
-use std::os::unix::fs::{PermissionsExt as _, symlink};
-use std::path::Path;
+use std::{
+    fs,
+    fs::Permissions,
+    os::unix::fs::{PermissionsExt as _, symlink},
+    path::Path,
+};
 
-use crate::approvals::{approved, office};
-use crate::support::{Did, Office, Sandbox};
+use crate::{
+    approvals::{approved, office},
+    support::{Did, Office, Sandbox},
+};
 
 const PLAN: &str = "---\nkind: plan\nid: release\nparams: {version: {type: string, default: '1'}}\n\
                     steps:\n  - {id: build, run: sh build.sh \"$WF_PARAM_VERSION\"}\n---\n";

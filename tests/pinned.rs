@@ -1,8 +1,10 @@
 //! What was approved in advance is what runs, however a command names it: the tree of the workspace, and
 //! what is declared.
 
-use std::fs;
-use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::{
+    fs,
+    os::unix::fs::{PermissionsExt as _, symlink},
+};
 
 use crate::support::{Did, Sandbox};
 

@@ -3,8 +3,10 @@
 
 use serde_json::Value;
 
-use crate::decisions::last;
-use crate::support::{Did, Office, Sandbox};
+use crate::{
+    decisions::last,
+    support::{Did, Office, Sandbox},
+};
 
 /// A step whose work writes one more letter each time, and says what it was told.
 const WORKER: &str = "run: |\n      printf x >> made.txt\n\

@@ -1,7 +1,9 @@
 //! Repositories that agents plant, where they work in a copy and where they work in the workspace itself.
 
-use crate::support::{Did, Sandbox};
-use crate::worktrees::{place, place_of_programs, run};
+use crate::{
+    support::{Did, Sandbox},
+    worktrees::{place, place_of_programs, run},
+};
 
 /// An agent that leaves a repository in either form.
 const PLANT: &str = "git init -q src/sub; git init -q --bare src/bare; echo 'one was here' > src/b.txt";

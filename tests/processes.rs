@@ -2,8 +2,10 @@
 
 use rustix::process::{Pid, Signal};
 
-use crate::crash::lines_of_ps;
-use crate::support::{Sandbox, until};
+use crate::{
+    crash::lines_of_ps,
+    support::{Sandbox, until},
+};
 
 /// A daemon in a session of its own, without parents and without an environment.
 const DAEMON: &str = "env -i setsid sh -c 'env -i setsid sleep 1000 > /dev/null 2>&1 &' > /dev/null 2>&1";

@@ -4,8 +4,7 @@
 //! `cargo nextest run -p wf --run-ignored only -E 'test(real_clients)'`. They fail, and are not skipped, where something
 //! is missing.
 
-use std::path::Path;
-use std::process::Command;
+use std::{path::Path, process::Command};
 
 use serde_json::{Value, json};
 

@@ -1,7 +1,9 @@
 //! Steps that are requests, and servers that have their own mind.
 
-use std::io::{Read as _, Write as _};
-use std::net::TcpListener;
+use std::{
+    io::{Read as _, Write as _},
+    net::TcpListener,
+};
 
 use crate::support::Sandbox;
 

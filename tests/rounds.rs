@@ -8,8 +8,10 @@ mod ends;
 
 use serde_json::{Value, json};
 
-use crate::crash::kill_both;
-use crate::support::{Did, Sandbox, until};
+use crate::{
+    crash::kill_both,
+    support::{Did, Sandbox, until},
+};
 
 /// A plan with these steps, and these numbers of `replan`.
 fn plan(replan: &str, rest: &str) -> String {

@@ -5,8 +5,7 @@ use std::{env, fs};
 use serde_json::Value;
 use wf_app::config::{ApproversFile, ConfigFile};
 use wf_model::ValueSchema;
-use wf_report::attest::AttestationStatement;
-use wf_report::follow::EventLine;
+use wf_report::{attest::AttestationStatement, follow::EventLine};
 
 #[test]
 fn schemas_are_up_to_date_and_are_schemas() {

@@ -1,8 +1,10 @@
 //! A secret is used, and found nowhere afterwards.
 
-use crate::bad_input::files;
-use crate::crash::kill_both;
-use crate::support::{Did, Sandbox, until};
+use crate::{
+    bad_input::files,
+    crash::kill_both,
+    support::{Did, Sandbox, until},
+};
 
 const SECRET: &str = "s3cr3t/pa+ss word-Ωmega";
 

@@ -1,10 +1,11 @@
 //! Sessions are put aside and taken up again by other processes, also when these are killed.
 
-use std::process::Child;
-use std::time::Duration;
+use std::{process::Child, time::Duration};
 
-use crate::crash::{kill_both, lines_of_ps};
-use crate::support::{Sandbox, until};
+use crate::{
+    crash::{kill_both, lines_of_ps},
+    support::{Sandbox, until},
+};
 
 /// Two steps, of which the first waits for a file.
 const PLAN: &str = "---\nkind: plan\nid: work\nsteps:\n  \

@@ -7,8 +7,10 @@ mod odd;
 mod planner;
 mod retrospective;
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::Path,
+};
 
 use wf_base::source::SourceText;
 use wf_lang::{self as lang, InMemoryFiles};

@@ -14,13 +14,13 @@
 //! another file, for the untitled blocks under the same heading to use; its mistakes are those
 //! found when the first of them is loaded. `WF_UPDATE=1` draws anew.
 
-use std::fmt::Write as _;
-use std::{env, fs};
+use std::{env, fmt::Write as _, fs};
 
-use wf_base::diag::{Diagnostic, Severity};
-use wf_base::source::SourceText;
-use wf_lang::check;
-use wf_lang::{self as lang, InMemoryFiles, LoadedSpec};
+use wf_base::{
+    diag::{Diagnostic, Severity},
+    source::SourceText,
+};
+use wf_lang::{self as lang, InMemoryFiles, LoadedSpec, check};
 
 /// The path of a block without a title.
 const ROOT: &str = "plan.md";

@@ -1,9 +1,11 @@
 //! The house's own rules about its files. The compiler keeps the direction of dependencies between crates;
 //! what it cannot see is here.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
-use std::path::Path;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    path::Path,
+};
 
 /// The longest a source file may be, in lines.
 const LONGEST: usize = 500;

@@ -1,9 +1,11 @@
 //! Tool calls that need an approval, through the real program: one approval lets one call be executed once, whatever
 //! happens to the engine.
 
-use crate::crash::kill_both;
-use crate::decisions::last;
-use crate::support::{Sandbox, until};
+use crate::{
+    crash::kill_both,
+    decisions::last,
+    support::{Sandbox, until},
+};
 
 const PLAN: &str = "---\nkind: plan\nid: careful\ngates:\n\
     \x20 - {id: scripts, on: on_tool_call, provider: predicate, check: string_match, extract: $.tool_name,\n\

@@ -1,8 +1,10 @@
 //! Traces of runs, sent to a collector that listens on a real socket.
 
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::TcpListener;
-use std::thread::JoinHandle;
+use std::{
+    io::{BufRead as _, BufReader, Read as _, Write as _},
+    net::TcpListener,
+    thread::JoinHandle,
+};
 
 use serde_json::Value;
 

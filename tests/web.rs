@@ -9,10 +9,12 @@ mod samples;
 mod secrets;
 pub mod suggestions;
 
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::TcpStream;
-use std::process::Child;
-use std::time::Duration;
+use std::{
+    io::{BufRead as _, BufReader, Read as _, Write as _},
+    net::TcpStream,
+    process::Child,
+    time::Duration,
+};
 
 use rustix::process::{Pid, Signal, kill_process};
 

@@ -2,8 +2,10 @@
 
 use serde_json::json;
 
-use crate::decisions::last;
-use crate::support::{Did, Sandbox};
+use crate::{
+    decisions::last,
+    support::{Did, Sandbox},
+};
 
 /// A plan with agents in worktrees; `more` follows in each `agent`. Each step checks the workspace with its id.
 fn plan(ids: &[&str], more: &str) -> String {

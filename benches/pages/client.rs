@@ -1,9 +1,11 @@
 //! A server of pages as a process, and a client of HTTP/1.1 that costs little beside it.
 
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::TcpStream;
-use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::{
+    io::{BufRead, BufReader, Read, Write},
+    net::TcpStream,
+    path::Path,
+    process::{Child, Command, Stdio},
+};
 
 /// The program.
 pub const PROGRAM: &str = env!("CARGO_BIN_EXE_wf");

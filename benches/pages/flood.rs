@@ -1,9 +1,13 @@
 //! A flood of requests: many connections that ask for one page again as soon as it is answered.
 
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::{
+    sync::{
+        Mutex,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread,
+    time::{Duration, Instant},
+};
 
 use crate::client::{PageConnection, PageServer};
 

@@ -2,8 +2,10 @@
 
 use std::fmt::Write as _;
 
-use wf_base::name::{Name, PlanId, RunId};
-use wf_base::time::Moment;
+use wf_base::{
+    name::{Name, PlanId, RunId},
+    time::Moment,
+};
 use wf_core::machine::{
     Attempt, AttemptUsage, Event, EventKind, RunOutcome, Standing, StepCounts, StepItem, StepState, TaskId,
     WorkExit,

@@ -2,14 +2,18 @@
 //! of power. The row that says "started" is durable before the step starts; it is written when the
 //! step becomes ready, by a thread that commits at once all that came meanwhile.
 
-use std::collections::VecDeque;
-use std::os::fd::{AsFd, OwnedFd};
-use std::path::Path;
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::{
+    collections::VecDeque,
+    os::fd::{AsFd, OwnedFd},
+    path::Path,
+    sync::mpsc::{Receiver, Sender, channel},
+};
 
 use rusqlite::Connection;
-use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
-use rustix::process::{Pid, PidfdFlags, WaitOptions, pidfd_open, waitpid};
+use rustix::{
+    event::{EventfdFlags, PollFd, PollFlags, eventfd, poll},
+    process::{Pid, PidfdFlags, WaitOptions, pidfd_open, waitpid},
+};
 
 use super::floor::Graph;
 

@@ -3,10 +3,7 @@
 //!
 //! A line of the list is a step: the numbers of the steps it needs, a tab, and its command.
 
-use std::collections::VecDeque;
-use std::fs;
-use std::path::Path;
-use std::process::Command;
+use std::{collections::VecDeque, fs, path::Path, process::Command};
 
 use rustix::process::{WaitOptions, wait};
 

@@ -1,14 +1,15 @@
 //! How often programs ask the disk to keep what was written, counted by perf, which costs them next to
 //! nothing, or by strace, which stops them for a while at each such call and whenever they start a process.
 
-use std::fs;
-use std::path::Path;
+use std::{fs, path::Path};
 
-use super::load::flushed;
-use super::measure::measured;
-use super::program::{Program, said};
-use super::report::Flushes;
-use super::rounds::Place;
+use super::{
+    load::flushed,
+    measure::measured,
+    program::{Program, said},
+    report::Flushes,
+    rounds::Place,
+};
 
 const CALLS: &[&str] = &["fsync", "fdatasync", "sync_file_range", "msync", "sync", "syncfs"];
 

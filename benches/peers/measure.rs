@@ -3,11 +3,13 @@
 //! The benchmark calls itself for it, so that each measurement has a process of its own whose
 //! children are counted: it adopts those whose parents have ended.
 
-use std::fs::{self, File};
-use std::path::Path;
-use std::process::{Command, Stdio};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
-use std::time::{Duration, Instant};
+use std::{
+    fs::{self, File},
+    path::Path,
+    process::{Command, Stdio},
+    sync::mpsc::{Receiver, RecvTimeoutError, channel},
+    time::{Duration, Instant},
+};
 
 use nix::sys::resource::{UsageWho, getrusage};
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, set_child_subreaper, wait};

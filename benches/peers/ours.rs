@@ -1,11 +1,11 @@
 //! How `wf` and the floors are told what to do.
 
-use std::fmt::Write as _;
-use std::path::Path;
-use std::sync::OnceLock;
+use std::{fmt::Write as _, path::Path, sync::OnceLock};
 
-use super::load::{Kind, Load};
-use super::program::{Job, words, write};
+use super::{
+    load::{Kind, Load},
+    program::{Job, words, write},
+};
 
 /// The program that is measured as wf, if it is not the one that cargo built beside this one.
 static WF: OnceLock<String> = OnceLock::new();

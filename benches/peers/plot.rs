@@ -2,8 +2,10 @@
 
 use std::fmt::Write as _;
 
-use super::report::{Outcome, Report};
-use super::table::number;
+use super::{
+    report::{Outcome, Report},
+    table::number,
+};
 
 const PROGRAMS: [&str; 4] = ["wf", "floor", "make", "ninja"];
 const LEFT: f64 = 64.0;

@@ -1,12 +1,13 @@
 //! The programs that are compared: where each is, which version it is, and how it is told what to
 //! do.
 
-use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+};
 
-use super::load::Load;
-use super::{ours, python, small};
+use super::{load::Load, ours, python, small};
 
 /// How a program runs a workload in a folder that has its spec.
 pub struct Job {

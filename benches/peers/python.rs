@@ -2,8 +2,10 @@
 
 use std::path::Path;
 
-use super::load::{Kind, Load};
-use super::program::{Job, words, write};
+use super::{
+    load::{Kind, Load},
+    program::{Job, words, write},
+};
 
 const LIST: &str = include_str!("python/steps.py");
 

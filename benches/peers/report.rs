@@ -4,8 +4,7 @@ use std::fs;
 
 use serde::{Deserialize, Serialize};
 
-use super::measure::Figures;
-use super::program::said;
+use super::{measure::Figures, program::said};
 
 /// Everything that one call found.
 #[derive(Serialize, Deserialize)]

@@ -1,14 +1,18 @@
 //! Measures programs in turns: each right after the base, in every round again.
 
-use std::collections::BTreeSet;
-use std::ffi::OsString;
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::{
+    collections::BTreeSet,
+    ffi::OsString,
+    fs,
+    path::{Path, PathBuf},
+};
 
-use super::load::{Kind, Load, marks};
-use super::measure::{Figures, measured};
-use super::program::{Job, Program};
-use super::report::{Outcome, Row};
+use super::{
+    load::{Kind, Load, marks},
+    measure::{Figures, measured},
+    program::{Job, Program},
+    report::{Outcome, Row},
+};
 
 /// A program that has had so many seconds for a workload is not measured again.
 const ENOUGH: f64 = 60.0;

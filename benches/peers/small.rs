@@ -1,11 +1,12 @@
 //! How make, ninja, xargs, GNU parallel, just and go-task are told what to do.
 
-use std::fmt::Write as _;
-use std::path::Path;
+use std::{fmt::Write as _, path::Path};
 
-use super::load::{Kind, Load};
-use super::ours::{megabyte, redirected};
-use super::program::{Job, words, write};
+use super::{
+    load::{Kind, Load},
+    ours::{megabyte, redirected},
+    program::{Job, words, write},
+};
 
 const NO_LOGS: &str = "it keeps no logs";
 const NO_STATE: &str = "it keeps no state";

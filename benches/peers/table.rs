@@ -2,8 +2,10 @@
 
 use std::fmt::Write as _;
 
-use super::report::{Outcome, Report, Row};
-use super::target::{Finding, findings, flushes};
+use super::{
+    report::{Outcome, Report, Row},
+    target::{Finding, findings, flushes},
+};
 
 /// A number with as many places as say something.
 pub fn number(value: f64) -> String {

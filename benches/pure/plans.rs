@@ -1,15 +1,11 @@
 //! Plans of any size: chains, fans, and layers in which each step needs three others.
 
-use std::collections::BTreeMap;
-use std::fmt::Write as _;
-use std::sync::Arc;
-use std::time::Duration;
+use std::{collections::BTreeMap, fmt::Write as _, sync::Arc, time::Duration};
 
 use wf_app::config::WorkspaceConfig;
 use wf_base::name::{Name, PlanId};
 use wf_lang::{InMemoryFiles, LoadedSpec, load, lower};
-use wf_model::expr::Template;
-use wf_model::{OnStepFailure, Plan, PlanParts, PlanPolicy, Step, StepIx, StepWork};
+use wf_model::{OnStepFailure, Plan, PlanParts, PlanPolicy, Step, StepIx, StepWork, expr::Template};
 
 /// How many steps of a layered plan stand side by side.
 const WIDTH: usize = 100;

@@ -1,10 +1,8 @@
 //! A run without a world: what is started ends well, in the order in which it was started.
 
-use std::collections::VecDeque;
-use std::sync::Arc;
+use std::{collections::VecDeque, sync::Arc};
 
-use wf_base::name::RunId;
-use wf_base::time::Moment;
+use wf_base::{name::RunId, time::Moment};
 use wf_core::machine::{
     Attempt, AttemptEnd, Effect, Event, InputKind, Machine, MachineInput, MachineTurn, RunOutcome, WorkExit,
 };

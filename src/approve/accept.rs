@@ -1,10 +1,14 @@
-use super::bounds::ParamBoundArgs;
-use super::view::{changes_text, plan_summary, shared_changes_text};
+use super::{
+    bounds::ParamBoundArgs,
+    view::{changes_text, plan_summary, shared_changes_text},
+};
 use crate::{Ui, params};
-use wf_app::CommandError;
-use wf_app::approve::{PlanReview, SigningOptions};
-use wf_app::goals::approval_gap;
-use wf_app::load::LoadedPlan;
+use wf_app::{
+    CommandError,
+    approve::{PlanReview, SigningOptions},
+    goals::approval_gap,
+    load::LoadedPlan,
+};
 use wf_base::units::plural;
 use wf_model::{GoalApproval, OnUnmet, PlanParam};
 

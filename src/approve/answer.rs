@@ -1,17 +1,18 @@
 use clap::Args;
 
 use super::TypedAnswerArgs;
-use crate::Ui;
-use crate::commands::running::resume::resume_due_run;
-use crate::keys::SigningArgs;
-use wf_app::approve::{AnswerForm, AnswerRequest, AnswerReview};
-use wf_app::resumption::{NextResume, next_resume};
-use wf_app::{Caller as _, CliExitCode, CommandError};
-use wf_base::name::RunId;
-use wf_base::untrusted::{NAME, paint, untrusted};
+use crate::{Ui, commands::running::resume::resume_due_run, keys::SigningArgs};
+use wf_app::{
+    Caller as _, CliExitCode, CommandError,
+    approve::{AnswerForm, AnswerRequest, AnswerReview},
+    resumption::{NextResume, next_resume},
+};
+use wf_base::{
+    name::RunId,
+    untrusted::{NAME, paint, untrusted},
+};
 use wf_core::machine::AnswerOptions;
-use wf_report::decision::signed_decision_text;
-use wf_report::questions;
+use wf_report::{decision::signed_decision_text, questions};
 use wf_sign::approval::QuorumState;
 
 /// The options for answering a pending approval.

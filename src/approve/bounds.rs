@@ -1,8 +1,7 @@
 use clap::Args;
 
 use crate::params::ParamArgs;
-use wf_app::CommandError;
-use wf_app::approve::ParamBoundsRequest;
+use wf_app::{CommandError, approve::ParamBoundsRequest};
 use wf_model::{JsonObject, PlanParam};
 
 /// The parameters to approve.

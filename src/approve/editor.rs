@@ -1,7 +1,6 @@
 //! The editor of a person, for a text that an approver may change.
 
-use std::io::Write as _;
-use std::process::Command;
+use std::{io::Write as _, process::Command};
 
 use crate::Ui;
 use wf_app::{Caller, CliExitCode, CommandError};

@@ -1,16 +1,21 @@
-use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use clap::Args;
 
-use super::AnswerArgs;
-use super::bounds::ParamBoundArgs;
-use super::view::{approval_text, changes_text, signed_message};
-use crate::Ui;
-use crate::keys::SigningArgs;
-use crate::params;
-use wf_app::approve::{PlanApprovalRequest, PlanReview, SigningOptions};
-use wf_app::{CliExitCode, CommandError, relative_path};
+use super::{
+    AnswerArgs,
+    bounds::ParamBoundArgs,
+    view::{approval_text, changes_text, signed_message},
+};
+use crate::{Ui, keys::SigningArgs, params};
+use wf_app::{
+    CliExitCode, CommandError,
+    approve::{PlanApprovalRequest, PlanReview, SigningOptions},
+    relative_path,
+};
 use wf_base::time::parse_duration;
 use wf_model::PlanParam;
 use wf_sign::approval::SKILL_VALIDITY;

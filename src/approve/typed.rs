@@ -1,8 +1,6 @@
 //! The answers beyond yes that a person gives on the command line, or at a terminal.
 
-use std::ops::RangeInclusive;
-use std::path::PathBuf;
-use std::str::FromStr;
+use std::{ops::RangeInclusive, path::PathBuf, str::FromStr};
 
 use clap::Args;
 

@@ -1,12 +1,18 @@
 use std::fmt::Write as _;
 
-use wf_app::Caller;
-use wf_app::approve::{PlanChanges, PlanReview, differences_text, workspace_settings};
-use wf_base::digest::Sha256Digest;
-use wf_base::units::plural;
-use wf_base::untrusted::{BOLD, GOOD, paint, untrusted};
-use wf_report::consent::{PlanSummary, consent};
-use wf_report::diff::diff;
+use wf_app::{
+    Caller,
+    approve::{PlanChanges, PlanReview, differences_text, workspace_settings},
+};
+use wf_base::{
+    digest::Sha256Digest,
+    units::plural,
+    untrusted::{BOLD, GOOD, paint, untrusted},
+};
+use wf_report::{
+    consent::{PlanSummary, consent},
+    diff::diff,
+};
 use wf_sign::approval::{ApprovalToken, ApprovedFileDifference, ParamBound, ReviewPolicy};
 
 /// Describes everything that a plan will do.

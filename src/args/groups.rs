@@ -1,7 +1,6 @@
 //! The groups in which the help lists the commands: by what somebody wants to do.
 
-use std::ffi::OsString;
-use std::fmt::Write as _;
+use std::{ffi::OsString, fmt::Write as _};
 
 use clap::{Command, CommandFactory as _, Error, FromArgMatches as _};
 

@@ -2,8 +2,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use clap::{Arg, Command, CommandFactory as _};
 
-use super::Cli;
-use super::groups::GROUPS;
+use super::{Cli, groups::GROUPS};
 
 /// The kinds of each command, which determine the shared flags that it has.
 ///

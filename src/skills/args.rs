@@ -3,8 +3,7 @@ use std::time::Duration;
 use clap::Args;
 
 use crate::keys::SigningArgs;
-use wf_app::approve::SigningOptions;
-use wf_app::skills::needs::AcceptedDanger;
+use wf_app::{approve::SigningOptions, skills::needs::AcceptedDanger};
 use wf_base::time::parse_duration;
 use wf_sign::approval::SKILL_VALIDITY;
 

@@ -4,15 +4,19 @@
 use serde_json::Value;
 
 use crate::Ui;
-use wf_app::approve::{SigningOptions, confirm};
-use wf_app::skills::InspectedSkill;
-use wf_app::skills::consent::{self, SkillInstaller};
-use wf_app::skills::locks;
-use wf_app::skills::needs::{AcceptedDanger, InstallTerms};
-use wf_app::skills::put::{SKILLS, SkillFolderLock};
-use wf_app::skills::tell::{self, SkillApprovalState};
-use wf_app::skills::trial::{ScriptTrial, try_scripts};
-use wf_app::{CliExitCode, CommandError, Host, Workspace};
+use wf_app::{
+    CliExitCode, CommandError, Host, Workspace,
+    approve::{SigningOptions, confirm},
+    skills::{
+        InspectedSkill,
+        consent::{self, SkillInstaller},
+        locks,
+        needs::{AcceptedDanger, InstallTerms},
+        put::{SKILLS, SkillFolderLock},
+        tell::{self, SkillApprovalState},
+        trial::{ScriptTrial, try_scripts},
+    },
+};
 use wf_skill::lock::{LockedSkill, locked_files};
 
 /// The source and the destination of a skill.

@@ -1,8 +1,10 @@
 //! Agents that ask people.
 
-use crate::crash::kill_both;
-use crate::decisions::last;
-use crate::support::{Office, Sandbox, until};
+use crate::{
+    crash::kill_both,
+    decisions::last,
+    support::{Office, Sandbox, until},
+};
 
 const ASK: &str = "{tool: ask, arguments: {question: Which month?, choices: [May, June]}}";
 

@@ -1,7 +1,9 @@
 //! Agents that fetch pages: the engine does it, from the hosts that the plan lists.
 
-use std::io::{Read as _, Write as _};
-use std::net::{SocketAddr, TcpListener};
+use std::{
+    io::{Read as _, Write as _},
+    net::{SocketAddr, TcpListener},
+};
 
 use crate::support::Sandbox;
 

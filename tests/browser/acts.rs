@@ -2,13 +2,17 @@
 
 use serde_json::json;
 
-use super::driver::Browser;
-use super::{WIDTHS, make_key};
-use crate::support::{Sandbox, until};
-use crate::web::autonomy::{advised, unaccepted};
-use crate::web::runs::{BACK, UNDOES};
-use crate::web::suggestions::suggesting;
-use crate::web::{Pages, last_run};
+use super::{WIDTHS, driver::Browser, make_key};
+use crate::{
+    support::{Sandbox, until},
+    web::{
+        Pages,
+        autonomy::{advised, unaccepted},
+        last_run,
+        runs::{BACK, UNDOES},
+        suggestions::suggesting,
+    },
+};
 
 /// Checks that a page fits, and that everybody can use it.
 #[track_caller]

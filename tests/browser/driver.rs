@@ -1,10 +1,12 @@
 //! A browser, driven over HTTP as the `WebDriver` standard says.
 
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::{TcpListener, TcpStream};
-use std::path::Path;
-use std::process::{Child, Stdio};
-use std::time::Duration;
+use std::{
+    io::{BufRead as _, BufReader, Read as _, Write as _},
+    net::{TcpListener, TcpStream},
+    path::Path,
+    process::{Child, Stdio},
+    time::Duration,
+};
 
 use base64ct::{Base64, Encoding as _};
 use serde_json::{Value, json};

@@ -8,9 +8,13 @@ mod generated;
 mod plans;
 mod trial;
 
-use std::collections::BTreeMap;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::{
+    collections::BTreeMap,
+    sync::{
+        Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
 
 use plans::Scene;
 use trial::{End, Role, points, trial, uninterrupted};

@@ -1,7 +1,6 @@
 //! One kill, and what must be true afterwards.
 
-use std::os::unix::process::ExitStatusExt as _;
-use std::process::Output;
+use std::{os::unix::process::ExitStatusExt as _, process::Output};
 
 use serde_json::Value;
 

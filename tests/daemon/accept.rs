@@ -2,8 +2,7 @@
 
 use std::process::{Command, Stdio};
 
-use super::service::git;
-use super::{Daemon, EACH_SECOND, count, ended, goal, place, soon, words};
+use super::{Daemon, EACH_SECOND, count, ended, goal, place, service::git, soon, words};
 use crate::support::{Did, Office, Sandbox};
 
 /// Whatever is executed leaves a line: a check, a repair, a gate, a secret, and who is told.

@@ -1,7 +1,6 @@
 //! Goals that are not run any more, and approvals that are about to end: who looks, and who is told, learns of it.
 
-use super::service::get;
-use super::{Daemon, EACH_SECOND, count, ended, goal, place, soon};
+use super::{Daemon, EACH_SECOND, count, ended, goal, place, service::get, soon};
 use crate::support::{Did, Sandbox};
 
 /// A daemon whose health is asked, in a workspace where goals were accepted before, if at all.

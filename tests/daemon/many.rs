@@ -1,8 +1,10 @@
 //! Many goals at once, and a daemon that cannot go on: it hangs never, or is seen to.
 
-use std::os::unix::net::UnixDatagram;
-use std::process::Stdio;
-use std::time::{Duration, Instant};
+use std::{
+    os::unix::net::UnixDatagram,
+    process::Stdio,
+    time::{Duration, Instant},
+};
 
 use rustix::process::Signal;
 

@@ -1,10 +1,12 @@
 //! Where goals come from, who is told, and how it ends.
 
-use std::io::{Read as _, Write as _};
-use std::net::{TcpListener, TcpStream};
-use std::os::unix::fs::MetadataExt as _;
-use std::process::Stdio;
-use std::sync::{Arc, Mutex};
+use std::{
+    io::{Read as _, Write as _},
+    net::{TcpListener, TcpStream},
+    os::unix::fs::MetadataExt as _,
+    process::Stdio,
+    sync::{Arc, Mutex},
+};
 
 use super::{Daemon, EACH_SECOND, count, cycles_of, ended, goal, place, soon, words};
 use crate::support::Sandbox;

@@ -1,12 +1,13 @@
 //! Lists in documents that the code decides.
 
-use std::collections::BTreeSet;
-use std::fmt::Write as _;
+use std::{collections::BTreeSet, fmt::Write as _};
 
 use serde_json::Value;
 use wf_app::CliExitCode;
-use wf_base::diag::{Code, Severity};
-use wf_base::keyword::Keyword;
+use wf_base::{
+    diag::{Code, Severity},
+    keyword::Keyword,
+};
 use wf_core::verify::{FAILURE_SIGNS, FailureSign, SignPattern};
 use wf_model::{EngineFailure, FailureClass};
 

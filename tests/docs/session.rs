@@ -4,10 +4,11 @@ use std::fmt::Write as _;
 
 use regex::Regex;
 
-use super::documents;
-use super::fence::{self, Fence};
-use crate::examples::workshop;
-use crate::support::Sandbox;
+use super::{
+    documents,
+    fence::{self, Fence},
+};
+use crate::{examples::workshop, support::Sandbox};
 
 #[test]
 fn sessions_are_what_really_happens() {

@@ -1,10 +1,11 @@
 //! Steps that may write the whole workspace, and try to write what decides over wf.
 
-use std::fmt::Write as _;
-use std::process::Command;
+use std::{fmt::Write as _, process::Command};
 
-use super::scene::{Scene, Who};
-use super::{may_be_nobody, missing};
+use super::{
+    may_be_nobody, missing,
+    scene::{Scene, Who},
+};
 
 /// What there is: a file of each kind, and the plan that is run.
 const THERE: [&str; 8] = [

@@ -2,8 +2,10 @@
 
 use serde_json::Value;
 
-use super::missing;
-use super::scene::{Scene, Who};
+use super::{
+    missing,
+    scene::{Scene, Who},
+};
 
 /// One program, what it may take, and whether it says that it got more.
 struct Greed {

@@ -1,10 +1,12 @@
 //! Workspaces, home folders and links in places where nobody expects them: a sandbox holds there, too,
 //! and honest work can be done.
 
-use std::fs;
-use std::os::unix::fs::symlink;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::{
+    fs,
+    os::unix::fs::symlink,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+};
 
 /// Where a workspace is, and its home folder, below a temporary folder.
 const PLACES: &[(&str, &str)] = &[

@@ -1,12 +1,16 @@
 //! Attempts as a plan, and what became of them.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write as _;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt::Write as _,
+};
 
 use serde_json::Value;
 
-use super::attempt::{Attempt, Program};
-use super::scene::Scene;
+use super::{
+    attempt::{Attempt, Program},
+    scene::Scene,
+};
 
 const PRELUDE: &str = include_str!("prelude.py");
 

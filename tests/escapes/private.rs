@@ -1,8 +1,10 @@
 //! Files of the system that whoever runs wf can read and others cannot.
 
-use std::fs::{self, Permissions};
-use std::os::unix::fs::{PermissionsExt as _, chown, symlink};
-use std::path::Path;
+use std::{
+    fs::{self, Permissions},
+    os::unix::fs::{PermissionsExt as _, chown, symlink},
+    path::Path,
+};
 
 use super::scene::{GROUP, NOBODY, Scene, Who};
 

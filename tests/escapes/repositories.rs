@@ -1,7 +1,9 @@
 //! Steps that leave a git repository in the workspace, whose settings have a program started by whoever looks at it.
 
-use super::scene::{Scene, Who};
-use super::{may_be_nobody, missing};
+use super::{
+    may_be_nobody, missing,
+    scene::{Scene, Who},
+};
 
 /// What a repository gets that starts a program as soon as somebody asks for its status: `$G` is its folder.
 const SETTINGS: &str = r#"git --git-dir=$G config core.fsmonitor "touch $(pwd)/started-; false""#;

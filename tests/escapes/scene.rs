@@ -1,14 +1,20 @@
 //! What lies outside: files, sockets and processes that nobody in a sandbox may touch.
 
-use std::fs::{self, File};
-use std::io::{BufRead as _, BufReader, Read as _};
-use std::net::{TcpListener, UdpSocket};
-use std::os::linux::net::SocketAddrExt as _;
-use std::os::unix::fs::{PermissionsExt as _, chown, symlink};
-use std::os::unix::net::{SocketAddr, UnixDatagram, UnixListener};
-use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
-use std::sync::{Arc, Mutex};
+use std::{
+    fs::{self, File},
+    io::{BufRead as _, BufReader, Read as _},
+    net::{TcpListener, UdpSocket},
+    os::{
+        linux::net::SocketAddrExt as _,
+        unix::{
+            fs::{PermissionsExt as _, chown, symlink},
+            net::{SocketAddr, UnixDatagram, UnixListener},
+        },
+    },
+    path::PathBuf,
+    process::{Child, Command, Stdio},
+    sync::{Arc, Mutex},
+};
 
 use super::attempt::Attempt;
 use crate::support::Did;

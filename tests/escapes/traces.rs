@@ -1,9 +1,11 @@
 //! What attempts left outside, and tidying up after them.
 
-use std::collections::BTreeSet;
-use std::fs;
-use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::{
+    collections::BTreeSet,
+    fs,
+    io::Write as _,
+    path::{Path, PathBuf},
+};
 
 use super::scene::Scene;
 

@@ -7,8 +7,10 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::decisions::last;
-use crate::support::{Did, Sandbox};
+use crate::{
+    decisions::last,
+    support::{Did, Sandbox},
+};
 
 const QUESTION: &str = "question=Does the retail report change our Views?";
 

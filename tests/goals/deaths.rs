@@ -5,8 +5,10 @@ use rustix::process::{Signal, kill_process};
 use super::{at, history, processes, settled, states, workspace};
 use crate::support::{Did, Sandbox, until};
 use std::sync::Arc;
-use wf_base::name::PlanId;
-use wf_base::time::{FixedClock, Moment};
+use wf_base::{
+    name::PlanId,
+    time::{FixedClock, Moment},
+};
 use wf_core::goal::{ReconciliationCause, SlotDecision, SlotEntry, SlotState};
 use wf_store::{LedgerGoal, Store, StoreDurability};
 

@@ -2,8 +2,10 @@
 //! of the daemon.
 
 use super::{at, history, settled, states, workspace};
-use crate::support::{Did, Sandbox};
-use crate::tampered::{clean, named, sql};
+use crate::{
+    support::{Did, Sandbox},
+    tampered::{clean, named, sql},
+};
 
 const FRONT: &str = "schedule: \"0 9 * * *\"\ntimezone: UTC";
 

@@ -1,8 +1,10 @@
 //! Line 8 of the torture list: at its slot a goal cannot be accounted for, and later it can.
 
 use super::{history, settled, states, without_holes, workspace};
-use crate::faults::{among_own_mounts, part};
-use crate::support::until;
+use crate::{
+    faults::{among_own_mounts, part},
+    support::until,
+};
 use rustix::process::Signal;
 
 #[test]

@@ -1,20 +1,20 @@
 //! The store accounts for slots as the ledger in memory does.
 
-use std::borrow::Cow;
-use std::sync::Arc;
-use std::time::Duration;
+use std::{borrow::Cow, sync::Arc, time::Duration};
 
 use proptest::prelude::*;
-use wf_base::keyword::Keyword;
-use wf_base::name::{PlanId, RunId};
-use wf_base::time::{Moment, SystemClock};
+use wf_base::{
+    keyword::Keyword,
+    name::{PlanId, RunId},
+    time::{Moment, SystemClock},
+};
 use wf_core::goal::{
     GoalLedger, GoalLedgerState, GoalOutcome, InMemoryLedger, ReconciliationCause, ReconciliationHealth,
     SlotDecision, turn,
 };
-use wf_model::schedule::{CronExpression, DstPolicy, GoalSchedule, ScheduleZone, TimingRule};
 use wf_model::{
     Goal, GoalApproval, GoalOverlapPolicy, JsonObject, MissedTimesChoice, MissedTimesPolicy, OnUnmet,
+    schedule::{CronExpression, DstPolicy, GoalSchedule, ScheduleZone, TimingRule},
 };
 use wf_store::{
     EventBatch, FencingToken, LedgerGoal, NewRun, ReconciliationClaim, ReconciliationEnd, Store,

@@ -1,9 +1,7 @@
 //! Line 9 of the torture list: two daemons in one workspace.
 
 use rustix::process::Signal;
-use std::process::Child;
-use std::thread::sleep;
-use std::time::Duration;
+use std::{process::Child, thread::sleep, time::Duration};
 
 use super::{history, settled, signal, without_holes, workspace};
 use crate::support::{Sandbox, until};

@@ -1,12 +1,12 @@
 //! Real time, and deaths at random.
 
 use rustix::process::{Signal, kill_process};
-use std::process::Child;
-use std::thread::sleep;
-use std::time::Duration;
+use std::{process::Child, thread::sleep, time::Duration};
 
-use super::idle::{memory, wakes};
-use super::{processes, settled, signal, without_holes, workspace};
+use super::{
+    idle::{memory, wakes},
+    processes, settled, signal, without_holes, workspace,
+};
 use crate::support::until;
 
 /// Numbers by chance, the same each time.

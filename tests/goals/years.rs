@@ -3,19 +3,17 @@
 //!
 //! `benches/goals.rs` uses it for thirty years.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
-use std::time::Duration;
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
-use wf_base::keyword::Keyword;
-use wf_base::name::PlanId;
-use wf_base::time::Moment;
+use wf_base::{keyword::Keyword, name::PlanId, time::Moment};
 use wf_core::goal::{InMemoryLedger, SimulationResult, SimulationScenario, SlotEntry, SlotState, simulate};
-use wf_model::schedule::{
-    CronExpression, DstGapPolicy, DstOverlapPolicy, DstPolicy, GoalSchedule, ScheduleExclusion, ScheduleZone,
-    TimingRule,
+use wf_model::{
+    Goal, GoalApproval, GoalOverlapPolicy, MissedTimesChoice, MissedTimesPolicy, OnUnmet,
+    schedule::{
+        CronExpression, DstGapPolicy, DstOverlapPolicy, DstPolicy, GoalSchedule, ScheduleExclusion,
+        ScheduleZone, TimingRule,
+    },
 };
-use wf_model::{Goal, GoalApproval, GoalOverlapPolicy, MissedTimesChoice, MissedTimesPolicy, OnUnmet};
 
 /// Schedules of times at which clocks are changed, of days that are rare, and of many slots.
 const HOSTILE: [&str; 8] = [

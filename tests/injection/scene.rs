@@ -1,8 +1,10 @@
 //! A workspace with a repository, a key and a file outside, and an agent that reads what an attacker wrote.
 
-use std::collections::BTreeMap;
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+};
 
 use super::attacks::Attack;
 use crate::support::{Did, Sandbox};

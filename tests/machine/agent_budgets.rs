@@ -4,9 +4,11 @@ use wf_base::name::PlanId;
 use wf_core::machine::WorkExit;
 use wf_model::{OnStepFailure, Plan, PlanParts, RunBudget};
 
-use super::agents::{FIRST, REPLY, agent, answers, asked, briefed, collected};
-use super::killed::Killed;
-use super::play::{policy, steps};
+use super::{
+    agents::{FIRST, REPLY, agent, answers, asked, briefed, collected},
+    killed::Killed,
+    play::{policy, steps},
+};
 
 /// Steps that agents do at the same time, with a budget of tokens of which a tenth is kept.
 fn budgeted(lines: &[&str], main: usize, max_tokens: u64) -> Killed {

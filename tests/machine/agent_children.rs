@@ -2,16 +2,20 @@
 
 use std::time::Duration;
 
-use wf_core::agent::{ChildChoice, ChildRequest, ChildStart, ChildrenReport};
-use wf_core::machine::{
-    AttemptEnd, AttemptUsage, ChildEnd, ChildId, Effect, EventKind, InputKind, ModelCallOutcome,
-    RequestedTool, Standing, StepState, TimerKind, WorkExit,
+use wf_core::{
+    agent::{ChildChoice, ChildRequest, ChildStart, ChildrenReport},
+    machine::{
+        AttemptEnd, AttemptUsage, ChildEnd, ChildId, Effect, EventKind, InputKind, ModelCallOutcome,
+        RequestedTool, Standing, StepState, TimerKind, WorkExit,
+    },
 };
 use wf_model::{AgentDispatch, AgentTool, ChildPlan, FailureClass, JsonObject, Step, StepWork};
 
-use super::agents::{agent, answers, asked, briefed, collected, replied, reply, tool_ended};
-use super::killed::{Killed, attempt, end_of, single};
-use super::world::name;
+use super::{
+    agents::{agent, answers, asked, briefed, collected, replied, reply, tool_ended},
+    killed::{Killed, attempt, end_of, single},
+    world::name,
+};
 
 /// A run whose agent may start child runs, two at a time and three in all.
 fn talking(change: impl FnOnce(&mut Step)) -> Killed {

@@ -4,11 +4,11 @@ use wf_base::digest::Sha256Digest;
 use wf_core::machine::{ClientCall, EventKind, InputKind, ModelCallOutcome, WorkExit};
 use wf_model::{AgentEngine, Step, StepWork};
 
-use super::agents::{
-    FIRST, agent, asked, begun, briefed, collected, gated, replied, reply, tool, tool_ended,
+use super::{
+    agents::{FIRST, agent, asked, begun, briefed, collected, gated, replied, reply, tool, tool_ended},
+    answers::guarded,
+    killed::{Killed, attempt},
 };
-use super::answers::guarded;
-use super::killed::{Killed, attempt};
 
 /// A run whose agent is a program that was briefed.
 fn serving(change: impl FnOnce(&mut Step)) -> Killed {

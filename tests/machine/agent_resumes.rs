@@ -2,9 +2,11 @@
 
 use wf_core::machine::Effect;
 
-use super::agents::{answers, asked, briefed, gated, talking, tool, tool_ended, uses};
-use super::answers::guarded;
-use super::killed::{Killed, attempt};
+use super::{
+    agents::{answers, asked, briefed, gated, talking, tool, tool_ended, uses},
+    answers::guarded,
+    killed::{Killed, attempt},
+};
 
 #[test]
 fn a_resumed_agent_asks_for_exactly_what_was_open() {

@@ -3,21 +3,25 @@
 use std::time::Duration;
 
 use wf_base::digest::Sha256Digest;
-use wf_core::agent::StopReason;
-use wf_core::agent::authoring::MemoryCalibration;
-use wf_core::gate::{GateAction, GateOutcome};
-use wf_core::machine::{
-    AgentBriefing, AttemptEnd, CallEffort, Effect, EventKind, GatePoint, InputKind, ModelCallEnd,
-    ModelCallOutcome, ModelLimits, RequestedTool, StepState, TimerKind, ToolCallEnd, ToolCallId, WorkExit,
+use wf_core::{
+    agent::{StopReason, authoring::MemoryCalibration},
+    gate::{GateAction, GateOutcome},
+    machine::{
+        AgentBriefing, AttemptEnd, CallEffort, Effect, EventKind, GatePoint, InputKind, ModelCallEnd,
+        ModelCallOutcome, ModelLimits, RequestedTool, StepState, TimerKind, ToolCallEnd, ToolCallId,
+        WorkExit,
+    },
 };
 use wf_model::{
     AgentEngine, AgentTool, AgentWork, AgentWorkspace, JsonObject, ModelChoice, Money, Step, StepWork,
     TokenUsage, WorktreeMerge,
 };
 
-use super::answers::{guard, guarded};
-use super::killed::{Killed, attempt, end_of, single};
-use super::world::name;
+use super::{
+    answers::{guard, guarded},
+    killed::{Killed, attempt, end_of, single},
+    world::name,
+};
 
 /// The tokens of the first request, and the most of a reply.
 pub(super) const FIRST: u64 = 100;

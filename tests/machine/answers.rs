@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use wf_base::digest::Sha256Digest;
-use wf_base::name::GateId;
-use wf_core::gate::{GateAction, GateResult};
-use wf_core::machine::{Artifact, Attempt, AttemptEnd, CheckRuling, CheckVerdict, InputKind, WorkExit};
+use wf_base::{digest::Sha256Digest, name::GateId};
+use wf_core::{
+    gate::{GateAction, GateResult},
+    machine::{Artifact, Attempt, AttemptEnd, CheckRuling, CheckVerdict, InputKind, WorkExit},
+};
 use wf_model::{
     ApprovalRequirement, CheckPhase, FailureClass, Gate, GateLane, GatePredicate, GateProvider, GateTrigger,
     Money, Step,

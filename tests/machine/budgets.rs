@@ -1,17 +1,17 @@
 //! What a budget lets begin, rule by rule.
 
-use std::sync::Arc;
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
-use wf_base::name::PlanId;
-use wf_base::time::Moment;
+use wf_base::{name::PlanId, time::Moment};
 use wf_core::machine::{AttemptUsage, CheckRuling, Effect, InputKind, TimerKind};
 use wf_model::{
     Money, OnStepFailure, Plan, PlanParts, RetryPolicy, RunBudget, Step, StepWork, WaitCondition,
 };
 
-use super::play::{Play, policy, steps};
-use super::world::{check, verdict};
+use super::{
+    play::{Play, policy, steps},
+    world::{check, verdict},
+};
 
 fn budgeted(lines: &[&str], budget: RunBudget, change: impl FnOnce(&mut Vec<Step>)) -> Play {
     let mut steps = steps(lines);

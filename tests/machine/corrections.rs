@@ -7,8 +7,10 @@ use wf_core::machine::{
 };
 use wf_model::{FailureClass, JsonObject, RetryPolicy, Step, StepCache, StepRepetition};
 
-use super::killed::{Killed, attempt, single};
-use super::world::{check, ended, name, run_id};
+use super::{
+    killed::{Killed, attempt, single},
+    world::{check, ended, name, run_id},
+};
 
 fn tried(step: &mut Step) {
     step.verify = vec![check("good"), check("sound"), check("true")];

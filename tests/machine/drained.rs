@@ -1,7 +1,6 @@
 //! A run that is drained and resumed goes on with the event that would have been next.
 
-use std::sync::Arc;
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use serde_json::json;
 use wf_base::time::Moment;
@@ -10,8 +9,10 @@ use wf_model::{
     FailureClass, OnStepFailure, Plan, PlanPolicy, RetryPolicy, StepRepetition, StepWork, WaitCondition,
 };
 
-use super::play::{policy, steps};
-use super::world::{Dice, World, check, plan_with, run_id};
+use super::{
+    play::{policy, steps},
+    world::{Dice, World, check, plan_with, run_id},
+};
 
 /// Steps one after the other: with checks, retries, items, a wait, and one that always follows.
 fn chain() -> Arc<Plan> {

@@ -8,9 +8,11 @@ use wf_core::machine::{
 };
 use wf_model::{JsonObject, OnStepFailure, Step, StepRepetition};
 
-use super::killed::{Killed, attempt, single, words};
-use super::play::{Play, play, policy, steps};
-use super::world::{check, ended, name, plan_with, run_id, verdict};
+use super::{
+    killed::{Killed, attempt, single, words},
+    play::{Play, play, policy, steps},
+    world::{check, ended, name, plan_with, run_id, verdict},
+};
 
 fn file() -> Artifact {
     Artifact { path: "out.txt".into(), digest: Sha256Digest::of_bytes(b"out"), size: 3, released_by: None }

@@ -1,15 +1,19 @@
 //! Parts of the conversation of an agent that need an approval: a model call, a reply, a result.
 
 use wf_base::digest::Sha256Digest;
-use wf_core::gate::GateAction;
-use wf_core::machine::{Effect, ExchangeSubject, GatePoint, RequestDecision, RevisedResult};
+use wf_core::{
+    gate::GateAction,
+    machine::{Effect, ExchangeSubject, GatePoint, RequestDecision, RevisedResult},
+};
 use wf_model::GateTrigger;
 
-use super::agents::{answers, asked, begun, briefed, talking, tool_ended, uses};
-use super::answers::guarded_at;
-use super::exchanges::{decided, fails, passes, said};
-use super::killed::Killed;
-use super::tool_approvals::{answered, request};
+use super::{
+    agents::{answers, asked, begun, briefed, talking, tool_ended, uses},
+    answers::guarded_at,
+    exchanges::{decided, fails, passes, said},
+    killed::Killed,
+    tool_approvals::{answered, request},
+};
 
 fn wants(run: &mut Killed, effects: &[Effect], revised: Option<RevisedResult>) -> ExchangeSubject {
     let effects = run.feed(said(effects, GateAction::RequireApproval, revised));

@@ -1,18 +1,21 @@
 //! Gates of the conversation of an agent: before a model call, after its reply, and after a tool call.
 
 use serde_json::json;
-use wf_base::digest::Sha256Digest;
-use wf_base::name::GateId;
-use wf_core::gate::{GateAction, GateOutcome};
-use wf_core::machine::{
-    AddedContext, CallSupplement, Effect, EventKind, ExchangeGated, GatePoint, GateReply, GatedExchange,
-    InputKind, RevisedResult, ShownContent, StepState, WorkExit,
+use wf_base::{digest::Sha256Digest, name::GateId};
+use wf_core::{
+    gate::{GateAction, GateOutcome},
+    machine::{
+        AddedContext, CallSupplement, Effect, EventKind, ExchangeGated, GatePoint, GateReply, GatedExchange,
+        InputKind, RevisedResult, ShownContent, StepState, WorkExit,
+    },
 };
 use wf_model::{GateTrigger, JsonObject};
 
-use super::agents::{answers, asked, begun, briefed, collected, talking, tool_ended, uses};
-use super::answers::{guard, guarded_at};
-use super::killed::{Killed, end_of};
+use super::{
+    agents::{answers, asked, begun, briefed, collected, talking, tool_ended, uses},
+    answers::{guard, guarded_at},
+    killed::{Killed, end_of},
+};
 
 /// What a gate says of the part that it is asked about.
 pub(super) fn said(effects: &[Effect], action: GateAction, revised: Option<RevisedResult>) -> InputKind {

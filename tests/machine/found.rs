@@ -4,21 +4,24 @@ use std::time::Duration;
 
 use serde_json::json;
 use wf_base::time::Moment;
-use wf_core::gate::{GateAction, GateOutcome};
-use wf_core::machine::{
-    ApprovalOutcome, AttemptEnd, CachedResult, CheckRuling, CheckVerdict, Effect, EventKind, GatePoint,
-    InputKind, RequestDecision, Standing, StepState, TaskId, TimerKind, WorkExit,
+use wf_core::{
+    gate::{GateAction, GateOutcome},
+    machine::{
+        ApprovalOutcome, AttemptEnd, CachedResult, CheckRuling, CheckVerdict, Effect, EventKind, GatePoint,
+        InputKind, RequestDecision, Standing, StepState, TaskId, TimerKind, WorkExit,
+    },
 };
-use wf_model::expr::Template;
 use wf_model::{
     Check, CheckPhase, FailureClass, JsonObject, OnStepFailure, Plan, PlanParts, PlanPolicy, RetryPolicy,
-    Step, StepCache, StepRepetition, StepWork, WaitCondition,
+    Step, StepCache, StepRepetition, StepWork, WaitCondition, expr::Template,
 };
 
-use super::answers::{guard, guarded};
-use super::killed::{Killed, attempt, end_of, single, words};
-use super::play::{policy, steps};
-use super::world::{check, ended, name, plan_with, verdict};
+use super::{
+    answers::{guard, guarded},
+    killed::{Killed, attempt, end_of, single, words},
+    play::{policy, steps},
+    world::{check, ended, name, plan_with, verdict},
+};
 
 const SECOND: Duration = Duration::from_secs(1);
 

@@ -4,12 +4,13 @@ use std::time::Duration;
 
 use serde_json::json;
 use wf_core::machine::{Effect, InputKind, RunOutcome, TimerKind, WorkExit};
-use wf_model::expr::Template;
-use wf_model::{OnStepFailure, PlanPolicy, StepRepetition, StepWork, WaitCondition};
+use wf_model::{OnStepFailure, PlanPolicy, StepRepetition, StepWork, WaitCondition, expr::Template};
 
-use super::killed::{Killed, single, words};
-use super::play::{output, play, policy, steps};
-use super::world::{check, ended, plan_with};
+use super::{
+    killed::{Killed, single, words},
+    play::{output, play, policy, steps},
+    world::{check, ended, plan_with},
+};
 
 #[test]
 fn what_was_told_to_end_is_told_again() {

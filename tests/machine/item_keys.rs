@@ -4,8 +4,10 @@ use serde_json::{Value, json};
 use wf_core::machine::{EventKind, InputKind, ReusedResult, Standing, StepItem};
 use wf_model::{ItemKeyPath, JsonObject, OnStepFailure, StepRepetition};
 
-use super::play::{Play, any, expr, play, policy, steps};
-use super::world::{name, plan_with, run_id};
+use super::{
+    play::{Play, any, expr, play, policy, steps},
+    world::{name, plan_with, run_id},
+};
 
 fn key(text: &str) -> Option<Box<ItemKeyPath>> {
     ItemKeyPath::from_expr(expr(text)).map(Box::new)

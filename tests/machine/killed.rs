@@ -8,8 +8,10 @@ use wf_core::machine::{
 };
 use wf_model::{JsonObject, OnStepFailure, Plan, Step};
 
-use super::play::{as_carried, policy, steps};
-use super::world::{name, plan_with, run_id};
+use super::{
+    play::{as_carried, policy, steps},
+    world::{name, plan_with, run_id},
+};
 
 /// A run that is played by hand, and killed.
 pub struct Killed {

@@ -2,8 +2,10 @@
 
 use wf_model::OnStepFailure;
 
-use super::play::{Play, policy, steps};
-use super::world::{check, plan_with};
+use super::{
+    play::{Play, policy, steps},
+    world::{check, plan_with},
+};
 
 fn look(refute: &[&'static str]) -> Vec<String> {
     let whole = plan_with(steps(&["a", "b < a"]), 2, policy(OnStepFailure::Stop), vec![check("is_up")]);

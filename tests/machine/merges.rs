@@ -6,10 +6,12 @@ use wf_core::machine::{
 };
 use wf_model::{AgentWorkspace, Step, StepWork, WorktreeMerge};
 
-use super::agents::{answers, begun, briefed};
-use super::answers::{ended, verdict};
-use super::killed::{Killed, attempt, end_of, words};
-use super::world::check;
+use super::{
+    agents::{answers, begun, briefed},
+    answers::{ended, verdict},
+    killed::{Killed, attempt, end_of, words},
+    world::check,
+};
 
 /// A run whose agent has left its worktree; it has no checks.
 fn passed(merge: WorktreeMerge) -> Killed {

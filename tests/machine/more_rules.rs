@@ -9,8 +9,10 @@ use wf_model::{
     WaitCondition,
 };
 
-use super::play::{Play, any, expr, list, output, play, policy, steps};
-use super::world::{check, plan_with, run_id};
+use super::{
+    play::{Play, any, expr, list, output, play, policy, steps},
+    world::{check, plan_with, run_id},
+};
 
 #[test]
 fn a_list_known_only_at_run_time_fans_out_and_gathers_in_order() {

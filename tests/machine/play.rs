@@ -1,18 +1,14 @@
 //! Small runs played by hand.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
-use std::time::Duration;
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use serde_json::{Value, json};
-use wf_base::source::Span;
-use wf_base::time::Moment;
+use wf_base::{source::Span, time::Moment};
 use wf_core::machine::{
     Artifact, Attempt, AttemptEnd, AttemptUsage, CachedResult, CheckRuling, Effect, Event, EventKind,
     InputKind, Machine, MachineInput, MachineTurn, StaleFile, WorkExit,
 };
-use wf_model::expr::Expr;
-use wf_model::{JsonObject, OnStepFailure, Plan, PlanPolicy, Step, StepIx};
+use wf_model::{JsonObject, OnStepFailure, Plan, PlanPolicy, Step, StepIx, expr::Expr};
 
 use super::world::{plan_with, run_id, step, verdict};
 

@@ -2,14 +2,19 @@
 
 use serde_json::json;
 use wf_base::digest::Sha256Digest;
-use wf_core::gate::GateOutcome;
-use wf_core::machine::{
-    ApprovalOutcome, Effect, GatePoint, InputKind, PersonAnswer, RequestDecision, ShownContent, ToolCallId,
+use wf_core::{
+    gate::GateOutcome,
+    machine::{
+        ApprovalOutcome, Effect, GatePoint, InputKind, PersonAnswer, RequestDecision, ShownContent,
+        ToolCallId,
+    },
 };
 use wf_model::{AgentTool, JsonObject, Step, StepWork};
 
-use super::agents::{asked, briefed, talking, tool, tool_ended, uses};
-use super::killed::Killed;
+use super::{
+    agents::{asked, briefed, talking, tool, tool_ended, uses},
+    killed::Killed,
+};
 
 fn asks(step: &mut Step) {
     if let StepWork::Agent(work) = &mut step.work {

@@ -1,8 +1,6 @@
 //! Runs that begin with results of another, or with steps left out; and counts that end.
 
-use std::collections::BTreeSet;
-use std::sync::Arc;
-use std::time::Duration;
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use proptest::prelude::*;
 use serde_json::json;
@@ -15,8 +13,10 @@ use wf_model::{
     FailureClass, JsonObject, OnStepFailure, Plan, RequiredOutput, RetryPolicy, StepRepetition, ValueSchema,
 };
 
-use super::play::{Play, expr, policy, steps};
-use super::world::{Dice, World, any_plan, name, plan_with, run_id};
+use super::{
+    play::{Play, expr, policy, steps},
+    world::{Dice, World, any_plan, name, plan_with, run_id},
+};
 
 fn kept(step: &str, item: Option<&str>) -> ReusedResult {
     ReusedResult {

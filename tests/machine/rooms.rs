@@ -1,7 +1,6 @@
 //! What a round comes to follows from its plan and its verdicts, and from nothing else.
 
-use std::sync::Arc;
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use serde_json::json;
 use wf_base::name::PlanId;
@@ -11,8 +10,10 @@ use wf_model::{
     StepRepetition, StepWork, WaitCondition,
 };
 
-use super::play::{Play, expr, steps};
-use super::world::{check, name};
+use super::{
+    play::{Play, expr, steps},
+    world::{check, name},
+};
 
 const POLICIES: [OnStepFailure; 3] = [OnStepFailure::Stop, OnStepFailure::Cancel, OnStepFailure::Continue];
 

@@ -1,7 +1,6 @@
 //! What the controller makes of a round, rule by rule.
 
-use std::sync::Arc;
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use wf_base::name::PlanId;
 use wf_core::machine::{EventKind, Round, RunOutcome, WorkExit};
@@ -10,8 +9,10 @@ use wf_model::{
     Step, StepWork, WaitCondition,
 };
 
-use super::play::{Play, expr, policy, steps};
-use super::world::{check, name};
+use super::{
+    play::{Play, expr, policy, steps},
+    world::{check, name},
+};
 
 /// Lets a step be done with other tools, on other targets.
 pub(super) fn ways(step: &mut Step, all: &[(&str, &str)]) {

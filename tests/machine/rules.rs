@@ -5,8 +5,10 @@ use std::time::Duration;
 use wf_core::machine::WorkExit;
 use wf_model::{FailureClass, OnStepError, OnStepFailure, RetryPolicy};
 
-use super::play::{expr, play};
-use super::world::check;
+use super::{
+    play::{expr, play},
+    world::check,
+};
 
 #[test]
 fn dependants_of_a_failed_step_are_skipped_and_the_rest_goes_on() {

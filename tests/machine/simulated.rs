@@ -1,7 +1,6 @@
 //! The laws, in some thousands of worlds; `cargo bench --bench simulate` looks at more.
 
-use crate::sim::faults::Fault;
-use crate::sim::{Coverage, Faults, LAWS, Options, simulate, smaller};
+use crate::sim::{Coverage, Faults, LAWS, Options, faults::Fault, simulate, smaller};
 
 /// How many worlds a change is tried in.
 const SEEDS: u64 = 2500;

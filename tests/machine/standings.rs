@@ -2,8 +2,10 @@
 
 use wf_model::{Check, CheckCertainty, OnStepFailure, Step};
 
-use super::play::{Play, play, policy, steps};
-use super::world::{check, plan_with};
+use super::{
+    play::{Play, play, policy, steps},
+    world::{check, plan_with},
+};
 
 /// A check that a model judges.
 fn judged(id: &str) -> Check {

@@ -5,9 +5,11 @@ use std::collections::BTreeSet;
 use wf_core::machine::{Attempt, Effect, EventKind, StepState, WorkExit};
 use wf_model::{OnStepFailure, PlanPolicy};
 
-use super::killed::{Killed, end_of};
-use super::play::{policy, steps};
-use super::world::{Dice, ended, plan_with};
+use super::{
+    killed::{Killed, end_of},
+    play::{policy, steps},
+    world::{Dice, ended, plan_with},
+};
 
 /// Plays a fan to its end: the attempts under way end in any order, and one step fails.
 fn play_fan(ids: &[&str], max_parallel: u32, seed: u64) -> Killed {

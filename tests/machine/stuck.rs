@@ -6,8 +6,10 @@ use wf_core::machine::{
 };
 use wf_model::{FailureClass, OnStuck};
 
-use super::agents::begun;
-use super::killed::{Killed, attempt, end_of};
+use super::{
+    agents::begun,
+    killed::{Killed, attempt, end_of},
+};
 
 fn failed(number: u32) -> InputKind {
     let exit = WorkExit::Error { reason: "no answer".into(), failure_class: FailureClass::Logical };

@@ -1,20 +1,23 @@
 //! Tool calls of agents that need an approval, from gates or since untrusted text was read.
 
-use std::collections::BTreeMap;
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
 use serde_json::json;
 use wf_base::digest::Sha256Digest;
-use wf_core::gate::{GateAction, GateOutcome};
-use wf_core::machine::{
-    ApprovalOutcome, ApprovalRequest, Effect, EventKind, GatePoint, InputKind, RequestDecision, ShownContent,
-    TimerKind, ToolCallId,
+use wf_core::{
+    gate::{GateAction, GateOutcome},
+    machine::{
+        ApprovalOutcome, ApprovalRequest, Effect, EventKind, GatePoint, InputKind, RequestDecision,
+        ShownContent, TimerKind, ToolCallId,
+    },
 };
 use wf_model::{JsonObject, Step, StepWork, UntrustedRule};
 
-use super::agents::{asked, briefed, collected, late, talking, tool, tool_ended, uses};
-use super::answers::{guard, guarded};
-use super::killed::{Killed, end_of};
+use super::{
+    agents::{asked, briefed, collected, late, talking, tool, tool_ended, uses},
+    answers::{guard, guarded},
+    killed::{Killed, end_of},
+};
 
 fn arguments() -> ShownContent {
     ShownContent { digest: Sha256Digest::of_bytes(b"{}"), shown: json!({}) }

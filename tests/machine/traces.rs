@@ -1,10 +1,12 @@
 //! Golden traces: recorded inputs, and what must follow from them under any driver.
 
-use std::collections::BTreeMap;
-use std::fs;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::time::Duration;
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
 
 use serde_json::{Value, json};
 use wf_core::machine::{Effect, Event, Machine, MachineInput};

@@ -6,8 +6,7 @@ use wf_core::machine::{
     AnswerOptions, ApprovalOutcome, ApprovalRequest, Effect, EventKind, InputKind, RequestDecision,
     StepState, TypedAnswer,
 };
-use wf_model::expr::Template;
-use wf_model::{AnswerKind, ApprovalRequirement, ApprovalStep, StepWork};
+use wf_model::{AnswerKind, ApprovalRequirement, ApprovalStep, StepWork, expr::Template};
 
 use super::killed::{Killed, single};
 

@@ -1,13 +1,13 @@
 //! Runs in which a worker decides whether checks are made.
 
 use serde_json::{Value, json};
-use wf_base::name::EnvName;
-use wf_base::source::Span;
-use wf_model::expr::Template;
-use wf_model::{Check, CheckCertainty, EnvVar, OnStepFailure, Step, StepRepetition};
+use wf_base::{name::EnvName, source::Span};
+use wf_model::{Check, CheckCertainty, EnvVar, OnStepFailure, Step, StepRepetition, expr::Template};
 
-use super::play::{Play, any, expr, play};
-use super::world::{check, plan_with};
+use super::{
+    play::{Play, any, expr, play},
+    world::{check, plan_with},
+};
 
 /// What a run says that keeps a check from `test` on the word of `build`.
 const SAID: &str = "run succeeded reported: `test` was not checked: an unchecked output of \

@@ -1,27 +1,31 @@
 //! A seeded world: plans, and what happens to their attempts, as functions of a number.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
-use std::time::Duration;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+    time::Duration,
+};
 
 use serde_json::json;
-use wf_base::digest::Sha256Digest;
-use wf_base::name::{Name, PlanId, RunId};
-use wf_base::time::Moment;
-use wf_core::gate::GateOutcome;
-use wf_core::machine::{
-    ApprovalOutcome, Attempt, CheckRuling, Effect, Event, EventKind, GateQuestion, InputKind, Machine,
-    MachineInput, PlanReply, RequestDecision, RunOutcome, StaleFile, StepState, TaskId, WorkExit,
+use wf_base::{
+    digest::Sha256Digest,
+    name::{Name, PlanId, RunId},
+    time::Moment,
 };
-use wf_model::expr::Template;
+use wf_core::{
+    gate::GateOutcome,
+    machine::{
+        ApprovalOutcome, Attempt, CheckRuling, Effect, Event, EventKind, GateQuestion, InputKind, Machine,
+        MachineInput, PlanReply, RequestDecision, RunOutcome, StaleFile, StepState, TaskId, WorkExit,
+    },
+};
 use wf_model::{
     Check, CheckPhase, FailureClass, OnStepError, OnStepFailure, Plan, PlanParts, PlanPolicy, RetryPolicy,
-    Step, StepIx, StepRepetition, StepWork, WaitCondition,
+    Step, StepIx, StepRepetition, StepWork, WaitCondition, expr::Template,
 };
 
-use super::answers::file_of;
 pub use super::answers::{ended, verdict};
-use super::play::as_carried;
+use super::{answers::file_of, play::as_carried};
 pub use crate::sim::dice::Dice;
 
 /// What the world does to an attempt; a function of the attempt alone.

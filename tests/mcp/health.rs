@@ -2,8 +2,7 @@
 
 use std::sync::Arc;
 
-use wf_base::name::Name;
-use wf_base::time::SystemClock;
+use wf_base::{name::Name, time::SystemClock};
 use wf_core::health::{CallEnd, CallTarget, TargetHealth};
 use wf_store::{Store, StoreDurability};
 

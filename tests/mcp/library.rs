@@ -1,6 +1,8 @@
-use rmcp::model::{CallToolRequestParams, CallToolResult, ProtocolVersion};
-use rmcp::service::{RoleClient, RunningService};
-use rmcp::{ClientHandler, ClientLifecycleMode, ClientServiceExt};
+use rmcp::{
+    ClientHandler, ClientLifecycleMode, ClientServiceExt,
+    model::{CallToolRequestParams, CallToolResult, ProtocolVersion},
+    service::{RoleClient, RunningService},
+};
 use serde_json::{Value, json};
 use std::process::{Child, Stdio};
 use tokio::net::unix::pipe::{Receiver, Sender};

@@ -3,9 +3,7 @@
 
 use wf_model::FailureClass;
 
-use super::plan::STEPS;
-use super::world::World;
-use super::{SECONDS, Told};
+use super::{SECONDS, Told, plan::STEPS, world::World};
 
 /// Lets the script try itself in a world.
 pub fn run(world: &World, budget: u32) -> Told {

@@ -11,8 +11,7 @@ mod score;
 mod strategy;
 mod world;
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use wf_model::Plan;
 

@@ -1,14 +1,12 @@
 //! The plan that all strategies are given: three steps, each with five ways to be done.
 
-use std::fmt::Write as _;
-use std::sync::Arc;
+use std::{fmt::Write as _, sync::Arc};
 
 use wf_app::config::WorkspaceConfig;
 use wf_lang::{self as lang, InMemoryFiles};
 use wf_model::{Plan, Step};
 
-use super::SECONDS;
-use super::strategy::Strategy;
+use super::{SECONDS, strategy::Strategy};
 
 /// The steps, each with two tools, two targets and two checks.
 pub const STEPS: [[&str; 7]; 3] = [

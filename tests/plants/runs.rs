@@ -2,18 +2,22 @@
 
 use std::sync::Arc;
 
-use wf_base::name::{Name, RunId};
-use wf_base::time::Moment;
+use wf_base::{
+    name::{Name, RunId},
+    time::Moment,
+};
 use wf_core::machine::{
     Attempt, AttemptEnd, CheckRuling, CheckVerdict, Effect, EventKind, InputKind, Machine, MachineInput,
     RunOutcome, TimerKind, WorkExit,
 };
 use wf_model::{CheckCertainty, CheckPhase, FailureClass, JsonObject, Plan, StepIx};
 
-use super::Told;
-use super::plan::{STEPS, way_of};
-use super::strategy::Strategy;
-use super::world::{Fate, Shows, World};
+use super::{
+    Told,
+    plan::{STEPS, way_of},
+    strategy::Strategy,
+    world::{Fate, Shows, World},
+};
 
 /// Lets a strategy try itself in a world.
 pub fn run(world: &World, strategy: Strategy, plan: &Arc<Plan>) -> Told {

@@ -4,8 +4,10 @@
 use serde_json::Value;
 
 use super::{ModelServer, Relay};
-use crate::examples::{last, pack, with_wf};
-use crate::support::{Did, Sandbox};
+use crate::{
+    examples::{last, pack, with_wf},
+    support::{Did, Sandbox},
+};
 
 /// A pack whose roles the small model plays.
 struct SmallPack {

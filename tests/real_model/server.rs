@@ -1,5 +1,7 @@
-use std::io::{BufRead, BufReader};
-use std::process::{Child, ChildStdin, Command, Stdio};
+use std::{
+    io::{BufRead, BufReader},
+    process::{Child, ChildStdin, Command, Stdio},
+};
 
 /// The server of the small model. It ends with the value, also if the test is killed: then its standard input ends.
 pub struct ModelServer {

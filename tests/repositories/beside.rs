@@ -1,8 +1,7 @@
 //! A checkout in which people work while runs check: nothing that they do to files of nobody's work fails a run, and nothing
 //! that a step does undeclared is seen by a check.
 
-use std::thread;
-use std::time::Duration;
+use std::{thread, time::Duration};
 
 use super::sh;
 use crate::support::Sandbox;

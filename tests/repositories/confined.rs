@@ -1,12 +1,14 @@
 //! A program that git does start, since a git that is less careful asks it to: what it reaches.
 
-use std::fs;
-use std::net::TcpListener;
-use std::os::unix::fs::PermissionsExt as _;
+use std::{fs, net::TcpListener, os::unix::fs::PermissionsExt as _};
 
-use crate::escapes::may_be_nobody;
-use crate::escapes::scene::{Scene, Who};
-use crate::support::Did;
+use crate::{
+    escapes::{
+        may_be_nobody,
+        scene::{Scene, Who},
+    },
+    support::Did,
+};
 
 /// Lists what it could read and connect to, and writes wherever it can.
 const PROGRAM: &str = r#"#!/bin/sh

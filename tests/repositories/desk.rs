@@ -3,8 +3,7 @@
 //!
 //! `WF_DESK_DEEDS` is the number of deeds, 60 if it is not set; `WF_DESK_SEED` gives another day.
 
-use std::thread;
-use std::time::Duration;
+use std::{thread, time::Duration};
 
 use super::sh;
 use crate::support::Sandbox;

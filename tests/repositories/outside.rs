@@ -1,7 +1,6 @@
 //! Git whose folder is outside of the workspace: a check is told what git said when the run began, whoever commits meanwhile.
 
-use std::thread;
-use std::time::Duration;
+use std::{thread, time::Duration};
 
 use super::sh;
 use crate::support::{Did, Sandbox};

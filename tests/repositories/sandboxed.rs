@@ -3,8 +3,10 @@
 use serde_json::json;
 
 use super::sh;
-use crate::support::{Did, Sandbox};
-use crate::worktrees::run;
+use crate::{
+    support::{Did, Sandbox},
+    worktrees::run,
+};
 
 /// How a user trusts repositories of others, as settings below the home folder, which is `HOME`, and a variable for git.
 const TRUSTS: [(&str, &str, Option<&str>); 4] = [

@@ -1,8 +1,7 @@
 //! What another way executes is approved with the plan.
 
 use super::{BUILD, plan};
-use crate::decisions::last;
-use crate::support::Office;
+use crate::{decisions::last, support::Office};
 
 #[test]
 fn what_an_alternative_executes_is_approved_with_the_plan() {

@@ -5,8 +5,7 @@
 //! the end of a gap there).
 
 use croner::parser::{CronParser, Seconds};
-use jiff::tz::TimeZone;
-use jiff::{Timestamp, Zoned};
+use jiff::{Timestamp, Zoned, tz::TimeZone};
 use proptest::prelude::*;
 use wf_base::time::Moment;
 use wf_model::schedule::{CronExpression, DstPolicy, GoalSchedule, ScheduleZone, TimingRule};

@@ -5,8 +5,10 @@
 
 use std::collections::BTreeSet;
 
-use jiff::Timestamp;
-use jiff::tz::{TimeZone, TimeZoneDatabase, db};
+use jiff::{
+    Timestamp,
+    tz::{TimeZone, TimeZoneDatabase, db},
+};
 use wf_base::time::Moment;
 use wf_model::schedule::{
     CronExpression, DstGapPolicy, DstNote, DstOverlapPolicy, DstPolicy, GoalSchedule, ScheduleZone, Slot,

@@ -1,8 +1,7 @@
 //! Every argument of every script is given what nobody means. No script may believe it, be started
 //! by it, or leave something outside of its folder.
 
-use super::bench::Bench;
-use super::retrospective::propose_in;
+use super::{bench::Bench, retrospective::propose_in};
 
 const ODD: [&str; 12] = [
     "",

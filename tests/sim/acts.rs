@@ -2,11 +2,13 @@
 
 use wf_core::machine::{Attempt, InputKind};
 
-use super::coverage;
-use super::engine::{Engine, Job, Unit};
-use super::faults::Fault;
-use super::look::{Broken, Seen};
-use super::world::World;
+use super::{
+    coverage,
+    engine::{Engine, Job, Unit},
+    faults::Fault,
+    look::{Broken, Seen},
+    world::World,
+};
 
 /// Something that can happen next, and to which run.
 #[derive(Clone, Copy, Debug)]

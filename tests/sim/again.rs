@@ -2,10 +2,12 @@
 
 use wf_core::machine::{Artifact, DeselectedStep, Event, EventKind, ReusedResult, StepState, TaskId};
 
-use super::dice::Dice;
-use super::evidence::file as file_of;
-use super::ledger::{Book, End, Ledger};
-use super::world::World;
+use super::{
+    dice::Dice,
+    evidence::file as file_of,
+    ledger::{Book, End, Ledger},
+    world::World,
+};
 
 impl World {
     /// What a run takes over from the run that it repeats.

@@ -1,33 +1,32 @@
 //! Agents: which steps have them, how their models and tools answer, and the work of an engine for them.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
-use std::time::Duration;
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
-use wf_base::digest::Sha256Digest;
-use wf_base::name::Name;
-use wf_core::agent::StopReason;
-use wf_core::agent::authoring::MemoryCalibration;
-use wf_core::machine::{
-    AgentBriefing, Attempt, AttemptEnd, CallEffort, Effect, InputKind, ModelCallEnd, ModelCallOutcome,
-    ModelLimits, RequestedTool, ToolCallEnd, ToolCallId, WorkExit,
+use wf_base::{digest::Sha256Digest, name::Name};
+use wf_core::{
+    agent::{StopReason, authoring::MemoryCalibration},
+    machine::{
+        AgentBriefing, Attempt, AttemptEnd, CallEffort, Effect, InputKind, ModelCallEnd, ModelCallOutcome,
+        ModelLimits, RequestedTool, ToolCallEnd, ToolCallId, WorkExit,
+    },
 };
 use wf_model::{
     AgentEngine, AgentTool, AgentWork, AgentWorkspace, FailureClass, GateTrigger, JsonObject, ModelChoice,
     ModelPrice, Money, Step, StepWork, TokenUsage, UntrustedRule, WorktreeMerge,
 };
 
-use super::children;
-use super::compactions;
-use super::dice::Dice;
-use super::engine::Job;
-use super::exchanges;
-use super::fates::{Fates, outputs};
-use super::gates;
-use super::ledger::step_of;
-use super::look::{Broken, Seen};
-use super::merges;
-use super::world::World;
+use super::{
+    children, compactions,
+    dice::Dice,
+    engine::Job,
+    exchanges,
+    fates::{Fates, outputs},
+    gates,
+    ledger::step_of,
+    look::{Broken, Seen},
+    merges,
+    world::World,
+};
 
 /// Every way in which agents end, and what happens to their calls.
 pub const AGENTS: [&str; 33] = [

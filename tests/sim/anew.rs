@@ -1,9 +1,10 @@
 //! What a new round does to what is known.
 
-use wf_base::name::Name;
-use wf_base::time::Moment;
-use wf_core::ggs::Directive;
-use wf_core::machine::{Round, RunPhase, Standing, StepState, TaskId};
+use wf_base::{name::Name, time::Moment};
+use wf_core::{
+    ggs::Directive,
+    machine::{Round, RunPhase, Standing, StepState, TaskId},
+};
 
 use super::ledger::{Book, Ledger};
 

@@ -2,19 +2,22 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use wf_base::name::Name;
-use wf_base::time::Moment;
-use wf_core::agent::{ChildRequest, ContextCut, estimate_tokens};
-use wf_core::gate::GateResult;
-use wf_core::machine::{
-    AgentBriefing, ApprovalRequest, AttemptUsage, CallSupplement, CheckVerdict, ClientCall, Event, EventKind,
-    ExchangeSubject, GuidanceEnd, InvalidAnswer, ModelCallOutcome, ModelCallStart, ModelLimits,
-    PlannerRejection, RequestedTool, TaskId, ToolCallId, ToolCallSubject, WorkExit,
+use wf_base::{name::Name, time::Moment};
+use wf_core::{
+    agent::{ChildRequest, ContextCut, estimate_tokens},
+    gate::GateResult,
+    machine::{
+        AgentBriefing, ApprovalRequest, AttemptUsage, CallSupplement, CheckVerdict, ClientCall, Event,
+        EventKind, ExchangeSubject, GuidanceEnd, InvalidAnswer, ModelCallOutcome, ModelCallStart,
+        ModelLimits, PlannerRejection, RequestedTool, TaskId, ToolCallId, ToolCallSubject, WorkExit,
+    },
 };
 use wf_model::{Money, TokenUsage};
 
-use super::children::Child;
-use super::compactions::{Compaction, Failures};
+use super::{
+    children::Child,
+    compactions::{Compaction, Failures},
+};
 
 /// The most tokens of what stands for a long result, or for turns.
 const NOTE: u64 = 60;

@@ -1,19 +1,23 @@
 //! Child runs of agents: which agents start them, what their models ask for, and how they end.
 
 use wf_base::name::{Name, PlanId};
-use wf_core::agent::{ChildChoice, ChildRequest, ChildStart};
-use wf_core::machine::{
-    Attempt, ChildDispatch, ChildEnd, ChildId, EventKind, InputKind, RequestedTool, Standing, WorkExit,
+use wf_core::{
+    agent::{ChildChoice, ChildRequest, ChildStart},
+    machine::{
+        Attempt, ChildDispatch, ChildEnd, ChildId, EventKind, InputKind, RequestedTool, Standing, WorkExit,
+    },
 };
 use wf_model::{AgentDispatch, AgentEngine, AgentWork, ChildPlan, FailureClass, JsonObject, StepWork};
 
-use super::calls::Agents;
-use super::dice::Dice;
-use super::engine::Job;
-use super::ledger::step_of;
-use super::look::{Broken, Seen};
-use super::plans;
-use super::world::World;
+use super::{
+    calls::Agents,
+    dice::Dice,
+    engine::Job,
+    ledger::step_of,
+    look::{Broken, Seen},
+    plans,
+    world::World,
+};
 
 /// The ids that models give child runs: few, so that some are given twice, or asked for and not there.
 const IDS: [&str; 5] = ["a", "b", "c", "d", "e"];

@@ -1,16 +1,16 @@
 //! The compactor of agents: what it says, and what a list of events says about it.
 
-use wf_base::name::Name;
-use wf_base::time::Moment;
-use wf_core::agent::ContextCut;
-use wf_core::machine::{
-    AttemptUsage, CompactionEnd, CompactionOutcome, CompactionReply, CompactionRequest, CompactionStart,
-    CompactorLimits, InputKind,
+use wf_base::{name::Name, time::Moment};
+use wf_core::{
+    agent::ContextCut,
+    machine::{
+        AttemptUsage, CompactionEnd, CompactionOutcome, CompactionReply, CompactionRequest, CompactionStart,
+        CompactorLimits, InputKind,
+    },
 };
 use wf_model::{ModelPrice, Money, TokenUsage};
 
-use super::dice::Dice;
-use super::world::World;
+use super::{dice::Dice, world::World};
 
 /// What is known about the compactor of an agent.
 #[derive(Clone, Debug, Default)]

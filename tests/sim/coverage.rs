@@ -2,8 +2,7 @@
 
 mod kinds;
 
-use std::collections::BTreeMap;
-use std::fmt;
+use std::{collections::BTreeMap, fmt};
 
 use wf_core::machine::{
     BUDGET_SPENT_PREFIX, CompactionOutcome, EventKind, GatePoint, ModelCallOutcome, WorkExit,
@@ -11,8 +10,7 @@ use wf_core::machine::{
 
 use wf_model::EscalationAction;
 
-use super::agents;
-use super::faults::Fault;
+use super::{agents, faults::Fault};
 use kinds::exit;
 pub use kinds::{effect, input, timer};
 

@@ -5,10 +5,12 @@ use std::collections::BTreeMap;
 use wf_base::digest::Sha256Digest;
 use wf_core::machine::{Artifact, Attempt, InputKind, StaleFile, TaskId};
 
-use super::faults::Fault;
-use super::ledger::step_of;
-use super::look::Broken;
-use super::world::{Run, World};
+use super::{
+    faults::Fault,
+    ledger::step_of,
+    look::Broken,
+    world::{Run, World},
+};
 
 /// What the file of a place is, by how often it was written.
 pub fn content(files: &BTreeMap<TaskId, u32>, task_id: &TaskId) -> Sha256Digest {

@@ -1,19 +1,18 @@
 //! Gates of the conversations of agents: what they say of a model call, a reply or a result.
 
 use serde_json::json;
-use wf_base::digest::Sha256Digest;
-use wf_base::name::Name;
-use wf_core::agent::StopReason;
-use wf_core::gate::{GateOutcome, GateResult};
-use wf_core::machine::{
-    AddedContext, CallSupplement, ExchangeQuestion, GatePoint, GateReply, GatedExchange, InputKind,
-    ModelCallOutcome, RevisedResult, ShownContent, TaskId,
+use wf_base::{digest::Sha256Digest, name::Name};
+use wf_core::{
+    agent::StopReason,
+    gate::{GateOutcome, GateResult},
+    machine::{
+        AddedContext, CallSupplement, ExchangeQuestion, GatePoint, GateReply, GatedExchange, InputKind,
+        ModelCallOutcome, RevisedResult, ShownContent, TaskId,
+    },
 };
 use wf_model::{GateTrigger, JsonObject};
 
-use super::dice::Dice;
-use super::gates::results;
-use super::world::World;
+use super::{dice::Dice, gates::results, world::World};
 
 /// The triggers of the gates of a conversation.
 pub const TRIGGERS: [GateTrigger; 3] =

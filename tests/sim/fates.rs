@@ -2,8 +2,7 @@
 //! worlds of one seed answer the same, whatever happens between.
 
 use serde_json::json;
-use wf_base::digest::Sha256Digest;
-use wf_base::name::RunId;
+use wf_base::{digest::Sha256Digest, name::RunId};
 use wf_core::machine::{
     AdviceKind, ApprovalRequest, Attempt, Baseline, CachedResult, CheckRuling, CheckVerdict, IntentAdvice,
     Standing, TaskId, ToolAdvice, WorkExit,

@@ -1,26 +1,27 @@
 //! Gates and decisions: where plans have them, what gates say in the world, and what its people
 //! decide.
 
-use std::sync::Arc;
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use serde_json::json;
-use wf_base::digest::Sha256Digest;
-use wf_base::name::{GateId, Name};
-use wf_core::gate::{GateAction, GateOutcome, GateResult};
-use wf_core::machine::{
-    AnswerOptions, ApprovalOutcome, ApprovalRequest, GatePoint, InputKind, RequestDecision, ShownContent,
-    TaskId, ToolCallId, TypedAnswer, gates_at,
+use wf_base::{
+    digest::Sha256Digest,
+    name::{GateId, Name},
 };
-use wf_model::expr::Template;
+use wf_core::{
+    gate::{GateAction, GateOutcome, GateResult},
+    machine::{
+        AnswerOptions, ApprovalOutcome, ApprovalRequest, GatePoint, InputKind, RequestDecision, ShownContent,
+        TaskId, ToolCallId, TypedAnswer, gates_at,
+    },
+};
 use wf_model::{
     AnswerChoices, AnswerKind, ApprovalRequirement, ApprovalStep, Escalation, EscalationAction, Gate,
     GateLane, GatePredicate, GateProvider, GateTrigger, JsonObject, Money, Plan, Step, StepWork,
+    expr::Template,
 };
 
-use super::dice::Dice;
-use super::engine::Job;
-use super::world::World;
+use super::{dice::Dice, engine::Job, world::World};
 
 /// The ways in which a block may go on.
 const ON_BLOCK: [&str; 10] =

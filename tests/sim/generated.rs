@@ -4,11 +4,9 @@ use std::collections::BTreeMap;
 
 use wf_base::digest::Sha256Digest;
 use wf_core::machine::{Attempt, Effect, EventKind, InputKind, PlanGeneration, TaskId};
-use wf_model::expr::Template;
-use wf_model::{GeneratedPlan, PlanEnvelope, StepWork};
+use wf_model::{GeneratedPlan, PlanEnvelope, StepWork, expr::Template};
 
-use super::engine::Job;
-use super::world::World;
+use super::{engine::Job, world::World};
 
 /// What the log says of the plans that were read: the last one of each place, and the attempts that began with one.
 #[derive(Clone, Debug, Default)]

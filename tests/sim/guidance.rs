@@ -4,8 +4,7 @@ use serde_json::json;
 use wf_core::machine::{Attempt, AttemptUsage, GuidanceReply, InputKind, PlannerReply};
 use wf_model::{FailureClass, Money, OnStuck, RetryPolicy, Step, StepWork};
 
-use super::dice::Dice;
-use super::world::World;
+use super::{dice::Dice, world::World};
 
 /// Lets some agents consult a planner, and fail often enough to do so. They are drawn apart.
 pub fn of_steps(steps: &mut [Step], dice: &Dice) {

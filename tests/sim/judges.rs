@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use wf_core::judgement::{Ballot, CriterionVote, FailedVote, Judgement};
-use wf_core::machine::{CheckVerdict, Standing};
+use wf_core::{
+    judgement::{Ballot, CriterionVote, FailedVote, Judgement},
+    machine::{CheckVerdict, Standing},
+};
 use wf_model::{Check, CheckCertainty, CheckJudge, FailureClass, Money, PlanParts};
 
-use super::dice::Dice;
-use super::plans::name;
-use super::world::World;
+use super::{dice::Dice, plans::name, world::World};
 
 /// Lets models judge some checks of a plan. They are drawn apart, so that what comes after is what it was without them.
 pub fn of_plan(dice: &Dice, mut parts: PlanParts) -> PlanParts {

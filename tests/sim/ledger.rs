@@ -2,9 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use wf_base::digest::Sha256Digest;
-use wf_base::name::Name;
-use wf_base::time::Moment;
+use wf_base::{digest::Sha256Digest, name::Name, time::Moment};
 use wf_core::machine::{
     ApprovalOutcome, ApprovalRequest, Attempt, Event, EventKind, GatePoint, RequestDecision, Round, RunPhase,
     Standing, StepState, TaskId,

@@ -3,9 +3,11 @@
 use wf_core::machine::{Effect, Event, InputKind, MachineTurn, TaskId};
 use wf_model::Plan;
 
-use super::engine::Engine;
-use super::ledger::Ledger;
-use super::world::{Run, World};
+use super::{
+    engine::Engine,
+    ledger::Ledger,
+    world::{Run, World},
+};
 
 /// Something happened, in a world.
 pub struct Look<'a> {

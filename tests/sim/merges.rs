@@ -8,9 +8,7 @@ use wf_core::machine::{
 };
 use wf_model::{AgentWork, AgentWorkspace, WorktreeMerge};
 
-use super::dice::Dice;
-use super::engine::Job;
-use super::world::World;
+use super::{dice::Dice, engine::Job, world::World};
 
 /// What the log says of merges.
 #[derive(Clone, Debug, Default)]

@@ -3,11 +3,9 @@
 use std::time::Duration;
 
 use wf_base::name::{Name, PlanId};
-use wf_model::expr::Template;
-use wf_model::{OnStepFailure, Plan, PlanParts, PlanPolicy, Step, StepWork};
+use wf_model::{OnStepFailure, Plan, PlanParts, PlanPolicy, Step, StepWork, expr::Template};
 
-use super::dice::Dice;
-use super::plans::Drawn;
+use super::{dice::Dice, plans::Drawn};
 
 /// Some steps that need nothing, or one before, and promise nothing.
 pub fn draw(dice: &mut Dice, most: usize) -> Drawn {

@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
-use wf_core::agent::authoring::CalibrationEntry;
-use wf_core::machine::{AttemptUsage, InputKind, PlanReply, PlanRequest, PlannerCalls, PlannerReply};
+use wf_core::{
+    agent::authoring::CalibrationEntry,
+    machine::{AttemptUsage, InputKind, PlanReply, PlanRequest, PlannerCalls, PlannerReply},
+};
 use wf_model::{Money, OnStuck, Plan, PlanParts, Planner, PlannerSource, StepWork};
 
-use super::dice::Dice;
-use super::engine::Job;
-use super::world::World;
+use super::{dice::Dice, engine::Job, world::World};
 
 /// A plan that has a planner, if it is to have one.
 pub fn of_plan(dice: &mut Dice, parts: PlanParts) -> PlanParts {

@@ -1,23 +1,21 @@
 //! Plans from a seed.
 
-use std::cell::RefCell;
-use std::collections::BTreeMap;
-use std::sync::Arc;
-use std::time::Duration;
+use std::{cell::RefCell, collections::BTreeMap, sync::Arc, time::Duration};
 
 use serde_json::{Value, json};
-use wf_base::name::{Name, PlanId};
-use wf_base::source::Span;
-use wf_base::time::Moment;
-use wf_model::expr::{Expr, Template};
+use wf_base::{
+    name::{Name, PlanId},
+    source::Span,
+    time::Moment,
+};
 use wf_model::{
     Alternative, Check, CheckPhase, FailureClass, NestedPlan, OnReworkExhausted, OnStepError, OnStepFailure,
     Plan, PlanOutput, PlanParts, PlanPolicy, ReplanSettings, RequiredOutput, RetryPolicy, ReworkLimit, Step,
     StepCache, StepIx, StepRepetition, StepWork, ValueSchema, WaitCondition,
+    expr::{Expr, Template},
 };
 
-use super::dice::Dice;
-use super::{agents, budget, gates, guidance, judges, planner, rooms};
+use super::{agents, budget, dice::Dice, gates, guidance, judges, planner, rooms};
 
 /// The named locks that the runs of a world share.
 const LOCKS: [&str; 2] = ["left", "right"];

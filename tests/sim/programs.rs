@@ -4,8 +4,7 @@ use wf_base::digest::Sha256Digest;
 use wf_core::machine::{Attempt, ClientCall, InputKind, ToolCallId, WorkExit};
 use wf_model::FailureClass;
 
-use super::calls::Tool;
-use super::world::World;
+use super::{calls::Tool, world::World};
 
 impl World {
     /// What the program of an agent does next: it calls the model, with what its tools did, or it ends.

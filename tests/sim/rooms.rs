@@ -3,10 +3,12 @@
 use wf_core::machine::Round;
 use wf_model::{OnStepFailure, Plan, PlanParts, PlanPolicy, ReplanSettings};
 
-use super::dice::Dice;
-use super::faults::Faults;
-use super::look::Broken;
-use super::world::{Options, World};
+use super::{
+    dice::Dice,
+    faults::Faults,
+    look::Broken,
+    world::{Options, World},
+};
 
 /// How many attempts run at once, and what a failure does to others.
 const ROOMS: [(u32, OnStepFailure); 4] = [

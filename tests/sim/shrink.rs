@@ -4,9 +4,11 @@ use std::fmt;
 
 use wf_model::{Plan, Step, StepRepetition};
 
-use super::faults::{Fault, Faults};
-use super::look::Broken;
-use super::world::{Options, simulate};
+use super::{
+    faults::{Fault, Faults},
+    look::Broken,
+    world::{Options, simulate},
+};
 
 /// How many other seeds are tried for a shorter story.
 const TRIES: u64 = 400;

@@ -5,8 +5,7 @@ use std::sync::Arc;
 use wf_base::time::Moment;
 use wf_core::machine::{Event, Machine, MachineState};
 
-use super::dice::Dice;
-use super::look::Broken;
+use super::{dice::Dice, look::Broken};
 
 /// Tells two machines the same events. The second one is stored somewhere on the way and restored; it must go on
 /// like the first.

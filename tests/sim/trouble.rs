@@ -2,12 +2,14 @@
 
 use wf_core::machine::{InputKind, Machine};
 
-use super::faults::Fault;
-use super::ledger::{Ledger, step_of};
-use super::look::{Broken, Seen};
-use super::process::Life;
-use super::units::is_process;
-use super::world::World;
+use super::{
+    faults::Fault,
+    ledger::{Ledger, step_of},
+    look::{Broken, Seen},
+    process::Life,
+    units::is_process,
+    world::World,
+};
 
 /// How many of the last turns a loss of power takes at most.
 const LOST_TURNS: usize = 6;

@@ -3,17 +3,18 @@
 use wf_core::machine::{Attempt, AttemptEnd, CheckRuling, Effect, GateQuestion, InputKind, TaskId, WorkExit};
 use wf_model::{CheckPhase, JsonObject, StepWork, WaitCondition};
 
-use super::agents;
-use super::coverage;
-use super::engine::Job;
-use super::fates::{Fate, verdict};
-use super::faults::Fault;
-use super::generated;
-use super::ledger::step_of;
-use super::look::{Broken, Seen};
-use super::merges;
-use super::process::{Life, Process};
-use super::world::{World, text};
+use super::{
+    agents, coverage,
+    engine::Job,
+    fates::{Fate, verdict},
+    faults::Fault,
+    generated,
+    ledger::step_of,
+    look::{Broken, Seen},
+    merges,
+    process::{Life, Process},
+    world::{World, text},
+};
 
 impl World {
     /// Carries out the effects of a turn, unless the engine dies in between.

@@ -1,28 +1,31 @@
 //! The world: runs, their logs and engines, processes, locks, and a clock.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::sync::Arc;
+use std::{
+    collections::{BTreeMap, BTreeSet, VecDeque},
+    sync::Arc,
+};
 
 use serde_json::json;
-use wf_base::name::RunId;
-use wf_base::time::Moment;
+use wf_base::{name::RunId, time::Moment};
 use wf_core::machine::{
     Attempt, Event, EventKind, GatePoint, InputKind, Machine, MachineInput, MachineTurn, TaskId,
 };
 use wf_model::{CheckPhase, JsonObject, Plan};
 
-use super::coverage::{self, Coverage};
-use super::dice::Dice;
-use super::engine::{Engine, Turned};
-use super::fates::Fates;
-use super::faults::Faults;
-use super::laws::LAWS;
-use super::ledger::Ledger;
-use super::locks::HeldLock;
-use super::look::{Broken, Look, Seen};
-use super::plans;
-use super::process::Process;
-use super::stored::restored;
+use super::{
+    coverage::{self, Coverage},
+    dice::Dice,
+    engine::{Engine, Turned},
+    fates::Fates,
+    faults::Faults,
+    laws::LAWS,
+    ledger::Ledger,
+    locks::HeldLock,
+    look::{Broken, Look, Seen},
+    plans,
+    process::Process,
+    stored::restored,
+};
 
 /// When worlds begin.
 const BEGIN: i64 = 1_800_000_000_000;

@@ -1,5 +1,4 @@
-use super::projections::changes;
-use super::{Copy, lived, sql};
+use super::{Copy, lived, projections::changes, sql};
 use crate::support::{Did, Sandbox};
 
 /// The commands that decide, sign or show by what is recorded of a run, without a trace.

@@ -1,9 +1,10 @@
-use std::os::unix::fs::symlink;
-use std::path::Path;
+use std::{os::unix::fs::symlink, path::Path};
 
 use super::lived;
-use crate::faults::{among_own_mounts, part};
-use crate::support::{Did, Sandbox};
+use crate::{
+    faults::{among_own_mounts, part},
+    support::{Did, Sandbox},
+};
 
 /// What stands in the place of a file: its name, and how it is made.
 type Kind = (&'static str, fn(&Path));

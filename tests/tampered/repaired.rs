@@ -2,8 +2,7 @@
 
 use std::time::Duration;
 
-use super::projections::TABLES;
-use super::{Copy, clean, lived, named, sql, texts};
+use super::{Copy, clean, lived, named, projections::TABLES, sql, texts};
 use crate::support::Sandbox;
 
 /// All rows of a table, as one text each.

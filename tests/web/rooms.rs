@@ -1,9 +1,11 @@
 //! Activity, memory, skills, connections, the audit log, and goals that a browser operates.
 
 use super::{GOAL, Pages, last_run};
-use crate::connections;
-use crate::remembers::PLAN as HEAL;
-use crate::support::{Sandbox, until};
+use crate::{
+    connections,
+    remembers::PLAN as HEAL,
+    support::{Sandbox, until},
+};
 
 const JOB: &str = "\
 ---

@@ -6,25 +6,28 @@ use serde_json::{Map, Value, json};
 
 use super::{ASKS, GOAL, REFUTED, ROUNDS};
 use crate::support::Sandbox;
-use wf_app::connections::ConnectionRecord;
-use wf_app::views::{
-    ActivityLine, ActivityPage, AuditPage, AuditRecordView, AuditVerification, CalendarDay, CalendarMonth,
-    CalendarSlot, ConnectionView, GoalView, InboxView, LogTailView, MemoryItemView, MemoryView, Notice,
-    RequestView, RunGraph, RunView, ShownValue, SkillListing, SkillLockView, SkillView, StreamView, TaskView,
-    UpcomingSlot,
+use wf_app::{
+    connections::ConnectionRecord,
+    views::{
+        ActivityLine, ActivityPage, AuditPage, AuditRecordView, AuditVerification, CalendarDay,
+        CalendarMonth, CalendarSlot, ConnectionView, GoalView, InboxView, LogTailView, MemoryItemView,
+        MemoryView, Notice, RequestView, RunGraph, RunView, ShownValue, SkillListing, SkillLockView,
+        SkillView, StreamView, TaskView, UpcomingSlot,
+    },
 };
-use wf_base::digest::Sha256Digest;
-use wf_base::keyword::Keyword;
-use wf_base::name::RunId;
-use wf_base::time::Moment;
-use wf_core::connection::ConnectionState;
-use wf_core::goal::ReconciliationPart;
-use wf_core::machine::{ApprovalRequest, CheckRuling, RunOutcome, Standing, StepState};
-use wf_core::memory::{MemoryNote, NoteDraft, NoteRank, RankedNote};
-use wf_core::risk::RiskLevel;
+use wf_base::{digest::Sha256Digest, keyword::Keyword, name::RunId, time::Moment};
+use wf_core::{
+    connection::ConnectionState,
+    goal::ReconciliationPart,
+    machine::{ApprovalRequest, CheckRuling, RunOutcome, Standing, StepState},
+    memory::{MemoryNote, NoteDraft, NoteRank, RankedNote},
+    risk::RiskLevel,
+};
 use wf_model::{AuthMethod, FailureClass};
-use wf_report::card::{CardKind, RequestCard};
-use wf_report::record::ModelCaller;
+use wf_report::{
+    card::{CardKind, RequestCard},
+    record::ModelCaller,
+};
 
 /// Reads the sample of a name, or a part of it.
 fn sample(name: &str, part: &str) -> Value {

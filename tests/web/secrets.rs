@@ -5,8 +5,10 @@ use std::process::Child;
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::Pages;
-use crate::connections::{KEY, add, lock, nothing_leaked, place};
-use crate::support::{Sandbox, until};
+use crate::{
+    connections::{KEY, add, lock, nothing_leaked, place},
+    support::{Sandbox, until},
+};
 
 const ADDRESS: &str = "/secrets/box/token";
 

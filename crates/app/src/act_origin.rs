@@ -1,5 +1,4 @@
-use crate::Caller;
-use crate::keys::author;
+use crate::{Caller, keys::author};
 use wf_base::digest::Sha256Digest;
 
 /// The origin of an act of a person.

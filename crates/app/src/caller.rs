@@ -1,8 +1,9 @@
-use crate::state::reader::ViewResources;
-use crate::{CommandError, Host};
-use wf_base::diag::CheckedFile;
-use wf_base::remedy::{Remedy, UserAction};
-use wf_base::untrusted::styled_line;
+use crate::{CommandError, Host, state::reader::ViewResources};
+use wf_base::{
+    diag::CheckedFile,
+    remedy::{Remedy, UserAction},
+    untrusted::styled_line,
+};
 
 /// A wait for a line of a person.
 pub type LineReader = Box<dyn FnOnce() -> Result<String, CommandError> + Send>;

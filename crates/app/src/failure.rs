@@ -1,10 +1,11 @@
-use std::fmt::Write as _;
-use std::io;
+use std::{fmt::Write as _, io};
 
 use crate::CliExitCode;
-use wf_base::name::RunId;
-use wf_base::remedy::{Remedy, UserAction};
-use wf_base::untrusted::{BAD, NAME, paint, styled_line};
+use wf_base::{
+    name::RunId,
+    remedy::{Remedy, UserAction},
+    untrusted::{BAD, NAME, paint, styled_line},
+};
 use wf_engine::EngineError;
 use wf_model::ParamErrors;
 use wf_store::{FindError, StoreError};
@@ -180,8 +181,7 @@ pub fn usage_error(message: impl Into<String>) -> CommandError {
 #[cfg(test)]
 mod tests {
     use crate::{CliExitCode, CommandError};
-    use wf_base::name::RunId;
-    use wf_base::untrusted::plain;
+    use wf_base::{name::RunId, untrusted::plain};
     use wf_store::{FindError, StoreError};
 
     fn check(error: &CommandError, exit: CliExitCode, expected: &str) {

@@ -5,15 +5,17 @@ use std::sync::Arc;
 use serde_json::Value;
 use tokio::sync::watch;
 
-use crate::runs::session::sandbox_factory;
-use crate::specs::load::configuration;
-use crate::watch::record_quietly;
-use crate::{Caller, CommandError, Workspace};
+use crate::{
+    Caller, CommandError, Workspace, runs::session::sandbox_factory, specs::load::configuration,
+    watch::record_quietly,
+};
 use wf_base::redact::SecretMask;
 use wf_core::gate::{GateContext, GateOutcome, GatePass, GateRuling, ruling};
-use wf_exec::check::CheckEnvironment;
-use wf_exec::gate::{GateEnvironment, ask};
-use wf_exec::{ProcessExecutor, StopLevel};
+use wf_exec::{
+    ProcessExecutor, StopLevel,
+    check::CheckEnvironment,
+    gate::{GateEnvironment, ask},
+};
 use wf_lang::DiskFiles;
 use wf_model::Gate;
 use wf_store::feed::WorkspaceAction;

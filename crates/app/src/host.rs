@@ -1,14 +1,17 @@
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::time::Duration;
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
 
-use crate::test_clock::TestClock;
-use crate::{CliExitCode, CommandError, Workspace};
+use crate::{CliExitCode, CommandError, Workspace, test_clock::TestClock};
 use wf_audit::AuditorConfig;
-use wf_base::digest::Sha256Digest;
-use wf_base::name::RunId;
-use wf_base::time::{Clock, FixedClock, Moment, SystemClock};
+use wf_base::{
+    digest::Sha256Digest,
+    name::RunId,
+    time::{Clock, FixedClock, Moment, SystemClock},
+};
 use wf_store::LEASE;
 
 /// The variables that control the clock, the ids and the death of `wf` itself, for its tests.

@@ -1,18 +1,22 @@
 //! The way to start this program again: as the supervisor of a run's processes, which is a hidden command, or with a
 //! command that works on the same workspace.
 
-use std::ffi::{OsStr, OsString};
-use std::os::unix::process::CommandExt as _;
-use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode, Stdio};
-use std::sync::Arc;
+use std::{
+    ffi::{OsStr, OsString},
+    os::unix::process::CommandExt as _,
+    path::{Path, PathBuf},
+    process::{Command, ExitCode, Stdio},
+    sync::Arc,
+};
 
 use rustix::process::{Resource, getrlimit};
 
 use super::{CliExitCode, CommandError};
 use crate::{FOR_TESTS, Host};
-use wf_exec::ProcessExecutor;
-use wf_exec::supervisor::{SupervisorClient, SupervisorStart, serve};
+use wf_exec::{
+    ProcessExecutor,
+    supervisor::{SupervisorClient, SupervisorStart, serve},
+};
 use wf_store::{StateFolder, StoreError};
 
 /// The word that makes this program a supervisor. It is not a command for users.

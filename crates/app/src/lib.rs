@@ -82,8 +82,9 @@ pub use runs::{
     backend, lineage, relied, resume, retry, run_start, run_worktree, session, suggestions, trace, undo,
 };
 pub use specs::{collect, load, plans};
-pub use state::reader::StateReader;
-pub use state::{audit_log, backup, call_findings, doctor, logs, queue, repair, restore, upgrade};
+pub use state::{
+    audit_log, backup, call_findings, doctor, logs, queue, reader::StateReader, repair, restore, upgrade,
+};
 pub use test_clock::TestClock;
 pub use wf_store::open_regular;
 pub use workspace::{APPROVERS, CONFIG, Workspace, normalize_path, relative_path, require_utf8};

@@ -1,13 +1,17 @@
 //! The files of a workspace as they are in a commit.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::{Path, PathBuf},
+    sync::OnceLock,
+};
 
 use super::{CliExitCode, CommandError, Workspace, normalize_path};
-use crate::git::{GitError, GitRepository};
-use crate::specs::load::LoadedPlan;
-use crate::{CONFIG, Host};
+use crate::{
+    CONFIG, Host,
+    git::{GitError, GitRepository},
+    specs::load::LoadedPlan,
+};
 use wf_base::digest::Sha256Digest;
 use wf_exec::{HostEnv, view};
 use wf_lang::{FileReadError, MAX_FILE, SpecFileSource};

@@ -1,15 +1,13 @@
 //! Use cases with a caller that is no terminal.
 
-use std::collections::BTreeMap;
-use std::fs;
-use std::path::Path;
-use std::sync::Mutex;
+use std::{collections::BTreeMap, fs, path::Path, sync::Mutex};
 
-use crate::approve::{ApprovalDemand, authorize, confirm};
-use crate::specs::load::load_named;
-use crate::{Caller, CliExitCode, CommandError, Host, LineReader, RunOptions};
-use wf_base::diag::CheckedFile;
-use wf_base::remedy::UserAction;
+use crate::{
+    Caller, CliExitCode, CommandError, Host, LineReader, RunOptions,
+    approve::{ApprovalDemand, authorize, confirm},
+    specs::load::load_named,
+};
+use wf_base::{diag::CheckedFile, remedy::UserAction};
 use wf_model::JsonObject;
 
 const PLAN: &str = "---\nkind: plan\nid: hello\nsteps:\n  - {id: a, run: 'true'}\n---\n";

@@ -1,16 +1,16 @@
 //! The auditor of a command: it starts before the first run and exits after the last.
 
-use std::ops::Deref;
-use std::sync::Arc;
+use std::{ops::Deref, sync::Arc};
 
 use super::{CliExitCode, CommandError};
-use crate::specs::load::LoadedPlan;
-use crate::{Caller, Host};
+use crate::{Caller, Host, specs::load::LoadedPlan};
 use wf_audit::{self as audit, Auditor, AuditorConfig};
 use wf_base::untrusted::{NAME, WARN, paint};
 use wf_engine::EngineSession;
-use wf_store::StoreError;
-use wf_store::feed::{BusMessage, MessageBus, WorkspaceAction};
+use wf_store::{
+    StoreError,
+    feed::{BusMessage, MessageBus, WorkspaceAction},
+};
 
 /// A bus, and the auditor that watches it.
 pub struct AuditedBus {

@@ -83,9 +83,7 @@ pub fn normalize_path(path: &Path) -> PathBuf {
 
 #[cfg(test)]
 mod tests {
-    use std::ffi::OsStr;
-    use std::os::unix::ffi::OsStrExt as _;
-    use std::path::Path;
+    use std::{ffi::OsStr, os::unix::ffi::OsStrExt as _, path::Path};
 
     use super::{Workspace, normalize_path, relative_path, require_utf8};
 

@@ -1,6 +1,8 @@
-use std::fs::{self, File, FileTimes};
-use std::io;
-use std::path::{Path, PathBuf};
+use std::{
+    fs::{self, File, FileTimes},
+    io,
+    path::{Path, PathBuf},
+};
 
 use tempfile::TempDir;
 use walkdir::WalkDir;
@@ -68,8 +70,10 @@ fn copy_entry(entry: &walkdir::DirEntry, to: &Path) -> io::Result<()> {
 mod tests {
     use super::WorkspaceCopy;
     use crate::Workspace;
-    use std::fs;
-    use std::os::unix::fs::{PermissionsExt as _, symlink};
+    use std::{
+        fs,
+        os::unix::fs::{PermissionsExt as _, symlink},
+    };
 
     #[test]
     fn files_are_copied_and_the_state_is_not() {

@@ -1,9 +1,6 @@
-use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt as _;
-use std::path::PathBuf;
+use std::{ffi::OsStr, os::unix::ffi::OsStrExt as _, path::PathBuf};
 
-use crate::git::GitRepository;
-use crate::{CliExitCode, CommandError, Workspace};
+use crate::{CliExitCode, CommandError, Workspace, git::GitRepository};
 use wf_exec::HostEnv;
 
 /// Returns the files of a workspace that belong to it, relative to its root: those that git tracks, and new ones that it

@@ -7,8 +7,12 @@
 
 use serde::{Deserialize, Serialize};
 
-use wf_base::remedy::{Remedy, UserAction};
-use wf_base::{keywords, name::SessionName, time::Moment};
+use wf_base::{
+    keywords,
+    name::SessionName,
+    remedy::{Remedy, UserAction},
+    time::Moment,
+};
 
 /// A decision of a person about a session.
 #[derive(Clone, Debug, PartialEq, Eq)]

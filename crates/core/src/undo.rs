@@ -5,8 +5,12 @@
 //! anybody asks for it.
 
 use serde::{Deserialize, Serialize};
-use wf_base::remedy::{Remedy, UserAction};
-use wf_base::{name::RunId, time::Moment, units::moment};
+use wf_base::{
+    name::RunId,
+    remedy::{Remedy, UserAction},
+    time::Moment,
+    units::moment,
+};
 use wf_model::JsonObject;
 
 use crate::machine::RunOutcome;

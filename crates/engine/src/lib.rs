@@ -45,31 +45,39 @@ mod run;
 mod session;
 
 pub use agent::conversations;
-pub use backend::carried_state::CarriedState;
-pub use backend::family::{RunFamily, ended_run};
-pub use backend::nested_run::NestedRun;
-pub use backend::past_runs::PastRuns;
-pub use backend::remote::{BackendProgram, BackendRun, FromBackend, ToBackend, run_on};
-pub use backend::replica::{RunReplica, WorkInputs};
-pub use backend::retried_results::RetriedResults;
+pub use backend::{
+    carried_state::CarriedState,
+    family::{RunFamily, ended_run},
+    nested_run::NestedRun,
+    past_runs::PastRuns,
+    remote::{BackendProgram, BackendRun, FromBackend, ToBackend, run_on},
+    replica::{RunReplica, WorkInputs},
+    retried_results::RetriedResults,
+};
 pub use decisions::asking::scope;
-pub use dispatch::begin::{cancel, resume, run, tidy};
-pub use dispatch::dispatcher::STOP_REASON;
-pub use dispatch::recovery::{GivenSecrets, recover, secrets_given};
-pub use files::kept::{outdated, unchanged};
-pub use files::recorded_results::{
-    EVIDENCE_EVENTS, RecordedResult, RecordedResults, artifacts_of_run, recorded_evidence, stale_now,
+pub use dispatch::{
+    begin::{cancel, resume, run, tidy},
+    dispatcher::STOP_REASON,
+    recovery::{GivenSecrets, recover, secrets_given},
+};
+pub use files::{
+    kept::{outdated, unchanged},
+    recorded_results::{
+        EVIDENCE_EVENTS, RecordedResult, RecordedResults, artifacts_of_run, recorded_evidence, stale_now,
+    },
 };
 pub use models::workspace::{ModelSurroundings, WorkspaceCall, WorkspaceModels};
 pub use proof::reverify::{OutermostRun, Reverification, verify};
 pub use run::recorded_config::{WORKTREE, WORKTREE_FOLDER, continue_lineage};
-pub use session::end::SuspendedRequest;
-pub use session::engine_session::{PlanReader, SharedState};
-pub use session::hosts::RecordedAnswers;
-pub use session::hosts::RecordedCalibrations;
-pub use session::hosts::RecordedConversations;
-pub use session::hosts::{FutureClaim, FutureResult, SharedLedgers, SharedResults, WorkClaim};
-pub use session::remote_workspace::{EarlierConversations, RemoteWorkspace};
-pub use session::state_addition::StateAddition;
-pub use session::{EngineError, EngineSession, FinishedRun, RunRequest};
+pub use session::{
+    EngineError, EngineSession, FinishedRun, RunRequest,
+    end::SuspendedRequest,
+    engine_session::{PlanReader, SharedState},
+    hosts::{
+        FutureClaim, FutureResult, RecordedAnswers, RecordedCalibrations, RecordedConversations,
+        SharedLedgers, SharedResults, WorkClaim,
+    },
+    remote_workspace::{EarlierConversations, RemoteWorkspace},
+    state_addition::StateAddition,
+};
 pub use wf_gateway::cassette::{Cassette, CassetteError, NO_RECORDED_REPLY, to_portable};

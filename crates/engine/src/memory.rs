@@ -35,8 +35,10 @@ use wf_model::{
 };
 use wf_store::{MegramSelection, StoreError};
 
-use crate::run::{RunContext, attempt_task::step_of};
-use crate::session::{EngineSession, state_addition::StateAddition};
+use crate::{
+    run::{RunContext, attempt_task::step_of},
+    session::{EngineSession, state_addition::StateAddition},
+};
 
 /// Returns the advice from memory on the alternatives of a plan's steps.
 pub(crate) fn advice(run: &RunContext) -> Result<Vec<ToolAdvice>, StoreError> {

@@ -85,15 +85,14 @@ mod work_error;
 
 pub use disk::{cache, cached_files, confined_dir, evidence, files};
 pub use gate::planner;
-pub use processes::tails::StreamTails;
-pub use processes::{container, dialogue, environment, probe, process, shell, supervise, tree};
+pub use processes::{
+    container, dialogue, environment, probe, process, shell, supervise, tails::StreamTails, tree,
+};
 pub use runtime::spawn_task;
 pub use secrets::{connection_secrets, keychain, keyfile, secret};
 pub use step_files::{correction, outputs, usage};
-pub use work::executor::ProcessExecutor;
-pub use work::{attempt, check, wait};
-pub use work_error::StopLevel;
-pub use work_error::WorkError;
+pub use work::{attempt, check, executor::ProcessExecutor, wait};
+pub use work_error::{StopLevel, WorkError};
 
 /// The engine's own environment, read once by the CLI.
 pub type HostEnv = std::collections::BTreeMap<String, String>;

@@ -6,10 +6,7 @@
 //! **Invariant:** a request ends in spite of anything a server writes: with its reply, at its timeout, at a limit of
 //! size, or with the process.
 
-use std::fmt;
-use std::future::Future;
-use std::pin::Pin;
-use std::time::Duration;
+use std::{fmt, future::Future, pin::Pin, time::Duration};
 
 use serde_json::{Map, Value, json};
 use tokio::sync::watch;

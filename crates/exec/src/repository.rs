@@ -10,10 +10,12 @@
 //! a tool of an agent  made_by                              no file is written that makes one
 //! ```
 
-use std::ffi::OsStr;
-use std::fs;
-use std::os::{fd::OwnedFd, unix::ffi::OsStrExt as _};
-use std::path::{Path, PathBuf};
+use std::{
+    ffi::OsStr,
+    fs,
+    os::{fd::OwnedFd, unix::ffi::OsStrExt as _},
+    path::{Path, PathBuf},
+};
 
 use rustix::{
     fs::{AtFlags, Dir, FileType, Mode, OFlags, ResolveFlags},

@@ -4,10 +4,11 @@
 //! blocks gets a thread each, and fifty steps that end at once took fifty. Where memory is limited, the process was
 //! aborted then. So there are few, which exist as long as the process: such work waits for one of them.
 
-use std::fs;
-use std::io;
-use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::{
+    fs, io,
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
 
 use rustix::process::{Resource, getrlimit};
 use tokio::{

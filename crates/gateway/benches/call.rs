@@ -10,17 +10,23 @@
     reason = "a benchmark reads the clock, starts programs and prints"
 )]
 
-use std::fs;
-use std::path::PathBuf;
-use std::process::Command;
-use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::{
+    fs,
+    path::PathBuf,
+    process::Command,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
-use wf_base::name::Name;
-use wf_base::time::{FixedClock, Moment};
+use wf_base::{
+    name::Name,
+    time::{FixedClock, Moment},
+};
 use wf_core::agent::{Message, ModelRequest};
-use wf_gateway::wire::{WireRequest, encode_request};
-use wf_gateway::{Gateway, ModelKeyError, ModelKeyFuture, ModelKeyResolver};
+use wf_gateway::{
+    Gateway, ModelKeyError, ModelKeyFuture, ModelKeyResolver,
+    wire::{WireRequest, encode_request},
+};
 use wf_model::{ModelApi, ModelDefinition, ModelTable, SecretSource};
 
 /// The tokens of a reply and how often it is measured: replies that cost a server little, and streams.

@@ -9,16 +9,20 @@
     reason = "a benchmark starts its server and prints"
 )]
 
-use std::fs;
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::{TcpListener, TcpStream};
-use std::process::{Child, Command, Stdio};
-use std::sync::{Arc, Barrier};
-use std::time::Duration;
+use std::{
+    fs,
+    io::{BufRead as _, BufReader, Read as _, Write as _},
+    net::{TcpListener, TcpStream},
+    process::{Child, Command, Stdio},
+    sync::{Arc, Barrier},
+    time::Duration,
+};
 
 use tokio::task::JoinSet;
-use wf_base::name::Name;
-use wf_base::time::{FixedClock, Moment};
+use wf_base::{
+    name::Name,
+    time::{FixedClock, Moment},
+};
 use wf_core::agent::{Message, ModelRequest};
 use wf_gateway::{Gateway, ModelKeyError, ModelKeyFuture, ModelKeyResolver};
 use wf_model::{ModelApi, ModelDefinition, ModelTable, SecretSource};

@@ -2,13 +2,16 @@
 //!
 //! **Invariant:** pure; the time is passed in.
 
-use crate::sse::SseError;
-use crate::wire::{ProviderMessage, WireError};
+use crate::{
+    sse::SseError,
+    wire::{ProviderMessage, WireError},
+};
 use serde::{Deserialize, Serialize};
-use std::fmt;
-use std::time::Duration;
-use wf_base::keywords;
-use wf_base::time::{Moment, parse_retry_after};
+use std::{fmt, time::Duration};
+use wf_base::{
+    keywords,
+    time::{Moment, parse_retry_after},
+};
 
 keywords! {
     /// The kind of a failure.

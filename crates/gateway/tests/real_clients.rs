@@ -6,17 +6,17 @@
 //! They fail, and are not skipped, where something is missing.
 #![expect(clippy::unwrap_used, reason = "a test that meets what it does not expect fails")]
 
-use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::Stdio;
-use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Stdio,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use tokio::net::TcpListener;
-use tokio::process::Command;
-use tokio::task::JoinSet;
+use tokio::{net::TcpListener, process::Command, task::JoinSet};
 use wf_core::agent::{Message, ModelReply, StopReason, ToolCall};
 use wf_gateway::server::{CallRefusal, ClientCallFuture, ClientCalls, ClientRequest, ClientToken, serve};
 use wf_model::TokenUsage;

@@ -1,11 +1,15 @@
 use std::collections::HashMap;
 
-use super::ast::{KnownShell, PlanSpec, ShellSpec, StepSpec};
-use super::decode::SpecDecoder;
-use super::markdown::{FencedBlock, MarkdownSection};
-use wf_base::diag::{Code, Diagnostic, nearest};
-use wf_base::name::Name;
-use wf_base::source::{Span, Spanned};
+use super::{
+    ast::{KnownShell, PlanSpec, ShellSpec, StepSpec},
+    decode::SpecDecoder,
+    markdown::{FencedBlock, MarkdownSection},
+};
+use wf_base::{
+    diag::{Code, Diagnostic, nearest},
+    name::Name,
+    source::{Span, Spanned},
+};
 
 /// Gives every step the section whose heading is its id: the prose as its briefing, and the fenced
 /// block as its script if the front matter names no executor. The rest goes to the plan.

@@ -1,11 +1,16 @@
-use super::ast::{DagSpec, GateSpec, GoalSpec, PersonaFileSpec, PlanSpec};
-use super::decode::{DecodeSpec, DiagnosticList, SpecDecoder};
-use super::yaml::{YamlNode, YamlValue};
-use super::{body, markdown, yaml};
+use super::{
+    ast::{DagSpec, GateSpec, GoalSpec, PersonaFileSpec, PlanSpec},
+    body,
+    decode::{DecodeSpec, DiagnosticList, SpecDecoder},
+    markdown, yaml,
+    yaml::{YamlNode, YamlValue},
+};
 use std::ops::Range;
-use wf_base::diag::{Code, Diagnostic, nearest};
-use wf_base::source::{SourceText, Span, Spanned};
-use wf_base::yaml::{FenceError, FrontMatter};
+use wf_base::{
+    diag::{Code, Diagnostic, nearest},
+    source::{SourceText, Span, Spanned},
+    yaml::{FenceError, FrontMatter},
+};
 
 /// The kinds of spec files.
 const KINDS: [&str; 5] = ["plan", "dag", "goal", "gate", "persona"];

@@ -1,8 +1,11 @@
-use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::Read;
-use std::path::{Path, PathBuf};
-use std::{fs, io};
+use std::{
+    collections::BTreeMap,
+    fs,
+    fs::File,
+    io,
+    io::Read,
+    path::{Path, PathBuf},
+};
 
 /// The largest file that is read, in bytes.
 pub const MAX_FILE: u64 = 64 * 1024 * 1024;

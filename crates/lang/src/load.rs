@@ -1,14 +1,20 @@
 use std::collections::BTreeMap;
 
-use super::ast::{GateRef, PlanSpec, StepSpec};
-use super::document::SpecDocument;
-use super::files::{FileReadError, SpecFileSource};
-use super::loaded::{GATES, gate_path};
-use super::skills::{self, LoadedSkill, SKILL_FILE};
-use super::{LoadedSpec, document, loaded};
-use wf_base::diag::{Code, Diagnostic, nearest};
-use wf_base::name::{GateId, SkillName};
-use wf_base::source::{SourceText, Span, Spanned};
+use super::{
+    LoadedSpec,
+    ast::{GateRef, PlanSpec, StepSpec},
+    document,
+    document::SpecDocument,
+    files::{FileReadError, SpecFileSource},
+    loaded,
+    loaded::{GATES, gate_path},
+    skills::{self, LoadedSkill, SKILL_FILE},
+};
+use wf_base::{
+    diag::{Code, Diagnostic, nearest},
+    name::{GateId, SkillName},
+    source::{SourceText, Span, Spanned},
+};
 
 /// The maximum number of files one load may read.
 pub const MAX_FILES: usize = 1000;

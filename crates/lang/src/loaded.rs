@@ -1,12 +1,17 @@
 //! The plans the runs of a plan may suggest. They are not loaded: a person starts one as it is by then.
 
-use super::ast::{GateRef, GateSpec, GoalSpec, PersonaFileSpec, PlanSpec, StepSpec};
-use super::skills::LoadedSkill;
-use super::{SpecFileSource, files};
+use super::{
+    SpecFileSource,
+    ast::{GateRef, GateSpec, GoalSpec, PersonaFileSpec, PlanSpec, StepSpec},
+    files,
+    skills::LoadedSkill,
+};
 use std::collections::BTreeMap;
-use wf_base::diag::{Code, Diagnostic, Severity};
-use wf_base::name::{GateId, SkillName};
-use wf_base::source::{SourceText, Spanned};
+use wf_base::{
+    diag::{Code, Diagnostic, Severity},
+    name::{GateId, SkillName},
+    source::{SourceText, Spanned},
+};
 
 /// A spec file and every file it uses, as far as they could be read.
 #[derive(Debug, Default)]

@@ -1,5 +1,4 @@
-use schemars::generate::SchemaSettings;
-use schemars::{JsonSchema, SchemaGenerator};
+use schemars::{JsonSchema, SchemaGenerator, generate::SchemaSettings};
 use serde_json::Value;
 
 use super::ast::{DagSpec, GateSpec, GoalSpec, PersonaFileSpec, PlanSpec, SkillExtension};

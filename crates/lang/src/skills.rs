@@ -1,13 +1,17 @@
 //! Skills as plans use them: found in the workspace, read, and merged into the steps running their
 //! scripts.
 
-use super::ast::{AllowSpec, PlanSpec, SkillArgs, SkillExtension, SkillUse, StepSpec};
-use super::decode::{DecodeSpec, DiagnosticList, SpecDecoder};
-use super::files::{FileReadError, SpecFileSource};
-use super::yaml;
-use wf_base::diag::{Code, Diagnostic, nearest};
-use wf_base::name::SkillName;
-use wf_base::source::{SourceText, Span, Spanned};
+use super::{
+    ast::{AllowSpec, PlanSpec, SkillArgs, SkillExtension, SkillUse, StepSpec},
+    decode::{DecodeSpec, DiagnosticList, SpecDecoder},
+    files::{FileReadError, SpecFileSource},
+    yaml,
+};
+use wf_base::{
+    diag::{Code, Diagnostic, nearest},
+    name::SkillName,
+    source::{SourceText, Span, Spanned},
+};
 use wf_skill::{self as skill, SHELVES, Skill};
 
 /// The file name making a folder a skill.

@@ -1,11 +1,15 @@
 use std::str::FromStr;
 
-use super::ast::{ExclusionSpec, GoalSpec, HoursExclusionSpec, RuleTimeSpec as Written, ScheduleRuleSpec};
-use super::part;
-use wf_base::diag::{Code, Diagnostic};
-use wf_base::keyword::Keyword;
-use wf_base::source::{SourceText, Span, Spanned};
-use wf_base::time::{Moment, format_duration};
+use super::{
+    ast::{ExclusionSpec, GoalSpec, HoursExclusionSpec, RuleTimeSpec as Written, ScheduleRuleSpec},
+    part,
+};
+use wf_base::{
+    diag::{Code, Diagnostic},
+    keyword::Keyword,
+    source::{SourceText, Span, Spanned},
+    time::{Moment, format_duration},
+};
 use wf_model::schedule::{
     CivilDate, CivilDateTime, ClockTime, CronExpression, DstGapPolicy, DstOverlapPolicy, DstPolicy,
     GoalSchedule, ScheduleExclusion, ScheduleZone, TimingRule, Weekday,

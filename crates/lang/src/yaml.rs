@@ -3,10 +3,12 @@
 //! No anchors, aliases, tags, merge keys or duplicate keys: every oddity is a mistake, at its location.
 
 use crate::decode::DiagnosticList;
-use wf_base::diag::{Code, Diagnostic};
-use wf_base::source::Span;
-use wf_base::yaml::{self, YamlError, YamlErrorKind, YamlNotation, YamlOddity, YamlOddityKind, YamlSchema};
 pub use wf_base::yaml::{YamlEntry, YamlNode, YamlValue};
+use wf_base::{
+    diag::{Code, Diagnostic},
+    source::Span,
+    yaml::{self, YamlError, YamlErrorKind, YamlNotation, YamlOddity, YamlOddityKind, YamlSchema},
+};
 
 /// Reads the YAML at `at` in `text`. Mistakes that leave a tree are noted and do not stop the
 /// reading; without a tree, one of them has the reason.

@@ -1,15 +1,19 @@
-use std::process::Child;
-use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
+use std::{
+    process::Child,
+    sync::{Mutex, PoisonError},
+    time::Duration,
+};
 
 use serde_json::{Value, json};
 
-use crate::answer::McpAnswer;
-use crate::command::{CallMistake, McpCommand, McpWork, work_of};
-use crate::pending::{pending_approvals, pending_note};
-use crate::program::{CommandFailure, CommandOutput, WfProgram};
-use crate::session::McpCall;
-use crate::wait::CallStop;
+use crate::{
+    answer::McpAnswer,
+    command::{CallMistake, McpCommand, McpWork, work_of},
+    pending::{pending_approvals, pending_note},
+    program::{CommandFailure, CommandOutput, WfProgram},
+    session::McpCall,
+    wait::CallStop,
+};
 
 /// The time between two looks at a run waited for.
 const POLL: Duration = Duration::from_millis(500);

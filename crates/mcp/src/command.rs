@@ -1,15 +1,16 @@
-use std::path::Path;
-use std::time::Duration;
+use std::{path::Path, time::Duration};
 
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use crate::arguments::{
-    CheckArguments, LogsArguments, MAX_WAIT, NoArguments, PlanArguments, RunsArguments, StartArguments,
-    StatusArguments, VerifyArguments,
+use crate::{
+    arguments::{
+        CheckArguments, LogsArguments, MAX_WAIT, NoArguments, PlanArguments, RunsArguments, StartArguments,
+        StatusArguments, VerifyArguments,
+    },
+    inside::{OutsidePath, inside},
+    tool::McpTool,
 };
-use crate::inside::{OutsidePath, inside};
-use crate::tool::McpTool;
 
 /// The number of last lines of a step, if a call names none.
 const TAIL: u32 = 200;

@@ -1,13 +1,14 @@
-use std::fs::File;
-use std::io::{self, BufRead as _, BufReader, Read, Seek as _, SeekFrom, Write as _};
-use std::os::unix::process::CommandExt as _;
-use std::path::PathBuf;
-use std::process::{Child, ChildStdout, Command, Stdio};
+use std::{
+    fs::File,
+    io::{self, BufRead as _, BufReader, Read, Seek as _, SeekFrom, Write as _},
+    os::unix::process::CommandExt as _,
+    path::PathBuf,
+    process::{Child, ChildStdout, Command, Stdio},
+};
 
 use rustix::process::Pid;
 
-use crate::command::McpCommand;
-use crate::wait::CallStop;
+use crate::{command::McpCommand, wait::CallStop};
 
 /// The maximum size of what a command may print, in bytes.
 const MAX_OUTPUT: u64 = 4 * 1024 * 1024;

@@ -1,16 +1,20 @@
-use std::collections::BTreeMap;
-use std::io::{self, BufRead, Read as _};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::thread;
+use std::{
+    collections::BTreeMap,
+    io::{self, BufRead, Read as _},
+    sync::{Arc, Mutex, PoisonError},
+    thread,
+};
 
 use serde_json::Value;
 
-use crate::answer::McpAnswer;
-use crate::call::ToolCaller;
-use crate::program::WfProgram;
-use crate::reply::{McpError, result_reply};
-use crate::session::{McpAction, McpCall, McpSession};
-use crate::wait::CallStop;
+use crate::{
+    answer::McpAnswer,
+    call::ToolCaller,
+    program::WfProgram,
+    reply::{McpError, result_reply},
+    session::{McpAction, McpCall, McpSession},
+    wait::CallStop,
+};
 
 /// The maximum size of a message, in bytes.
 const MAX_LINE: usize = 4 * 1024 * 1024;

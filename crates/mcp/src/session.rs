@@ -1,9 +1,10 @@
 use serde_json::{Map, Value, json};
-use wf_base::exact_json;
-use wf_base::keyword::Keyword as _;
+use wf_base::{exact_json, keyword::Keyword as _};
 
-use crate::reply::{LAST_WITH_HANDSHAKE, McpError, STATELESS, VERSIONS, result_reply};
-use crate::tool::{McpTool, tool_list};
+use crate::{
+    reply::{LAST_WITH_HANDSHAKE, McpError, STATELESS, VERSIONS, result_reply},
+    tool::{McpTool, tool_list},
+};
 
 /// The key of the version in the metadata of a request.
 const VERSION_KEY: &str = "io.modelcontextprotocol/protocolVersion";

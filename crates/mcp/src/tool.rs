@@ -1,7 +1,6 @@
 use schemars::{JsonSchema, schema_for};
 use serde_json::{Value, json};
-use wf_base::keyword::Keyword as _;
-use wf_base::keywords;
+use wf_base::{keyword::Keyword as _, keywords};
 
 use crate::arguments::{
     CheckArguments, LogsArguments, NoArguments, PlanArguments, RunsArguments, StartArguments,

@@ -1,11 +1,15 @@
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use wf_base::keywords;
-use wf_base::name::{EnvName, Name, PlanId};
+use wf_base::{
+    keywords,
+    name::{EnvName, Name, PlanId},
+};
 
-use crate::schedule::GoalSchedule;
-use crate::summary::{RecordView, SummaryBuilder, exact_duration, shell_words};
+use crate::{
+    schedule::GoalSchedule,
+    summary::{RecordView, SummaryBuilder, exact_duration, shell_words},
+};
 
 /// The schedule of a goal and the reaction to its state. The checks of the goal and its repair
 /// steps are its [`Plan`](super::Plan).

@@ -43,61 +43,74 @@ mod programs;
 pub mod schedule;
 pub mod taint;
 
-pub use agents::agent_skill::{AgentSkill, AgentSkillScript};
-pub use agents::interaction::{AgentInteraction, InteractionMode, InteractionRegister, WorkItemType};
-pub use agents::model_definition::{McpServer, ModelApi, ModelChoice, ModelDefinition, ModelTable};
-pub use agents::mood::{MoodWeights, PersonaChanges, PersonaEvent, PersonaTrait};
-pub use agents::persona::{Persona, PersonaAxes, PersonaContext};
-pub use checks::approve::{AnswerChoices, AnswerKind, ApprovalRequirement, ApprovalStep};
-pub use checks::check::{
-    Check, CheckCertainty, CheckJudge, CheckProbe, Expectation, JsonExpectation, LeastTests, ResultBefore,
-    TestExpectation,
+pub use agents::{
+    agent_skill::{AgentSkill, AgentSkillScript},
+    interaction::{AgentInteraction, InteractionMode, InteractionRegister, WorkItemType},
+    model_definition::{McpServer, ModelApi, ModelChoice, ModelDefinition, ModelTable},
+    mood::{MoodWeights, PersonaChanges, PersonaEvent, PersonaTrait},
+    persona::{Persona, PersonaAxes, PersonaContext},
 };
-pub use checks::escalation::{Escalation, EscalationAction};
-pub use checks::gate::{
-    DETECTORS, Gate, GateLane, GatePredicate, GateProvider, GateScript, GateTrigger, Guardrail, LlmJudge,
-    OnFinding, PredicateRange,
+pub use checks::{
+    approve::{AnswerChoices, AnswerKind, ApprovalRequirement, ApprovalStep},
+    check::{
+        Check, CheckCertainty, CheckJudge, CheckProbe, Expectation, JsonExpectation, LeastTests,
+        ResultBefore, TestExpectation,
+    },
+    escalation::{Escalation, EscalationAction},
+    gate::{
+        DETECTORS, Gate, GateLane, GatePredicate, GateProvider, GateScript, GateTrigger, Guardrail, LlmJudge,
+        OnFinding, PredicateRange,
+    },
+    json_expect::{JsonMismatch, bounds, is_within},
+    phase::{CheckPhase, OnReworkExhausted, ReworkLimit},
 };
-pub use checks::json_expect::{JsonMismatch, bounds, is_within};
-pub use checks::phase::{CheckPhase, OnReworkExhausted, ReworkLimit};
 pub use connection::{AuthMethod, ConnectionDeclaration};
-pub use costs::budget::{BudgetResource, RunBudget};
-pub use costs::model_price::{ModelPrice, TokenUsage};
-pub use costs::money::{Money, MoneyError};
-pub use failures::engine_failure::{EngineFailure, is_evidence};
-pub use failures::retry::{FailureClass, FailureClassRule, RetryPolicy};
+pub use costs::{
+    budget::{BudgetResource, RunBudget},
+    model_price::{ModelPrice, TokenUsage},
+    money::{Money, MoneyError},
+};
+pub use failures::{
+    engine_failure::{EngineFailure, is_evidence},
+    retry::{FailureClass, FailureClassRule, RetryPolicy},
+};
 pub use goal::{
     AutonomyThresholds, Goal, GoalApproval, GoalEvent, GoalOverlapPolicy, GoalParam, MissedTimesChoice,
     MissedTimesPolicy, NotificationDelivery, NotificationRule, OnUnmet, WebhookUrl,
 };
-pub use json::once::UniqueKeyJson;
-pub use json::path::{BoundedJsonPath, JsonPathError};
-pub use json::schema::{SchemaError, ValueSchema};
-pub use json::vocabulary::{SubschemaKind, VOCABULARY};
-pub use plans::agent::{
-    AgentDispatch, AgentEngine, AgentTool, AgentWork, AgentWorkspace, ChildPlan, ConversationUse,
-    UntrustedRule, WorktreeMerge,
+pub use json::{
+    once::UniqueKeyJson,
+    path::{BoundedJsonPath, JsonPathError},
+    schema::{SchemaError, ValueSchema},
+    vocabulary::{SubschemaKind, VOCABULARY},
 };
-pub use plans::definition;
-pub use plans::generated::{EnvelopeChecks, EnvelopeExecutor, GeneratedPlan, PlanEnvelope};
-pub use plans::item_key::{ItemKeyError, ItemKeyPath};
-pub use plans::param::{ParamErrors, PlanParam, resolve_values as resolve_params};
-pub use plans::plan::{OnStepFailure, Plan, PlanError, PlanOutput, PlanParts, PlanPolicy, ResumeMode};
-pub use plans::planner::{OnStuck, Planner, PlannerSource};
-pub use plans::replan::ReplanSettings;
-pub use plans::step::{
-    Alternative, LockBusyPolicy, OnStepError, Step, StepCache, StepIx, StepLock, StepRepetition,
-    UNMEANT_PATHS, claimed_path,
+pub use plans::{
+    agent::{
+        AgentDispatch, AgentEngine, AgentTool, AgentWork, AgentWorkspace, ChildPlan, ConversationUse,
+        UntrustedRule, WorktreeMerge,
+    },
+    definition,
+    generated::{EnvelopeChecks, EnvelopeExecutor, GeneratedPlan, PlanEnvelope},
+    item_key::{ItemKeyError, ItemKeyPath},
+    param::{ParamErrors, PlanParam, resolve_values as resolve_params},
+    plan::{OnStepFailure, Plan, PlanError, PlanOutput, PlanParts, PlanPolicy, ResumeMode},
+    planner::{OnStuck, Planner, PlannerSource},
+    replan::ReplanSettings,
+    step::{
+        Alternative, LockBusyPolicy, OnStepError, Step, StepCache, StepIx, StepLock, StepRepetition,
+        UNMEANT_PATHS, claimed_path,
+    },
+    suggestion::{SuggestedPlan, SuggestionLimits, SuggestionSource, UndoPlan},
+    work::{HttpCall, NestedPlan, StepWork, WaitCondition},
 };
-pub use plans::suggestion::{SuggestedPlan, SuggestionLimits, SuggestionSource, UndoPlan};
-pub use plans::work::{HttpCall, NestedPlan, StepWork, WaitCondition};
-pub use programs::fetch_host::FetchHost;
-pub use programs::sandbox::{
-    DEFAULT_MEMORY_BYTES, DEFAULT_PROCESS_LIMIT, DEFAULT_SCRATCH_BYTES, ResourceLimits, SandboxPermissions,
-};
-pub use programs::script::{EnvVar, RequiredOutput, SecretDeclaration, SecretSource, ShellScript};
-pub use programs::skill::{
-    SkillArg, SkillArgError, SkillCall, arg_mistake as misfit_arg, interpreter, interpreter_named,
+pub use programs::{
+    fetch_host::FetchHost,
+    sandbox::{
+        DEFAULT_MEMORY_BYTES, DEFAULT_PROCESS_LIMIT, DEFAULT_SCRATCH_BYTES, ResourceLimits,
+        SandboxPermissions,
+    },
+    script::{EnvVar, RequiredOutput, SecretDeclaration, SecretSource, ShellScript},
+    skill::{SkillArg, SkillArgError, SkillCall, arg_mistake as misfit_arg, interpreter, interpreter_named},
 };
 pub use taint::TaintLevel;
 

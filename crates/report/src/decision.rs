@@ -3,10 +3,11 @@
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::lines::quote_untrusted;
-use super::unified::unified_diff;
-use wf_base::digest::Sha256Digest;
-use wf_base::untrusted::{BOLD, DIM, paint, styled_line, untrusted};
+use super::{lines::quote_untrusted, unified::unified_diff};
+use wf_base::{
+    digest::Sha256Digest,
+    untrusted::{BOLD, DIM, paint, styled_line, untrusted},
+};
 use wf_core::machine::{AnswerOptions, ApprovalRequest, TypedAnswer};
 use wf_sign::approval::{ApprovalDecision, ApprovalStatement};
 

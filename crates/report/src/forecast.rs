@@ -4,8 +4,10 @@ use serde::Serialize;
 use serde_json::Value;
 
 use wf_base::untrusted::{BOLD, DIM, NAME, WARN, paint, styled_line, untrusted};
-use wf_model::expr::{ExprReference, ExprScope, StatusFunction, truthy};
-use wf_model::{Check, CheckPhase, JsonObject, ModelChoice, Plan, Step, StepIx, StepRepetition, StepWork};
+use wf_model::{
+    Check, CheckPhase, JsonObject, ModelChoice, Plan, Step, StepIx, StepRepetition, StepWork,
+    expr::{ExprReference, ExprScope, StatusFunction, truthy},
+};
 
 /// The widest column of names.
 const MAX_NAME_WIDTH: usize = 32;

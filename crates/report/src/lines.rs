@@ -1,12 +1,13 @@
-use std::fmt::Write as _;
-use std::time::Duration;
+use std::{fmt::Write as _, time::Duration};
 use wf_base::untrusted::shell_word;
 
 use anstyle::Style;
 
 use super::hint::hint;
-use wf_base::units::elapsed;
-use wf_base::untrusted::{BAD, DIM, paint, styled_line, untrusted};
+use wf_base::{
+    units::elapsed,
+    untrusted::{BAD, DIM, paint, styled_line, untrusted},
+};
 use wf_core::machine::{CheckVerdict, ProductChanges};
 use wf_model::{CheckPhase, JsonObject};
 

@@ -1,9 +1,10 @@
 //! The words for what tasks wait for: locks, and permits to execute.
 
-use wf_base::units::plural;
-use wf_base::untrusted::untrusted;
-use wf_core::machine::{LockHolder, LockKey};
-use wf_core::permit::ParallelLimit;
+use wf_base::{units::plural, untrusted::untrusted};
+use wf_core::{
+    machine::{LockHolder, LockKey},
+    permit::ParallelLimit,
+};
 
 /// Returns a lock, for a sentence.
 pub fn lock_key_text(key: &LockKey) -> String {

@@ -3,8 +3,10 @@
 use std::fmt::Write as _;
 
 use wf_base::untrusted::{DIM, paint, styled_line};
-use wf_core::ggs::GgsRule;
-use wf_core::machine::{Round, RoundExhaustion, RoundFailureClass};
+use wf_core::{
+    ggs::GgsRule,
+    machine::{Round, RoundExhaustion, RoundFailureClass},
+};
 
 /// The placeholder for the run's name until it is printed: no plan can contain it.
 const RUN_PLACEHOLDER: &str = "\u{0}";
@@ -80,8 +82,10 @@ pub fn moves_text(moves: &[String], run: &str) -> String {
 pub(crate) mod tests {
     use super::{moves, moves_text};
     use wf_base::untrusted::plain;
-    use wf_core::ggs::{self, PreviousRound, RoundMeasures};
-    use wf_core::machine::{CriteriaCount, Round, RoundFailureClass};
+    use wf_core::{
+        ggs::{self, PreviousRound, RoundMeasures},
+        machine::{CriteriaCount, Round, RoundFailureClass},
+    };
     use wf_model::ReplanSettings;
 
     /// A round where everything failed.

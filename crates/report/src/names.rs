@@ -1,8 +1,10 @@
 use std::collections::BTreeMap;
 
 use wf_base::name::Name;
-use wf_core::machine::{Event, EventKind, TaskId};
-use wf_core::observe::RunRef;
+use wf_core::{
+    machine::{Event, EventKind, TaskId},
+    observe::RunRef,
+};
 
 /// The names of the items of runs: their keys, by the tasks above the run, and by step.
 #[derive(Clone, Debug, Default)]
@@ -56,10 +58,14 @@ impl ItemNames {
 #[cfg(test)]
 mod tests {
     use super::ItemNames;
-    use wf_base::name::{PlanId, RunId};
-    use wf_base::time::Moment;
-    use wf_core::machine::{Event, EventKind, StepItem, TaskId};
-    use wf_core::observe::RunRef;
+    use wf_base::{
+        name::{PlanId, RunId},
+        time::Moment,
+    };
+    use wf_core::{
+        machine::{Event, EventKind, StepItem, TaskId},
+        observe::RunRef,
+    };
 
     fn run(path: &[&str]) -> RunRef {
         RunRef {

@@ -2,12 +2,15 @@
 
 use std::fmt::Write as _;
 
-use super::decision::value_text;
-use super::lines::quote_untrusted;
-use wf_base::units::moment;
-use wf_base::untrusted::{BOLD, DIM, WARN, paint, styled_line, untrusted};
-use wf_core::gate::GateAction;
-use wf_core::machine::{AnswerOptions, ApprovalRequest, Artifact, Event, EventKind};
+use super::{decision::value_text, lines::quote_untrusted};
+use wf_base::{
+    units::moment,
+    untrusted::{BOLD, DIM, WARN, paint, styled_line, untrusted},
+};
+use wf_core::{
+    gate::GateAction,
+    machine::{AnswerOptions, ApprovalRequest, Artifact, Event, EventKind},
+};
 use wf_store::RunRow;
 
 /// The kinds of events the text of an approval request is made of.

@@ -2,10 +2,14 @@
 
 use std::fmt::Write as _;
 
-use wf_base::name::Name;
-use wf_base::untrusted::{BAD, DIM, GOOD, NAME, WARN, paint, styled_line, untrusted};
-use wf_core::ggs::Directive;
-use wf_core::machine::{AlternativeSwitch, EventKind, IntentAdvice, Round, ToolAdvice};
+use wf_base::{
+    name::Name,
+    untrusted::{BAD, DIM, GOOD, NAME, WARN, paint, styled_line, untrusted},
+};
+use wf_core::{
+    ggs::Directive,
+    machine::{AlternativeSwitch, EventKind, IntentAdvice, Round, ToolAdvice},
+};
 
 /// The rounds of a run, a line each: `1  D 0.67  P 0.00  Ω 0.00  L 0.40  ∇L 0.00  change_path`, and
 /// the changes. With `all`, also the blocked and repeated steps, and the reasons.

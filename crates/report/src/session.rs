@@ -7,14 +7,18 @@ use std::fmt::Write as _;
 use serde::Serialize;
 
 use crate::record::RunLifecycle;
-use wf_base::name::{Name, RunId};
-use wf_base::time::Moment;
-use wf_base::units::{fit, moment};
-use wf_base::untrusted::{BOLD, DIM, NAME, WARN, paint, untrusted};
-use wf_core::agent::ConversationSummary;
-use wf_core::machine::RunOutcome;
-use wf_core::memory::MemoryNote;
-use wf_core::session::{SessionRecord, SessionState};
+use wf_base::{
+    name::{Name, RunId},
+    time::Moment,
+    units::{fit, moment},
+    untrusted::{BOLD, DIM, NAME, WARN, paint, untrusted},
+};
+use wf_core::{
+    agent::ConversationSummary,
+    machine::RunOutcome,
+    memory::MemoryNote,
+    session::{SessionRecord, SessionState},
+};
 use wf_model::JsonObject;
 
 /// The width at which a text is cut on a line, in characters.
@@ -190,10 +194,14 @@ fn line(text: &str) -> String {
 mod tests {
     use super::{SessionCheckpoint, SessionRequest, SessionRun};
     use crate::record::RunLifecycle;
-    use wf_base::name::{RunId, SessionName};
-    use wf_base::time::Moment;
-    use wf_core::machine::RunOutcome;
-    use wf_core::session::{SessionChange, SessionRecord};
+    use wf_base::{
+        name::{RunId, SessionName},
+        time::Moment,
+    };
+    use wf_core::{
+        machine::RunOutcome,
+        session::{SessionChange, SessionRecord},
+    };
 
     const NOW: Moment = Moment::from_millis(0);
 

@@ -1,5 +1,4 @@
-use std::collections::BTreeMap;
-use std::fmt::Write as _;
+use std::{collections::BTreeMap, fmt::Write as _};
 use wf_base::digest::Sha256Digest;
 
 /// One file of a skill's folder.

@@ -1,7 +1,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::load;
-use super::skill::{Skill, SkillFinding};
+use super::{
+    load,
+    skill::{Skill, SkillFinding},
+};
 use wf_base::source::Span;
 
 /// The shelves of a workspace, then those of the user's home, in order of precedence.

@@ -1,12 +1,16 @@
 //! The folder of a skill on the disk.
 
-use std::fs::File;
-use std::io::Read;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::path::{Path, PathBuf};
+use std::{
+    fs::File,
+    io::Read,
+    os::fd::{AsFd, BorrowedFd, OwnedFd},
+    path::{Path, PathBuf},
+};
 
-use rustix::fs::{CWD, Dir, FileType, Mode, OFlags, fstat, openat};
-use rustix::io::Errno;
+use rustix::{
+    fs::{CWD, Dir, FileType, Mode, OFlags, fstat, openat},
+    io::Errno,
+};
 
 use super::bundle::{BundleFile, SkillBundle};
 
@@ -234,9 +238,11 @@ fn refusal_of_errno(errno: Errno) -> SkillFolderProblem {
 
 #[cfg(test)]
 pub(super) mod tests {
-    use std::fs;
-    use std::os::unix::fs::{PermissionsExt as _, symlink};
-    use std::path::Path;
+    use std::{
+        fs,
+        os::unix::fs::{PermissionsExt as _, symlink},
+        path::Path,
+    };
 
     use super::read;
 

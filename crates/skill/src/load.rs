@@ -6,11 +6,15 @@ mod quote;
 
 pub(super) use fields::{is_null, split_tools};
 
-use super::reference;
-use super::skill::{Skill, SkillFinding};
-use super::yaml::{self, SkillYamlDocument};
-use wf_base::source::{SourceText, Span};
-use wf_base::yaml::{FenceError, FrontMatter, YamlError, YamlNode, YamlOddity, YamlOddityKind};
+use super::{
+    reference,
+    skill::{Skill, SkillFinding},
+    yaml::{self, SkillYamlDocument},
+};
+use wf_base::{
+    source::{SourceText, Span},
+    yaml::{FenceError, FrontMatter, YamlError, YamlNode, YamlOddity, YamlOddityKind},
+};
 
 /// The maximum size of a SKILL.md, in bytes.
 pub const MAX_TEXT: usize = 1 << 20;

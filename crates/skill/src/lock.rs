@@ -1,7 +1,9 @@
 //! The lock file: the skills of a workspace, byte by byte, and their approvals. Pure.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt,
+};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

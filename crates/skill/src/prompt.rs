@@ -4,8 +4,7 @@ use std::fmt::Write as _;
 
 use serde_json::{Map, Value};
 
-use super::reference;
-use super::words::strip;
+use super::{reference, words::strip};
 use wf_base::yaml::YamlNode;
 
 /// One skill of a prompt.

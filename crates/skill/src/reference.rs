@@ -2,8 +2,10 @@
 //! same order, with the same words, and so the same quirks. In place of a traceback, there is a
 //! finding. `docs/skills.md` lists the remaining differences.
 
-use super::skill::SkillFinding;
-use super::words::{is_alphanumeric, length, normal, strip};
+use super::{
+    skill::SkillFinding,
+    words::{is_alphanumeric, length, normal, strip},
+};
 use wf_base::source::{LineColumn, SourceText, Span};
 
 mod prepare;

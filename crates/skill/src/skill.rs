@@ -1,6 +1,8 @@
 use std::collections::{BTreeMap, BTreeSet};
-use wf_base::diag::{Code, Diagnostic};
-use wf_base::source::Span;
+use wf_base::{
+    diag::{Code, Diagnostic},
+    source::Span,
+};
 
 /// A skill as wf loads it: as much as is readable, despite its mistakes.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,13 +1,17 @@
 //! The rules of the specification, as it states them. `docs/skills.md` lists its gaps and
 //! contradictions, and the decisions made here.
 
-use super::load::{split_tools, unreadable};
-use super::reference::{MAX_COMPATIBILITY, MAX_DESCRIPTION, name_rules};
-use super::skill::SkillFinding;
-use super::words::{length, strip};
-use super::yaml;
-use wf_base::source::Span;
-use wf_base::yaml::{FenceError, FrontMatter, YamlEntry, YamlNode, YamlOddityKind, YamlValue};
+use super::{
+    load::{split_tools, unreadable},
+    reference::{MAX_COMPATIBILITY, MAX_DESCRIPTION, name_rules},
+    skill::SkillFinding,
+    words::{length, strip},
+    yaml,
+};
+use wf_base::{
+    source::Span,
+    yaml::{FenceError, FrontMatter, YamlEntry, YamlNode, YamlOddityKind, YamlValue},
+};
 
 /// Returns the violations of the specification in a SKILL.md; none if it is valid. `file` is the
 /// name of the file, and `folder` that of its folder.

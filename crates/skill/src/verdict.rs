@@ -1,5 +1,4 @@
-use super::skill::SkillFinding;
-use super::{SkillTextError, load, reference, standard};
+use super::{SkillTextError, load, reference, skill::SkillFinding, standard};
 use wf_base::keywords;
 
 keywords! {

@@ -2,8 +2,10 @@
 //!
 //! Oddities are kept beside the tree: each of the three readers of a `SKILL.md` decides what they mean.
 
-use wf_base::source::Span;
-use wf_base::yaml::{self, YamlError, YamlNode, YamlOddity, YamlSchema};
+use wf_base::{
+    source::Span,
+    yaml::{self, YamlError, YamlNode, YamlOddity, YamlSchema},
+};
 
 /// The content of a front matter.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -3,10 +3,10 @@ use std::path::{Path, PathBuf};
 use rusqlite::ErrorCode;
 
 use crate::{files::folder::FileTypeError, lease::run_lease::RunLease, log::chain::BrokenChain};
-use wf_base::remedy::{Remedy, UserAction};
 use wf_base::{
     name::{PlanId, RunId},
     program,
+    remedy::{Remedy, UserAction},
     time::Moment,
     units::size,
 };

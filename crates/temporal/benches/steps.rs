@@ -22,8 +22,10 @@ mod programs;
 #[expect(dead_code, reason = "the tests need more of it")]
 mod server;
 
-use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::{
+    path::{Path, PathBuf},
+    time::{Duration, Instant},
+};
 
 use farm::Farm;
 

@@ -1,8 +1,7 @@
 //! The program of backends on Temporal: `wf-temporal worker` does the work of runs, and `wf run --on NAME` starts
 //! `wf-temporal follow`.
 
-use std::path::PathBuf;
-use std::process::ExitCode;
+use std::{path::PathBuf, process::ExitCode};
 
 use clap::{Parser, Subcommand};
 

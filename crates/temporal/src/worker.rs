@@ -1,9 +1,6 @@
 //! A worker: it does the work of runs, and drives their workflows.
 
-use std::io::Write as _;
-use std::path::PathBuf;
-use std::sync::Arc;
-use std::time::Duration;
+use std::{io::Write as _, path::PathBuf, sync::Arc, time::Duration};
 
 use futures::future::try_join_all;
 use temporalio_client::Client;

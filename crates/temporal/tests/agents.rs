@@ -1,8 +1,10 @@
 //! Agents of runs on a backend: their conversation is where they work, and outlives that place.
 
-use crate::farm::Farm;
-use crate::mirrors::compare;
-use crate::programs::{Did, until};
+use crate::{
+    farm::Farm,
+    mirrors::compare,
+    programs::{Did, until},
+};
 
 /// A farm whose runs have a model, with replies from a file.
 fn farm(workers: usize, replies: &str) -> Farm {

@@ -2,8 +2,10 @@
 
 use serde_json::Value;
 
-use crate::farm::Farm;
-use crate::programs::{Did, until};
+use crate::{
+    farm::Farm,
+    programs::{Did, until},
+};
 
 /// A plan that waits for an approval between two steps.
 const ASKS: &str = r#"steps:

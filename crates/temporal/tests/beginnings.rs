@@ -4,8 +4,10 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use crate::farm::Farm;
-use crate::programs::{Did, until};
+use crate::{
+    farm::Farm,
+    programs::{Did, until},
+};
 
 /// A run that needs the approval.
 const RUN: [&str; 5] = ["run", "--require-approval", "--on", "farm", "once.md"];

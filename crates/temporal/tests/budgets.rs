@@ -1,9 +1,6 @@
 //! Budgets of runs whose work calls models on several hosts at once: no more is spent than here.
 
-use crate::farm::Farm;
-use crate::mirrors::copy;
-use crate::model_server::ModelServer;
-use crate::programs::Did;
+use crate::{farm::Farm, mirrors::copy, model_server::ModelServer, programs::Did};
 
 /// A step whose check a judge decides, on one of the workers.
 const JUDGED: &str = r#"  - id: NAME

@@ -1,10 +1,14 @@
 //! The network between a worker and the server: a way through this process, which can be cut.
 
-use std::io::{Read as _, Write as _};
-use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::{
+    io::{Read as _, Write as _},
+    net::{Shutdown, SocketAddr, TcpListener, TcpStream},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
 
 /// A cable. While it is cut nothing gets through, in either direction, and neither end is told; later all of it arrives, as
 /// with a network that lost packets.

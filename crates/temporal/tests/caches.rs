@@ -1,8 +1,10 @@
 //! The cache of runs on a backend: a result is reused wherever and whenever it was made, as here.
 
-use crate::farm::Farm;
-use crate::mirrors::{compare_with_state, copy};
-use crate::programs::Did;
+use crate::{
+    farm::Farm,
+    mirrors::{compare_with_state, copy},
+    programs::Did,
+};
 
 /// A plan whose steps are cached. Each time that one works, or is checked, is marked.
 const PLAN: &str = r#"steps:

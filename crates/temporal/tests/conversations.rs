@@ -2,9 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::farm::Farm;
-use crate::mirrors::compare;
-use crate::programs::Did;
+use crate::{farm::Farm, mirrors::compare, programs::Did};
 
 /// Replies that depend on what was said before.
 const REPLIES: &str = r#"- when: And now?

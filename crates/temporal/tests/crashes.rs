@@ -3,18 +3,17 @@
 //!
 //! A seed selects the points. `WF_TEST_SEED` is another seed than 0, and `WF_TEST_CASES` the number of cases.
 
-use std::collections::BTreeSet;
-use std::path::Path;
-use std::process::Child;
-use std::time::Duration;
+use std::{collections::BTreeSet, path::Path, process::Child, time::Duration};
 
 use wf_base::digest::Sha256Digest;
 
-use crate::cable::Cable;
-use crate::deaths::assert_whole;
-use crate::farm::Farm;
-use crate::lost::assert_replays;
-use crate::programs::{Did, signal, until};
+use crate::{
+    cable::Cable,
+    deaths::assert_whole,
+    farm::Farm,
+    lost::assert_replays,
+    programs::{Did, signal, until},
+};
 
 /// A plan whose steps may all be interrupted, and whose end shows that each was done. Some are those of the worker in which
 /// points count, so that it has work in every run.

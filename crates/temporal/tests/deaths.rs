@@ -4,8 +4,10 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::farm::Farm;
-use crate::programs::{Did, is_working_in, until};
+use crate::{
+    farm::Farm,
+    programs::{Did, is_working_in, until},
+};
 
 /// A step that says that it began, and lasts until it is told to end.
 const LASTS: &str =

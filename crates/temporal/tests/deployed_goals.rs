@@ -5,9 +5,11 @@ use wf_base::name::PlanId;
 use wf_core::goal::ReconciliationHealth;
 use wf_store::{ReconciliationRow, StoreReader};
 
-use crate::farm::Farm;
-use crate::histories::SHORT;
-use crate::programs::{is_working_in, until};
+use crate::{
+    farm::Farm,
+    histories::SHORT,
+    programs::{is_working_in, until},
+};
 
 /// A goal that a file exists, checked each second; it tells when it was repaired. `repair` are the steps of its repair.
 pub fn goal(farm: &Farm, repair: &str) {

@@ -1,8 +1,10 @@
 //! Runs that agents start on a backend: what they do there is what they do here, whatever dies meanwhile.
 
-use crate::farm::Farm;
-use crate::mirrors::compare;
-use crate::programs::{Did, signal, until};
+use crate::{
+    farm::Farm,
+    mirrors::compare,
+    programs::{Did, signal, until},
+};
 
 /// A plan that counts the files of a folder.
 const COUNT: &str = r#"params: {folder: {type: string}}

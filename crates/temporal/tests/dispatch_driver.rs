@@ -1,15 +1,21 @@
 //! The loop of a run whose agent starts runs, without a server.
 
-use wf_base::digest::Sha256Digest;
-use wf_base::name::{Name, PlanId, RunId};
-use wf_core::agent::{ChildChoice, ChildRequest, ChildStart};
-use wf_core::machine::{
-    AttemptEnd, ChildEnd, Effect, InputKind, RequestedTool, RunOutcome, ToolCallEnd, ToolCallId, WorkExit,
+use wf_base::{
+    digest::Sha256Digest,
+    name::{Name, PlanId, RunId},
+};
+use wf_core::{
+    agent::{ChildChoice, ChildRequest, ChildStart},
+    machine::{
+        AttemptEnd, ChildEnd, Effect, InputKind, RequestedTool, RunOutcome, ToolCallEnd, ToolCallId, WorkExit,
+    },
 };
 use wf_engine::NestedRun;
 use wf_model::JsonObject;
-use wf_temporal::command::{DriverCommand, Occurrence};
-use wf_temporal::order::{Job, WorkOrder, WorkWish};
+use wf_temporal::{
+    command::{DriverCommand, Occurrence},
+    order::{Job, WorkOrder, WorkWish},
+};
 
 use crate::driven::{Driven, briefed, driven_run, ended, replied};
 

@@ -1,29 +1,32 @@
 //! A run on a backend whose workers, server and clock are the test.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
-use wf_app::RunOptions;
-use wf_app::load::collect_plan;
-use wf_base::digest::Sha256Digest;
-use wf_base::name::{Name, RunId};
-use wf_base::time::Moment;
-use wf_core::agent::StopReason;
-use wf_core::agent::authoring::MemoryCalibration;
-use wf_core::machine::{
-    AgentBriefing, Attempt, AttemptEnd, CallEffort, Effect, InputKind, LOGIC_VERSION, ModelCallEnd,
-    ModelCallOutcome, ModelLimits, RequestedTool, TaskId, WorkExit,
+use wf_app::{RunOptions, load::collect_plan};
+use wf_base::{
+    digest::Sha256Digest,
+    name::{Name, RunId},
+    time::Moment,
+};
+use wf_core::{
+    agent::{StopReason, authoring::MemoryCalibration},
+    machine::{
+        AgentBriefing, Attempt, AttemptEnd, CallEffort, Effect, InputKind, LOGIC_VERSION, ModelCallEnd,
+        ModelCallOutcome, ModelLimits, RequestedTool, TaskId, WorkExit,
+    },
 };
 use wf_engine::{NestedRun, RetriedResults};
 use wf_lang::InMemoryFiles;
 use wf_model::{AgentEngine, JsonObject, Plan};
 use wf_sign::approval::Approvers;
-use wf_temporal::command::{DriverCommand, Occurrence};
-use wf_temporal::driver::RunDriver;
-use wf_temporal::findings::FindingSource;
-use wf_temporal::objects::Objects;
-use wf_temporal::order::{Job, NestedRunBeginning, OpenReport, RunOrder, RunSpec, WorkOrder};
-use wf_temporal::tree::Tree;
+use wf_temporal::{
+    command::{DriverCommand, Occurrence},
+    driver::RunDriver,
+    findings::FindingSource,
+    objects::Objects,
+    order::{Job, NestedRunBeginning, OpenReport, RunOrder, RunSpec, WorkOrder},
+    tree::Tree,
+};
 
 /// A run whose workers are the test.
 pub struct Driven {

@@ -8,10 +8,12 @@ use wf_base::time::Moment;
 use wf_core::machine::{AttemptUsage, Effect, Event, InputKind, Machine, RunOutcome};
 use wf_engine::WorkClaim;
 use wf_model::JsonObject;
-use wf_temporal::command::{DriverCommand, Occurrence};
-use wf_temporal::driver::RunDriver;
-use wf_temporal::lock_queue::{LockMessage, LockNotice, LockTicket};
-use wf_temporal::order::{Job, RunOrder, RunSpec, UnstoredLog};
+use wf_temporal::{
+    command::{DriverCommand, Occurrence},
+    driver::RunDriver,
+    lock_queue::{LockMessage, LockNotice, LockTicket},
+    order::{Job, RunOrder, RunSpec, UnstoredLog},
+};
 
 use crate::driven::{Driven, begin, briefed, ended, replied, report_of};
 

@@ -1,7 +1,9 @@
 //! Runs on a backend that somebody ends: their steps end, and they clean up.
 
-use crate::farm::Farm;
-use crate::programs::{Did, signal, until};
+use crate::{
+    farm::Farm,
+    programs::{Did, signal, until},
+};
 
 const LASTS: &str = r#"steps:
   - id: long

@@ -1,15 +1,19 @@
 //! A workspace with a backend: its server, its object store and its workers, each in a folder of its own.
 
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    process::{Child, Command},
+};
 
 use serde_json::Value;
 use wf_base::name::RunId;
 use wf_store::StoreReader;
 
-use crate::programs::{Did, kill_all_of, program, until};
-use crate::server::TemporalServer;
+use crate::{
+    programs::{Did, kill_all_of, program, until},
+    server::TemporalServer,
+};
 
 /// The program of the workers; `wf` is beside it.
 const WORKER: &str = env!("CARGO_BIN_EXE_wf-temporal");

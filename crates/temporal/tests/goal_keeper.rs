@@ -2,15 +2,18 @@
 
 use serde_json::json;
 use wf_app::goals::GoalAct;
-use wf_base::digest::Sha256Digest;
-use wf_base::time::Moment;
-use wf_core::goal::{GoalFact, ReconciliationHealth, ReconciliationRunEnd};
-use wf_core::machine::RunOutcome;
-use wf_temporal::RunPlans;
-use wf_temporal::goal_keeper::{GoalDuty, GoalKeeper};
-use wf_temporal::goal_order::{DeployedGoalSpec, GoalOrder, RunErrand, RunReport};
-use wf_temporal::objects::Objects;
-use wf_temporal::order::RunSpec;
+use wf_base::{digest::Sha256Digest, time::Moment};
+use wf_core::{
+    goal::{GoalFact, ReconciliationHealth, ReconciliationRunEnd},
+    machine::RunOutcome,
+};
+use wf_temporal::{
+    RunPlans,
+    goal_keeper::{GoalDuty, GoalKeeper},
+    goal_order::{DeployedGoalSpec, GoalOrder, RunErrand, RunReport},
+    objects::Objects,
+    order::RunSpec,
+};
 
 use crate::histories::RecordedRun;
 

@@ -1,7 +1,9 @@
 //! Goals whose runs go to a backend: the daemon here decides when.
 
-use crate::farm::Farm;
-use crate::programs::{signal, until};
+use crate::{
+    farm::Farm,
+    programs::{signal, until},
+};
 
 /// A goal that a file exists. `repair` is what its repair does before it makes that.
 fn goal(farm: &Farm, schedule: &str, repair: &str) {

@@ -7,9 +7,11 @@ use wf_base::name::RunId;
 use wf_core::goal::ReconciliationRunEnd;
 use wf_store::{RunState, StoreReader};
 
-use crate::farm::Farm;
-use crate::mirrors::{Stories, copy, stories};
-use crate::programs::Did;
+use crate::{
+    farm::Farm,
+    mirrors::{Stories, copy, stories},
+    programs::Did,
+};
 
 /// A program with every name that the plans use: some fail the first time, some always, and each leaves what plans declare.
 const PROGRAM: &str = r#"#!/bin/sh

@@ -4,9 +4,11 @@
 //! Each run is stored with the objects that it refers to in `tests/histories`, and replayed without a server. To record
 //! them anew, with a server: `WF_UPDATE=1 cargo nextest run --workspace -E 'test(histories)' --run-ignored all`.
 
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -19,14 +21,13 @@ use temporalio_sdk::workflow_replayer::{
 };
 
 use wf_app::config::{TemporalBackend, TlsFiles};
-use wf_temporal::goal_workflow::GoalWorkflow;
-use wf_temporal::objects::Objects;
-use wf_temporal::workflow::RunWorkflow;
-use wf_temporal::{RunPlans, connect};
+use wf_temporal::{RunPlans, connect, goal_workflow::GoalWorkflow, objects::Objects, workflow::RunWorkflow};
 
-use crate::deployed_goals;
-use crate::farm::Farm;
-use crate::programs::{Did, signal};
+use crate::{
+    deployed_goals,
+    farm::Farm,
+    programs::{Did, signal},
+};
 
 /// A run as it is stored.
 #[derive(Serialize, Deserialize)]

@@ -1,12 +1,16 @@
 //! Workers as if on other hosts: each has a network of its own, and sees no file of the workspace.
 
-use std::process::Command;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::{
+    process::Command,
+    sync::atomic::{AtomicU32, Ordering},
+};
 
 use serde_json::Value;
 
-use crate::farm::Farm;
-use crate::programs::{Did, until};
+use crate::{
+    farm::Farm,
+    programs::{Did, until},
+};
 
 /// Networks for two hosts, removed with the test.
 struct Networks {

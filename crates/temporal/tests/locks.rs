@@ -1,10 +1,11 @@
 //! Named locks on a backend: one task of all runs has one at a time, whoever ends whenever.
 
-use std::path::PathBuf;
-use std::process::Child;
+use std::{path::PathBuf, process::Child};
 
-use crate::farm::Farm;
-use crate::programs::{Did, signal, until};
+use crate::{
+    farm::Farm,
+    programs::{Did, signal, until},
+};
 
 /// A farm whose plan `hold` has a step that holds a lock, and notes when it does, from two workers at least.
 fn farm(workers: usize, seconds: &str) -> Farm {

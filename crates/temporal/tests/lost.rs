@@ -2,21 +2,26 @@
 //!
 //! A seed selects who dies and when. `WF_TEST_SEED` is another seed than 0, and `WF_TEST_KILLS` the number of kills.
 
-use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use serde_json::Value;
-use temporalio_common::protos::temporal::api::enums::v1::WorkflowTaskFailedCause;
-use temporalio_common::protos::temporal::api::history::v1::history_event::Attributes;
+use temporalio_common::protos::temporal::api::{
+    enums::v1::WorkflowTaskFailedCause, history::v1::history_event::Attributes,
+};
 
 use wf_temporal::objects::Objects;
 
-use crate::crashes::{choose, setting};
-use crate::deaths::assert_whole;
-use crate::farm::Farm;
-use crate::histories::{RecordedRun, histories};
-use crate::programs::{Did, until};
-use crate::splits::{assert_splits, millis_of};
+use crate::{
+    crashes::{choose, setting},
+    deaths::assert_whole,
+    farm::Farm,
+    histories::{RecordedRun, histories},
+    programs::{Did, until},
+    splits::{assert_splits, millis_of},
+};
 
 /// Two chains on a host of their own, beside which nothing is to be decided.
 const CHAINS: &str = r"steps:

@@ -4,9 +4,7 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
-use crate::caches::walk;
-use crate::farm::Farm;
-use crate::mirrors::compare_with_state;
+use crate::{caches::walk, farm::Farm, mirrors::compare_with_state};
 
 /// Rules, which do not fade, so that they weigh the same whenever they are asked for.
 const RULES: &str = r#"{"created":"2026-11-14T09:30:00Z","space":"tool:curl","entity":"path:api.example","content":"answers 503 in reports","state":"change_approach","level":"common_sense"}

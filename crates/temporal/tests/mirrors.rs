@@ -1,12 +1,10 @@
 //! A run on a backend is the run that it would be here: the same events, the same record.
 
-use std::collections::BTreeMap;
-use std::path::Path;
+use std::{collections::BTreeMap, path::Path};
 
 use serde_json::Value;
 
-use crate::farm::Farm;
-use crate::programs::Did;
+use crate::{farm::Farm, programs::Did};
 
 /// What differs between two runs of the same plan here, too.
 const OWN: [&str; 25] = [

@@ -1,7 +1,9 @@
 //! Runs inside runs on a backend: what ends, kills, asks and lasts in them.
 
-use crate::farm::Farm;
-use crate::programs::{Did, signal, until};
+use crate::{
+    farm::Farm,
+    programs::{Did, signal, until},
+};
 
 /// A step that says that it began, and lasts until it is told to end.
 const LASTS: &str = r#"steps:

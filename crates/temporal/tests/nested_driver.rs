@@ -4,9 +4,11 @@ use wf_base::name::RunId;
 use wf_core::machine::{Effect, RunOutcome};
 use wf_engine::NestedRun;
 use wf_model::JsonObject;
-use wf_temporal::command::{DriverCommand, Occurrence, RunTimer};
-use wf_temporal::lock_queue::{LockMessage, LockNotice};
-use wf_temporal::order::{Job, WorkWish};
+use wf_temporal::{
+    command::{DriverCommand, Occurrence, RunTimer},
+    lock_queue::{LockMessage, LockNotice},
+    order::{Job, WorkWish},
+};
 
 use crate::driven::{Driven, driven_run, ended};
 

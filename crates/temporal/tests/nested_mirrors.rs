@@ -1,7 +1,6 @@
 //! Runs inside runs do on a backend what they do here: the same events and the same record of each.
 
-use crate::farm::Farm;
-use crate::mirrors::compare_all;
+use crate::{farm::Farm, mirrors::compare_all};
 
 #[test]
 #[ignore = "needs a Temporal server: .ci/real"]

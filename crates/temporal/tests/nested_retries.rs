@@ -2,9 +2,11 @@
 
 use std::process::Command;
 
-use crate::farm::Farm;
-use crate::mirrors::compare_with_state;
-use crate::programs::{Did, program};
+use crate::{
+    farm::Farm,
+    mirrors::compare_with_state,
+    programs::{Did, program},
+};
 
 const OUTER: &str = r#"params: {words: {type: array, items: {type: string}, default: [a, b]}}
 policy: {on_failure: continue}

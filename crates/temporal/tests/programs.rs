@@ -1,8 +1,10 @@
 //! Processes of the tests: what they wrote, and an end to all of them.
 
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::{
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+    time::{Duration, Instant},
+};
 
 /// The longest time that anything takes.
 const LONGEST_WAIT: Duration = Duration::from_secs(90);

@@ -2,13 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use temporalio_common::protos::coresdk::activity_result::{
-    ActivityResolution, Cancellation, Failure, Success, activity_resolution::Status,
-};
-use temporalio_common::protos::temporal::api::common::v1::Payloads;
-use temporalio_common::protos::temporal::api::failure::v1::Failure as WireFailure;
-use temporalio_common::protos::temporal::api::history::v1::{
-    History, HistoryEvent, history_event::Attributes,
+use temporalio_common::protos::{
+    coresdk::activity_result::{
+        ActivityResolution, Cancellation, Failure, Success, activity_resolution::Status,
+    },
+    temporal::api::{
+        common::v1::Payloads,
+        failure::v1::Failure as WireFailure,
+        history::v1::{History, HistoryEvent, history_event::Attributes},
+    },
 };
 use wf_temporal::order::RunOrder;
 

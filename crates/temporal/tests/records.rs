@@ -2,8 +2,7 @@
 
 use std::path::Path;
 
-use crate::farm::Farm;
-use crate::programs::Did;
+use crate::{farm::Farm, programs::Did};
 
 /// What nobody may see, except the step that gets it.
 const SECRET: &str = "quite-secret-0815";

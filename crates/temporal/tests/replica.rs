@@ -1,35 +1,46 @@
 //! The workflow of a run in the library that workers have, with a server that is the test: what the workflow is told, and in
 //! which batches, is up to the test.
 
-use std::cell::RefCell;
-use std::collections::BTreeMap;
-use std::rc::Rc;
-use std::sync::Arc;
-use std::task::Waker;
-use std::time::{Duration, UNIX_EPOCH};
-
-use serde::Serialize;
-use serde::de::DeserializeOwned;
-use temporalio_common::data_converters::DataConverter;
-use temporalio_common::protos::coresdk::activity_result::{ActivityResolution, Success, activity_resolution};
-use temporalio_common::protos::coresdk::workflow_activation::workflow_activation_job::Variant;
-use temporalio_common::protos::coresdk::workflow_activation::{
-    DoUpdate, FireTimer, InitializeWorkflow, NotifyHasPatch, QueryWorkflow, ResolveActivity, SignalWorkflow,
-    WorkflowActivation, WorkflowActivationJob,
+use std::{
+    cell::RefCell,
+    collections::BTreeMap,
+    rc::Rc,
+    sync::Arc,
+    task::Waker,
+    time::{Duration, UNIX_EPOCH},
 };
-use temporalio_common::protos::coresdk::workflow_commands::workflow_command::Variant as Command;
-use temporalio_common::protos::coresdk::workflow_commands::{CompleteWorkflowExecution, WorkflowCommand};
-use temporalio_common::protos::temporal::api::common::v1::Payload;
-use temporalio_workflow::__private::sdk::{
-    ActivationJobResult, GuestWorkflowInstance, MAIN_ROUTINE_ID, MainRoutineCompletion, RoutineCompletion,
-    RoutineId, WorkflowHost, WorkflowInit, WorkflowInstance,
-};
-use temporalio_workflow::BaseWorkflowContext;
 
-use wf_temporal::RunPlans;
-use wf_temporal::objects::Objects;
-use wf_temporal::order::{RunNews, RunOrder, WorkOrder, WorkReport};
-use wf_temporal::workflow::RunWorkflow;
+use serde::{Serialize, de::DeserializeOwned};
+use temporalio_common::{
+    data_converters::DataConverter,
+    protos::{
+        coresdk::{
+            activity_result::{ActivityResolution, Success, activity_resolution},
+            workflow_activation::{
+                DoUpdate, FireTimer, InitializeWorkflow, NotifyHasPatch, QueryWorkflow, ResolveActivity,
+                SignalWorkflow, WorkflowActivation, WorkflowActivationJob, workflow_activation_job::Variant,
+            },
+            workflow_commands::{
+                CompleteWorkflowExecution, WorkflowCommand, workflow_command::Variant as Command,
+            },
+        },
+        temporal::api::common::v1::Payload,
+    },
+};
+use temporalio_workflow::{
+    __private::sdk::{
+        ActivationJobResult, GuestWorkflowInstance, MAIN_ROUTINE_ID, MainRoutineCompletion,
+        RoutineCompletion, RoutineId, WorkflowHost, WorkflowInit, WorkflowInstance,
+    },
+    BaseWorkflowContext,
+};
+
+use wf_temporal::{
+    RunPlans,
+    objects::Objects,
+    order::{RunNews, RunOrder, WorkOrder, WorkReport},
+    workflow::RunWorkflow,
+};
 
 /// Something that a workflow waits for, and that happens.
 #[derive(Clone, Debug)]

@@ -2,8 +2,10 @@
 
 use std::process::Command;
 
-use crate::farm::Farm;
-use crate::programs::{Did, program};
+use crate::{
+    farm::Farm,
+    programs::{Did, program},
+};
 
 /// A plan whose second step needs the artifact of the first, and fails at first.
 const PLAN: &str = r#"steps:

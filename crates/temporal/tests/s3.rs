@@ -1,13 +1,17 @@
 //! An object store in S3, as moto serves it: `crates/temporal/tests/install` installs that.
 #![expect(clippy::print_stdout, reason = "a test that does not run says so")]
 
-use std::io::{Read as _, Write as _};
-use std::net::{TcpListener, TcpStream};
-use std::path::Path;
-use std::process::{Child, Stdio};
+use std::{
+    io::{Read as _, Write as _},
+    net::{TcpListener, TcpStream},
+    path::Path,
+    process::{Child, Stdio},
+};
 
-use crate::farm::Farm;
-use crate::programs::{program, until};
+use crate::{
+    farm::Farm,
+    programs::{program, until},
+};
 
 /// The bucket that runs use.
 const BUCKET: &str = "wf-test";

@@ -1,9 +1,11 @@
 //! A Temporal server of a test, with a database of its own.
 
-use std::net::{SocketAddr, TcpListener};
-use std::path::{Path, PathBuf};
-use std::process::Child;
-use std::time::Duration;
+use std::{
+    net::{SocketAddr, TcpListener},
+    path::{Path, PathBuf},
+    process::Child,
+    time::Duration,
+};
 
 use base64ct::{Base64, Encoding as _};
 use serde_json::Value;

@@ -4,8 +4,7 @@ use std::fmt::Write as _;
 
 use temporalio_common::protos::temporal::api::history::v1::History;
 
-use crate::farm::Farm;
-use crate::histories::histories;
+use crate::{farm::Farm, histories::histories};
 
 /// The steps in a layer of the graph.
 const LAYER: usize = 50;

@@ -9,15 +9,19 @@ use temporalio_common::protos::temporal::api::history::v1::History;
 
 use wf_base::time::Moment;
 use wf_core::machine::{AttemptEnd, InputKind, LOGIC_VERSION, WorkExit};
-use wf_temporal::findings::FindingSource;
-use wf_temporal::objects::Objects;
-use wf_temporal::order::{Job, LogPage, Parcel, RunOrder, RunSpec, UnstoredLog, WorkOrder, WorkReport};
+use wf_temporal::{
+    findings::FindingSource,
+    objects::Objects,
+    order::{Job, LogPage, Parcel, RunOrder, RunSpec, UnstoredLog, WorkOrder, WorkReport},
+};
 
-use crate::crashes::{choose, setting};
-use crate::driven::{Driven, begin, driven_run, ended};
-use crate::histories::RecordedRun;
-use crate::recorded::{Task, tasks_of};
-use crate::replica::{Event, Pending, Replica, Wanted};
+use crate::{
+    crashes::{choose, setting},
+    driven::{Driven, begin, driven_run, ended},
+    histories::RecordedRun,
+    recorded::{Task, tasks_of},
+    replica::{Event, Pending, Replica, Wanted},
+};
 
 /// The number of ends in a batch that is cut in all ways.
 const MANY: usize = 5;

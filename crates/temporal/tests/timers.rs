@@ -1,7 +1,9 @@
 //! Waits of runs on a backend: they end, whatever drives the run by then.
 
-use crate::farm::Farm;
-use crate::programs::{Did, until};
+use crate::{
+    farm::Farm,
+    programs::{Did, until},
+};
 
 #[test]
 #[ignore = "needs a Temporal server: .ci/real"]

@@ -1,11 +1,15 @@
 //! A server that is reached through TLS, with an authority of its own and certificates on both sides.
 
-use std::net::TcpListener;
-use std::path::Path;
-use std::process::{Child, Stdio};
+use std::{
+    net::TcpListener,
+    path::Path,
+    process::{Child, Stdio},
+};
 
-use crate::farm::Farm;
-use crate::programs::{Did, program, until};
+use crate::{
+    farm::Farm,
+    programs::{Did, program, until},
+};
 
 /// Ends TLS in front of a server: it forwards to it what comes from those whose certificate the authority signed.
 const PROXY: &str = r#"

@@ -2,9 +2,11 @@
 
 use serde_json::json;
 
-use crate::farm::Farm;
-use crate::mirrors::compare;
-use crate::programs::{Did, program, until};
+use crate::{
+    farm::Farm,
+    mirrors::compare,
+    programs::{Did, program, until},
+};
 
 /// Makes a git repository of the workspace, with a plan of agents in worktrees; `each` and `more` are keys of their steps and of
 /// the agents.

@@ -1,7 +1,5 @@
-use wf_app::views::ViewResources;
-use wf_app::{Caller, CliExitCode, CommandError, Host, LineReader};
-use wf_base::diag::CheckedFile;
-use wf_base::remedy::UserAction;
+use wf_app::{Caller, CliExitCode, CommandError, Host, LineReader, views::ViewResources};
+use wf_base::{diag::CheckedFile, remedy::UserAction};
 
 /// The caller of a page: nobody hears what is said on the way, and nobody can be asked.
 pub(crate) struct PageCaller {

@@ -3,18 +3,17 @@
 //! An event has the version of all views as its id and nothing else: whoever was away learns the new version
 //! from the first event, and asks for its page again.
 
-use std::convert::Infallible;
-use std::sync::Arc;
-use std::time::Duration;
+use std::{convert::Infallible, sync::Arc, time::Duration};
 
-use axum::response::Sse;
-use axum::response::sse::{Event, KeepAlive};
+use axum::response::{
+    Sse,
+    sse::{Event, KeepAlive},
+};
 use futures_util::stream::{self, Stream};
 use tokio::sync::watch;
 use wf_app::{CommandError, views};
 
-use crate::caller::PageCaller;
-use crate::limits::StreamPlace;
+use crate::{caller::PageCaller, limits::StreamPlace};
 
 /// The pause between two looks at the log.
 const LOOK_INTERVAL: Duration = Duration::from_millis(50);

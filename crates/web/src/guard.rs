@@ -1,17 +1,23 @@
 //! The guards of every request, before a page sees it: its host, its origin, its login.
 
-use axum::extract::{Extension, Request, State};
-use axum::http::header::{
-    CACHE_CONTROL, CONTENT_SECURITY_POLICY, COOKIE, HOST, HeaderMap, HeaderName, HeaderValue, ORIGIN,
-    REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
+use axum::{
+    extract::{Extension, Request, State},
+    http::{
+        Method, StatusCode,
+        header::{
+            CACHE_CONTROL, CONTENT_SECURITY_POLICY, COOKIE, HOST, HeaderMap, HeaderName, HeaderValue, ORIGIN,
+            REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
+        },
+    },
+    middleware::Next,
+    response::Response,
 };
-use axum::http::{Method, StatusCode};
-use axum::middleware::Next;
-use axum::response::Response;
 
-use crate::logins::{LoginAccess, MAX_TIME};
-use crate::respond::plain;
-use crate::site::Site;
+use crate::{
+    logins::{LoginAccess, MAX_TIME},
+    respond::plain,
+    site::Site,
+};
 
 /// A page may use what comes from this site, and nothing else; none of it is inline.
 const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; \

@@ -1,20 +1,25 @@
 //! The limits on what is answered at once. A request beyond them waits shortly, and is refused then: no queue grows with a
 //! flood, and a flood of one sort of requests leaves room for the others.
 
-use std::sync::Arc;
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
-use axum::body::{Body, Bytes};
-use axum::extract::{FromRequest as _, Request, State};
-use axum::http::{HeaderMap, StatusCode};
-use axum::middleware::Next;
-use axum::response::{IntoResponse, Response};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio::time::timeout;
+use axum::{
+    body::{Body, Bytes},
+    extract::{FromRequest as _, Request, State},
+    http::{HeaderMap, StatusCode},
+    middleware::Next,
+    response::{IntoResponse, Response},
+};
+use tokio::{
+    sync::{OwnedSemaphorePermit, Semaphore},
+    time::timeout,
+};
 
-use crate::guard::login_key;
-use crate::respond::{plain, too_many};
-use crate::site::Site;
+use crate::{
+    guard::login_key,
+    respond::{plain, too_many},
+    site::Site,
+};
 
 /// The most pages made at once, and the most requests waiting for that.
 const MAX_PAGES: usize = 8;

@@ -1,14 +1,15 @@
 //! The admitted browsers: each opened a link with a key for one use, and has the access of its link.
 
-use std::collections::BTreeMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::{
+    collections::BTreeMap,
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
 
 use serde::{Deserialize, Serialize};
 
 use crate::rate::{RateLimit, RateUse};
-use wf_base::digest::Sha256Digest;
-use wf_base::time::Moment;
+use wf_base::{digest::Sha256Digest, time::Moment};
 
 /// The time after which a link is no longer valid.
 const LINK_TIME: Duration = Duration::from_mins(15);

@@ -1,8 +1,7 @@
 //! The names by which the pages of a workspace are told from those of another one, and from other services of this machine:
 //! a host below `localhost`, and a cookie.
 
-use std::path::Path;
-use std::time::Duration;
+use std::{path::Path, time::Duration};
 
 use crate::SiteAddress;
 use wf_base::digest::Sha256Digest;

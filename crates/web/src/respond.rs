@@ -1,14 +1,16 @@
-use std::sync::Arc;
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
-use axum::extract::State;
-use axum::http::StatusCode;
-use axum::http::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderValue, LOCATION, RETRY_AFTER};
-use axum::response::{IntoResponse, Response};
+use axum::{
+    extract::State,
+    http::{
+        StatusCode,
+        header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderValue, LOCATION, RETRY_AFTER},
+    },
+    response::{IntoResponse, Response},
+};
 use serde::Serialize;
 
-use crate::caller::PageCaller;
-use crate::site::Site;
+use crate::{caller::PageCaller, site::Site};
 use wf_app::{CliExitCode, CommandError};
 use wf_base::untrusted;
 

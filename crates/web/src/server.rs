@@ -1,18 +1,21 @@
-use std::convert::Infallible;
-use std::io;
-use std::net::SocketAddr;
-use std::time::Duration;
+use std::{convert::Infallible, io, net::SocketAddr, time::Duration};
 
 use axum::Router;
 use hyper::server::conn::http1;
-use hyper_util::rt::{TokioIo, TokioTimer};
-use hyper_util::service::TowerToHyperService;
-use tokio::net::{TcpListener, TcpStream};
-use tokio::task::JoinSet;
+use hyper_util::{
+    rt::{TokioIo, TokioTimer},
+    service::TowerToHyperService,
+};
+use tokio::{
+    net::{TcpListener, TcpStream},
+    task::JoinSet,
+};
 
-use crate::logins::{LinkError, LoginAccess};
-use crate::own_name::find_own_name;
-use crate::site::{Site, SiteOptions};
+use crate::{
+    logins::{LinkError, LoginAccess},
+    own_name::find_own_name,
+    site::{Site, SiteOptions},
+};
 use wf_app::Host;
 
 /// The most connections at once; more wait.

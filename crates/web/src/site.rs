@@ -1,20 +1,25 @@
-use std::sync::Arc;
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
-use axum::Router;
-use axum::extract::DefaultBodyLimit;
-use axum::middleware::{from_fn, from_fn_with_state};
-use axum::routing::{get, post};
+use axum::{
+    Router,
+    extract::DefaultBodyLimit,
+    middleware::{from_fn, from_fn_with_state},
+    routing::{get, post},
+};
 use tokio::sync::{Semaphore, watch};
 
-use crate::address::SiteAddress;
-use crate::caller::{ActionWords, PageCaller};
-use crate::limits::RequestLimits;
-use crate::logins::{LinkError, LoginAccess, Logins};
-use crate::own_name::cookie_name;
-use crate::pages::metrics::CountedMetrics;
-use crate::template::PageTemplates;
-use crate::{changes, guard, limits, pages, respond};
+use crate::{
+    address::SiteAddress,
+    caller::{ActionWords, PageCaller},
+    changes, guard, limits,
+    limits::RequestLimits,
+    logins::{LinkError, LoginAccess, Logins},
+    own_name::cookie_name,
+    pages,
+    pages::metrics::CountedMetrics,
+    respond,
+    template::PageTemplates,
+};
 use wf_app::{Caller as _, CliExitCode, CommandError, Host};
 
 /// The most views read at once, the most parts of streams, and the most changes. A reader of a large run takes

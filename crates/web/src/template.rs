@@ -1,19 +1,21 @@
 //! The templates of pages. Every text they print is escaped, and a character that would hide in it is a visible
 //! mark: pages show plans, messages and output others wrote.
 
-use axum::http::StatusCode;
-use axum::http::header::CONTENT_TYPE;
-use axum::response::{IntoResponse, Response};
-use minijinja::value::Serde;
+use axum::{
+    http::{StatusCode, header::CONTENT_TYPE},
+    response::{IntoResponse, Response},
+};
 use minijinja::{
-    Environment, HtmlEscape, Output, State, UndefinedBehavior, Value, context, escape_formatter,
+    Environment, HtmlEscape, Output, State, UndefinedBehavior, Value, context, escape_formatter, value::Serde,
 };
 use serde::Serialize;
 
 use crate::respond::plain;
-use wf_base::time::Moment;
-use wf_base::units::{elapsed, moment};
-use wf_base::untrusted::untrusted;
+use wf_base::{
+    time::Moment,
+    units::{elapsed, moment},
+    untrusted::untrusted,
+};
 
 /// The templates, by name.
 pub(crate) const TEMPLATES: [(&str, &str); 22] = [

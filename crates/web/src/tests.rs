@@ -1,9 +1,11 @@
 //! A server as programs meet it: over a socket, in a workspace without a state.
 
-use std::collections::BTreeMap;
-use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpStream};
-use std::time::Duration;
+use std::{
+    collections::BTreeMap,
+    io::{Read, Write},
+    net::{SocketAddr, TcpStream},
+    time::Duration,
+};
 
 use crate::{SiteAddress, SiteOptions, WebServer};
 use wf_app::Host;

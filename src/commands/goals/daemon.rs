@@ -1,13 +1,16 @@
-use std::net::SocketAddr;
-use std::time::Duration;
+use std::{net::SocketAddr, time::Duration};
 
 use clap::{Args, ValueEnum};
 
 use crate::Ui;
-use wf_app::daemon::{self, DaemonOptions};
-use wf_app::daemon_io::health;
-use wf_app::daemon_io::systemd::{ServiceOwner, UnitFile};
-use wf_app::{CliExitCode, CommandError};
+use wf_app::{
+    CliExitCode, CommandError,
+    daemon::{self, DaemonOptions},
+    daemon_io::{
+        health,
+        systemd::{ServiceOwner, UnitFile},
+    },
+};
 use wf_base::time::{format_duration, parse_duration};
 
 /// The default number of concurrent reconciliations.

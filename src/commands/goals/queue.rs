@@ -5,11 +5,15 @@ use serde_json::json;
 
 use super::goal;
 use crate::Ui;
-use wf_app::goals::wake_daemon;
-use wf_app::queue::{self, QueueEntry, QueueState, QueueSubject, read_queue};
-use wf_app::{CliExitCode, CommandError};
-use wf_base::diag::nearest;
-use wf_base::untrusted::{BAD, DIM, untrusted};
+use wf_app::{
+    CliExitCode, CommandError,
+    goals::wake_daemon,
+    queue::{self, QueueEntry, QueueState, QueueSubject, read_queue},
+};
+use wf_base::{
+    diag::nearest,
+    untrusted::{BAD, DIM, untrusted},
+};
 use wf_report::{ColumnAlign, TextTable};
 
 #[derive(Args, Debug)]

@@ -1,16 +1,23 @@
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
 
 use clap::Args;
 
 use crate::Ui;
-use wf_app::approve::workspace_settings;
-use wf_app::load::{self, LoadedPlan};
-use wf_app::{CliExitCode, CommandError, GitRevision, RunOptions, StateReader, normalize_path, views};
+use wf_app::{
+    CliExitCode, CommandError, GitRevision, RunOptions, StateReader,
+    approve::workspace_settings,
+    load::{self, LoadedPlan},
+    normalize_path, views,
+};
 use wf_base::units::plural;
 use wf_core::goal::ReconciliationPart;
-use wf_report::consent::PlanSummary;
-use wf_report::diff::{ChangeDirection, PlanDiff, diff};
+use wf_report::{
+    consent::PlanSummary,
+    diff::{ChangeDirection, PlanDiff, diff},
+};
 
 #[derive(Args, Debug)]
 #[command(after_help = "\

@@ -2,10 +2,15 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use crate::Ui;
-use wf_app::plans::{SpecSummary, list_specs};
-use wf_app::{CliExitCode, CommandError, relative_path};
-use wf_base::units::{first_line, plural};
-use wf_base::untrusted::{BOLD, DIM, WARN};
+use wf_app::{
+    CliExitCode, CommandError,
+    plans::{SpecSummary, list_specs},
+    relative_path,
+};
+use wf_base::{
+    units::{first_line, plural},
+    untrusted::{BOLD, DIM, WARN},
+};
 use wf_report::{ColumnAlign, TextTable};
 
 #[derive(Args, Debug)]

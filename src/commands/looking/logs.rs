@@ -1,14 +1,17 @@
-use std::collections::BTreeSet;
-use std::time::Duration;
+use std::{collections::BTreeSet, time::Duration};
 
 use clap::Args;
 
-use crate::Ui;
-use crate::log_lines::{HEADING, LogLineFormat, LogLineFormatter, last_lines};
-use crate::which::StepArg;
-use wf_app::logs::DamagedLog;
-use wf_app::records::{AttemptLog, LogSelection, exchanges_text};
-use wf_app::{CliExitCode, CommandError, StateReader};
+use crate::{
+    Ui,
+    log_lines::{HEADING, LogLineFormat, LogLineFormatter, last_lines},
+    which::StepArg,
+};
+use wf_app::{
+    CliExitCode, CommandError, StateReader,
+    logs::DamagedLog,
+    records::{AttemptLog, LogSelection, exchanges_text},
+};
 use wf_base::untrusted::{DIM, paint};
 use wf_exec::log::{LogFollower, LogStream};
 

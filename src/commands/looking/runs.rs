@@ -1,8 +1,10 @@
 use clap::{Args, ValueEnum};
 
 use crate::Ui;
-use wf_app::records::{RunList, RunListQuery, RunStateChoice};
-use wf_app::{CliExitCode, CommandError};
+use wf_app::{
+    CliExitCode, CommandError,
+    records::{RunList, RunListQuery, RunStateChoice},
+};
 use wf_base::name::{PlanId, SessionName};
 use wf_core::machine::RunOutcome;
 

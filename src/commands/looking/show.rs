@@ -1,16 +1,17 @@
-use std::fs::File;
-use std::io::Read;
+use std::{fs::File, io::Read};
 
 use clap::Args;
 
-use crate::printed::PrintArgs;
-use crate::which::open_run;
-use crate::{RunArg, Ui};
-use wf_app::records::{CallView, load_record, name_parent_of, open_artifact, record_document, view_call};
-use wf_app::{CliExitCode, CommandError};
+use crate::{RunArg, Ui, printed::PrintArgs, which::open_run};
+use wf_app::{
+    CliExitCode, CommandError,
+    records::{CallView, load_record, name_parent_of, open_artifact, record_document, view_call},
+};
 use wf_base::name::CallAddress;
-use wf_report::record::{RunRecord, show};
-use wf_report::rounds::rounds_table;
+use wf_report::{
+    record::{RunRecord, show},
+    rounds::rounds_table,
+};
 
 #[derive(Args, Debug)]
 #[command(after_help = "\

@@ -1,20 +1,24 @@
 use clap::Args;
 use serde_json::json;
 
-use crate::Ui;
-use crate::which::{StepArg, open_run};
-use wf_app::records::{
-    ResolvedTask, TaskReasons, find_step, is_check_run, load_record, recorded_plan, recorded_rounds,
-    require_step,
+use crate::{
+    Ui,
+    which::{StepArg, open_run},
 };
-use wf_app::{CliExitCode, CommandError, StateReader};
+use wf_app::{
+    CliExitCode, CommandError, StateReader,
+    records::{
+        ResolvedTask, TaskReasons, find_step, is_check_run, load_record, recorded_plan, recorded_rounds,
+        require_step,
+    },
+};
 use wf_base::name::RunId;
 use wf_model::Plan;
-use wf_report::record::{
-    RunRecord, StepExplanation, deciding_tasks, explain_run, explain_step, explain_step_json,
+use wf_report::{
+    decision_json, decision_text,
+    record::{RunRecord, StepExplanation, deciding_tasks, explain_run, explain_step, explain_step_json},
+    rounds::rounds_table,
 };
-use wf_report::rounds::rounds_table;
-use wf_report::{decision_json, decision_text};
 
 #[derive(Args, Debug)]
 #[command(after_help = "\

@@ -3,8 +3,10 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use super::resume;
 use crate::{RunArg, Ui};
-use wf_app::resume::{CancelledRun, await_leave};
-use wf_app::{CliExitCode, CommandError};
+use wf_app::{
+    CliExitCode, CommandError,
+    resume::{CancelledRun, await_leave},
+};
 
 #[derive(Args, Debug)]
 #[command(after_help = "\

@@ -3,17 +3,24 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use crate::Ui;
-use wf_app::collect::{SpecFileSet, collect};
-use wf_app::git::place_in_repository;
-use wf_app::load::EnvelopeStep;
-use wf_app::{APPROVERS, CliExitCode, CommandError, Host, load, relative_path, relied, require_utf8};
-use wf_base::diag::CheckedFile;
-use wf_base::diag::{Code, Diagnostic, Severity};
-use wf_base::source::{SourceText, Span};
-use wf_base::units::plural;
+use wf_app::{
+    APPROVERS, CliExitCode, CommandError, Host,
+    collect::{SpecFileSet, collect},
+    git::place_in_repository,
+    load,
+    load::EnvelopeStep,
+    relative_path, relied, require_utf8,
+};
+use wf_base::{
+    diag::{CheckedFile, Code, Diagnostic, Severity},
+    source::{SourceText, Span},
+    units::plural,
+};
 use wf_lang::{DiskFiles, skill_own};
-use wf_report::follow::Verbosity;
-use wf_report::mistakes::{annotations, json, sarif, summary, text};
+use wf_report::{
+    follow::Verbosity,
+    mistakes::{annotations, json, sarif, summary, text},
+};
 use wf_skill::{disk, load as load_skill};
 
 #[derive(Args, Debug)]

@@ -3,14 +3,21 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use serde_json::{Value, json};
 
-use crate::Ui;
-use crate::cassette::CassetteArgs;
-use crate::commands::agents::skill::usable_skills;
-use crate::planning_log::{RequestNumber, print_requests};
-use wf_app::authoring::{AuthoringSettings, PlanAuthor, PlanFile, create_plan, replace_plan, require_new};
-use wf_app::{Caller as _, CliExitCode, CommandError, normalize_path, relative_path};
-use wf_base::units::plural;
-use wf_base::untrusted::{BOLD, GOOD, NAME, paint, shell_word};
+use crate::{
+    Ui,
+    cassette::CassetteArgs,
+    commands::agents::skill::usable_skills,
+    planning_log::{RequestNumber, print_requests},
+};
+use wf_app::{
+    Caller as _, CliExitCode, CommandError,
+    authoring::{AuthoringSettings, PlanAuthor, PlanFile, create_plan, replace_plan, require_new},
+    normalize_path, relative_path,
+};
+use wf_base::{
+    units::plural,
+    untrusted::{BOLD, GOOD, NAME, paint, shell_word},
+};
 use wf_core::agent::authoring::{AuthoringUsage, PlanningBudget};
 use wf_model::Money;
 use wf_report::unified_diff;

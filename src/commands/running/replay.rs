@@ -2,17 +2,16 @@ use clap::Args;
 use serde_json::Value;
 
 use crate::Ui;
-use wf_app::approve::{ApprovalDemand, SigningRules, authorize};
-use wf_app::replay::{
-    AnswerRecording, ReplaySource, recorded_calibrations, recorded_conversations, recorded_events,
+use wf_app::{
+    Caller, CliExitCode, CommandError, Workspace, WorkspaceCopy,
+    approve::{ApprovalDemand, SigningRules, authorize},
+    replay::{AnswerRecording, ReplaySource, recorded_calibrations, recorded_conversations, recorded_events},
+    revision::tracked_check_files,
+    session::open_run_session,
 };
-use wf_app::revision::tracked_check_files;
-use wf_app::session::open_run_session;
-use wf_app::{Caller, CliExitCode, CommandError, Workspace, WorkspaceCopy};
 use wf_base::units::plural;
 use wf_engine::{self as engine, EngineError, RunRequest};
-use wf_report::follow::CombinedObserver;
-use wf_report::replay::EventDifference;
+use wf_report::{follow::CombinedObserver, replay::EventDifference};
 use wf_sign::approval::ReviewPolicy;
 
 #[derive(Args, Debug)]

@@ -1,14 +1,18 @@
 use clap::Args;
 
-use crate::cassette::CassetteArgs;
-use crate::execute::{OutputArgs, finish, observer, session, settle_worktree};
-use crate::{RunArg, Ui};
-use wf_app::backend::RecordedBackendRun;
-use wf_app::goals::wake_daemon;
-use wf_app::resume::{ResumableRun, RunContinuation, owner_of_refused, tidy_ended_runs};
-use wf_app::resumption::{IdleRun, await_run};
-use wf_app::session::open_session;
-use wf_app::{CliExitCode, CommandError};
+use crate::{
+    RunArg, Ui,
+    cassette::CassetteArgs,
+    execute::{OutputArgs, finish, observer, session, settle_worktree},
+};
+use wf_app::{
+    CliExitCode, CommandError,
+    backend::RecordedBackendRun,
+    goals::wake_daemon,
+    resume::{ResumableRun, RunContinuation, owner_of_refused, tidy_ended_runs},
+    resumption::{IdleRun, await_run},
+    session::open_session,
+};
 use wf_base::name::RunId;
 use wf_core::machine::RunOutcome;
 use wf_engine::BackendProgram;

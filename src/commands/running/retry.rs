@@ -1,22 +1,25 @@
 use clap::Args;
 
-use crate::approve::ApprovalArgs;
-use crate::choose::StepSelectionArgs;
-use crate::execute::{OutputArgs, finish, session};
-use crate::outlook::{step_list, summary_line};
-use crate::params::{self, ParamArgs};
-use crate::{RunArg, Ui};
-use wf_app::approve::authorize;
-use wf_app::backend::{backend_program, on_backend};
-use wf_app::load::LoadedPlan;
-use wf_app::retry::{PreparedRetry, RetryDraft};
-use wf_app::revision::tracked_check_files;
-use wf_app::session::{lost_use_race, prune};
-use wf_app::sessions::active_session;
-use wf_app::{CliExitCode, CommandError};
+use crate::{
+    RunArg, Ui,
+    approve::ApprovalArgs,
+    choose::StepSelectionArgs,
+    execute::{OutputArgs, finish, session},
+    outlook::{step_list, summary_line},
+    params::{self, ParamArgs},
+};
+use wf_app::{
+    CliExitCode, CommandError,
+    approve::authorize,
+    backend::{backend_program, on_backend},
+    load::LoadedPlan,
+    retry::{PreparedRetry, RetryDraft},
+    revision::tracked_check_files,
+    session::{lost_use_race, prune},
+    sessions::active_session,
+};
 use wf_base::name::{RunId, SessionName};
-use wf_engine::reuse::RepeatedRun;
-use wf_engine::{self as engine, BackendProgram, GivenSecrets, RunRequest};
+use wf_engine::{self as engine, BackendProgram, GivenSecrets, RunRequest, reuse::RepeatedRun};
 use wf_model::JsonObject;
 
 #[derive(Args, Debug)]

@@ -2,17 +2,25 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 
-use crate::approve::ApprovalArgs;
-use crate::cassette::CassetteArgs;
-use crate::execute::{OutputArgs, start_run};
-use crate::{Ui, params};
-use wf_app::approve::check_approved_in_advance;
-use wf_app::backend::{backend_program, on_backend};
-use wf_app::load::LoadedPlan;
-use wf_app::run_start::RunStart;
-use wf_app::run_worktree::RunWorktree;
-use wf_app::sessions::active_session;
-use wf_app::{CliExitCode, CommandError, RunOptions, load, normalize_path, plans, relative_path, watch};
+use crate::{
+    Ui,
+    approve::ApprovalArgs,
+    cassette::CassetteArgs,
+    execute::{OutputArgs, start_run},
+    params,
+};
+use wf_app::{
+    CliExitCode, CommandError, RunOptions,
+    approve::check_approved_in_advance,
+    backend::{backend_program, on_backend},
+    load,
+    load::LoadedPlan,
+    normalize_path, plans, relative_path,
+    run_start::RunStart,
+    run_worktree::RunWorktree,
+    sessions::active_session,
+    watch,
+};
 use wf_base::name::SessionName;
 use wf_report::Forecast;
 

@@ -1,11 +1,12 @@
 use clap::Args;
 
-use crate::approve::ApprovalArgs;
-use crate::cassette::CassetteArgs;
-use crate::execute::{OutputArgs, start_run};
-use crate::{RunArg, Ui};
-use wf_app::undo::undo_start;
-use wf_app::{CliExitCode, CommandError, StateReader};
+use crate::{
+    RunArg, Ui,
+    approve::ApprovalArgs,
+    cassette::CassetteArgs,
+    execute::{OutputArgs, start_run},
+};
+use wf_app::{CliExitCode, CommandError, StateReader, undo::undo_start};
 use wf_base::name::RunId;
 
 #[derive(Args, Debug)]

@@ -3,8 +3,11 @@ use std::path::PathBuf;
 use clap::Args;
 
 use crate::Ui;
-use wf_app::backup::{BackupContent, back_up};
-use wf_app::{CliExitCode, CommandError, normalize_path, relative_path};
+use wf_app::{
+    CliExitCode, CommandError,
+    backup::{BackupContent, back_up},
+    normalize_path, relative_path,
+};
 use wf_base::units::plural;
 
 #[derive(Args, Debug)]

@@ -1,8 +1,7 @@
 use clap::{Args, CommandFactory};
 use clap_complete::Shell;
 
-use crate::Ui;
-use crate::args::Cli;
+use crate::{Ui, args::Cli};
 use wf_app::{CliExitCode, CommandError};
 
 #[derive(Args, Debug)]

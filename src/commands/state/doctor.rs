@@ -3,26 +3,27 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use super::upgrade_outlook::print_outlook;
-use crate::Ui;
-use crate::model_findings::model_findings;
-use wf_app::call_findings::{RecordedCalls, connection_findings, server_findings};
-use wf_app::doctor::{self, DoctorFinding, DoctorStatus};
-use wf_app::git::{GitLocation, RepositoryTrust};
-use wf_app::goals::{DeployedGoal, check_goals_scheduled, check_standing_approvals, deployed_goals};
-use wf_app::repair::repair_state;
-use wf_app::run_worktree::unrecorded_worktrees;
-use wf_app::{APPROVERS, CONFIG, CliExitCode, CommandError, Host, load, relative_path};
-use wf_base::diag::CheckedFile;
-use wf_base::diag::{Diagnostic, Severity};
-use wf_base::name::PlanId;
-use wf_base::program;
-use wf_base::source::{LineColumn, SourceText};
-use wf_base::units::plural;
-use wf_base::untrusted::styled_line;
-use wf_base::untrusted::{BAD, DIM, GOOD, WARN, paint};
+use crate::{Ui, model_findings::model_findings};
+use wf_app::{
+    APPROVERS, CONFIG, CliExitCode, CommandError, Host,
+    call_findings::{RecordedCalls, connection_findings, server_findings},
+    doctor::{self, DoctorFinding, DoctorStatus},
+    git::{GitLocation, RepositoryTrust},
+    goals::{DeployedGoal, check_goals_scheduled, check_standing_approvals, deployed_goals},
+    load, relative_path,
+    repair::repair_state,
+    run_worktree::unrecorded_worktrees,
+};
+use wf_base::{
+    diag::{CheckedFile, Diagnostic, Severity},
+    name::PlanId,
+    program,
+    source::{LineColumn, SourceText},
+    units::plural,
+    untrusted::{BAD, DIM, GOOD, WARN, paint, styled_line},
+};
 use wf_core::machine::IsolationKind;
-use wf_exec::container;
-use wf_exec::sandbox::ability;
+use wf_exec::{container, sandbox::ability};
 use wf_lang::DiskFiles;
 use wf_sign::approval::Approvers;
 

@@ -4,8 +4,7 @@ use clap::Args;
 
 use super::backup::content;
 use crate::Ui;
-use wf_app::restore::restore_backup;
-use wf_app::{CliExitCode, CommandError, normalize_path, relative_path};
+use wf_app::{CliExitCode, CommandError, normalize_path, relative_path, restore::restore_backup};
 
 #[derive(Args, Debug)]
 #[command(after_help = "\

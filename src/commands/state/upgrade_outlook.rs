@@ -1,12 +1,12 @@
 //! `wf doctor --upgrade`: what this program would change in a state of an earlier version.
 
 use crate::Ui;
-use wf_app::doctor::has_leader;
-use wf_app::upgrade::UpgradeOutlook;
-use wf_app::{CliExitCode, CommandError, relative_path};
-use wf_base::program;
-use wf_base::time::format_duration;
-use wf_base::units::{plural, size};
+use wf_app::{CliExitCode, CommandError, doctor::has_leader, relative_path, upgrade::UpgradeOutlook};
+use wf_base::{
+    program,
+    time::format_duration,
+    units::{plural, size},
+};
 use wf_core::machine::LOGIC_VERSION;
 
 /// Prints what opening the state would change; nothing is changed.

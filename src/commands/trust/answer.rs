@@ -1,11 +1,12 @@
 use clap::Args;
 
-use crate::Ui;
-use crate::approve::{AnswerArgs, GoingOnArgs, answer_approval};
-use crate::keys::SigningArgs;
-use crate::which::PendingApprovalArg;
-use wf_app::approve::AnswerForm;
-use wf_app::{CliExitCode, CommandError, StateReader};
+use crate::{
+    Ui,
+    approve::{AnswerArgs, GoingOnArgs, answer_approval},
+    keys::SigningArgs,
+    which::PendingApprovalArg,
+};
+use wf_app::{CliExitCode, CommandError, StateReader, approve::AnswerForm};
 
 #[derive(Args, Debug)]
 #[command(after_help = "\

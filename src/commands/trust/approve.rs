@@ -1,14 +1,17 @@
-use std::ffi::OsStr;
-use std::path::Path;
+use std::{ffi::OsStr, path::Path};
 
 use clap::Args;
 
-use crate::approve::plan::{self, PlanApprovalArgs};
-use crate::approve::{AnswerArgs, GoingOnArgs, TypedAnswerArgs, answer_approval};
-use crate::commands::agents::skill;
-use crate::{Ui, which};
-use wf_app::approve::AnswerForm;
-use wf_app::{CliExitCode, CommandError, Host, StateReader, normalize_path, plans};
+use crate::{
+    Ui,
+    approve::{
+        AnswerArgs, GoingOnArgs, TypedAnswerArgs, answer_approval,
+        plan::{self, PlanApprovalArgs},
+    },
+    commands::agents::skill,
+    which,
+};
+use wf_app::{CliExitCode, CommandError, Host, StateReader, approve::AnswerForm, normalize_path, plans};
 
 #[derive(Args, Debug)]
 #[command(after_help = "\

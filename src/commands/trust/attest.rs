@@ -1,16 +1,23 @@
-use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
-use std::path::{Path, PathBuf};
+use std::{
+    fs,
+    os::unix::fs::PermissionsExt as _,
+    path::{Path, PathBuf},
+};
 
 use clap::Args;
 
-use crate::Ui;
-use crate::keys::PassphraseArgs;
-use wf_app::keys::{self};
-use wf_app::records::attest_run;
-use wf_app::{CliExitCode, CommandError, normalize_path, relative_path};
-use wf_base::units::plural;
-use wf_base::untrusted::{BAD, GOOD, WARN, paint};
+use crate::{Ui, keys::PassphraseArgs};
+use wf_app::{
+    CliExitCode, CommandError,
+    keys::{self},
+    normalize_path,
+    records::attest_run,
+    relative_path,
+};
+use wf_base::{
+    units::plural,
+    untrusted::{BAD, GOOD, WARN, paint},
+};
 use wf_report::attest::{AttestationStatement, PAYLOAD};
 use wf_sign::{BadKey, DsseEnvelope, PublicKey, Signer};
 

@@ -1,10 +1,11 @@
 use clap::Args;
 
-use crate::Ui;
-use crate::approve::{AnswerArgs, answer_approval};
-use crate::which::PendingApprovalArg;
-use wf_app::approve::AnswerForm;
-use wf_app::{CliExitCode, CommandError, StateReader};
+use crate::{
+    Ui,
+    approve::{AnswerArgs, answer_approval},
+    which::PendingApprovalArg,
+};
+use wf_app::{CliExitCode, CommandError, StateReader, approve::AnswerForm};
 
 #[derive(Args, Debug)]
 #[command(after_help = "\

@@ -1,21 +1,24 @@
-use std::io::Read as _;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::{
+    io::Read as _,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
 use crate::Ui;
-use wf_app::Caller as _;
-use wf_app::config::WorkspaceConfig;
-use wf_app::gates::{EvaluatedGate, evaluate_gate};
 use wf_app::{
-    CONFIG, CliExitCode, CommandError, Host, Workspace, load, normalize_path, relative_path, require_utf8,
+    CONFIG, Caller as _, CliExitCode, CommandError, Host, Workspace,
+    config::WorkspaceConfig,
+    gates::{EvaluatedGate, evaluate_gate},
+    load, normalize_path, relative_path, require_utf8,
 };
-use wf_base::diag::nearest;
-use wf_base::exact_json;
-use wf_base::untrusted::shell_word;
-use wf_base::untrusted::{BOLD, DIM, WARN};
+use wf_base::{
+    diag::nearest,
+    exact_json,
+    untrusted::{BOLD, DIM, WARN, shell_word},
+};
 use wf_core::gate::{GateContext, GateRuling, ResolvedEscalation, chain};
 use wf_lang::{self as lang, DiskFiles, GATES, SpecFileSource};
 use wf_model::Gate;

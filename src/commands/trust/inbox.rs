@@ -1,10 +1,14 @@
 use clap::Args;
 
 use crate::Ui;
-use wf_app::views::{InboxView, Notice, RequestView, SuggestionRecord, inbox_view, state_reader};
-use wf_app::{CliExitCode, CommandError};
-use wf_base::units::first_line;
-use wf_base::untrusted::{NAME, untrusted};
+use wf_app::{
+    CliExitCode, CommandError,
+    views::{InboxView, Notice, RequestView, SuggestionRecord, inbox_view, state_reader},
+};
+use wf_base::{
+    units::first_line,
+    untrusted::{NAME, untrusted},
+};
 use wf_report::{ColumnAlign, TextTable};
 
 #[derive(Args, Debug)]

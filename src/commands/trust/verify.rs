@@ -2,8 +2,10 @@ use clap::Args;
 use serde_json::json;
 
 use crate::{RunArg, Ui};
-use wf_app::records::{VerifiedRun, verify_run};
-use wf_app::{CliExitCode, CommandError};
+use wf_app::{
+    CliExitCode, CommandError,
+    records::{VerifiedRun, verify_run},
+};
 use wf_base::untrusted::{BAD, paint};
 use wf_report::record::findings;
 

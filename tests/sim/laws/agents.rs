@@ -1,23 +1,28 @@
 //! Laws of agents: their calls, what these cost, and how they end.
 
-use std::collections::BTreeMap;
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
 use wf_base::time::Moment;
-use wf_core::agent::{ChildRequest, ContextCut};
-use wf_core::gate::{GateRuling, ruling};
-use wf_core::machine::{
-    BUDGET_SPENT_PREFIX, Effect, Event, EventKind, GatePoint, MachineTurn, ModelCallStart, TaskId,
-    ToolCallId, ToolCallRefusal, ToolCallSubject, WorkExit, gates_at,
+use wf_core::{
+    agent::{ChildRequest, ContextCut},
+    gate::{GateRuling, ruling},
+    machine::{
+        BUDGET_SPENT_PREFIX, Effect, Event, EventKind, GatePoint, MachineTurn, ModelCallStart, TaskId,
+        ToolCallId, ToolCallRefusal, ToolCallSubject, WorkExit, gates_at,
+    },
 };
 use wf_model::{BudgetResource, StepWork, UntrustedRule};
 
-use super::super::calls::{Agent, Tool};
-use super::super::gates::arguments_of;
-use super::super::ledger::{is_finally, step_of};
-use super::super::look::{Look, Seen};
-use super::children::is_refused;
-use super::ensure;
+use super::{
+    super::{
+        calls::{Agent, Tool},
+        gates::arguments_of,
+        ledger::{is_finally, step_of},
+        look::{Look, Seen},
+    },
+    children::is_refused,
+    ensure,
+};
 
 pub fn called(look: &Look<'_>) -> Result<(), String> {
     match look.seen {

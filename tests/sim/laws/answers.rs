@@ -3,9 +3,13 @@ use serde_json::json;
 use wf_core::machine::{AnswerOptions, ApprovalOutcome, ApprovalRequest, EventKind, TypedAnswer, WorkExit};
 use wf_model::{JsonObject, StepWork};
 
-use super::super::ledger::step_of;
-use super::super::look::{Look, Seen};
-use super::ensure;
+use super::{
+    super::{
+        ledger::step_of,
+        look::{Look, Seen},
+    },
+    ensure,
+};
 
 /// The outputs of a decision are what people saw and what they answered.
 pub fn answered(look: &Look<'_>) -> Result<(), String> {

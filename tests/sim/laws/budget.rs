@@ -4,9 +4,13 @@ use wf_base::time::Moment;
 use wf_core::machine::{EventKind, RunOutcome, TaskId};
 use wf_model::BudgetResource;
 
-use super::super::ledger::is_finally;
-use super::super::look::{Look, Seen};
-use super::ensure;
+use super::{
+    super::{
+        ledger::is_finally,
+        look::{Look, Seen},
+    },
+    ensure,
+};
 
 pub fn budget(look: &Look<'_>) -> Result<(), String> {
     let known = &look.decided().budget;

@@ -1,16 +1,23 @@
 //! Laws of child runs that agents start.
 
-use wf_core::agent::{ChildChoice, ChildRequest};
-use wf_core::machine::{
-    BUDGET_SPENT_PREFIX, ChildDispatch, ChildEnd, ChildId, Effect, EventKind, MachineTurn, TaskId, WorkExit,
+use wf_core::{
+    agent::{ChildChoice, ChildRequest},
+    machine::{
+        BUDGET_SPENT_PREFIX, ChildDispatch, ChildEnd, ChildId, Effect, EventKind, MachineTurn, TaskId,
+        WorkExit,
+    },
 };
 use wf_model::{AgentDispatch, StepWork};
 
-use super::super::calls::{Agent, Tool};
-use super::super::children::Child;
-use super::super::ledger::step_of;
-use super::super::look::{Look, Seen};
-use super::ensure;
+use super::{
+    super::{
+        calls::{Agent, Tool},
+        children::Child,
+        ledger::step_of,
+        look::{Look, Seen},
+    },
+    ensure,
+};
 
 pub fn children(look: &Look<'_>) -> Result<(), String> {
     let event = match look.seen {

@@ -3,9 +3,13 @@ use std::time::Duration;
 use wf_core::machine::{CompactionOutcome, CompactionStart, Effect, EventKind};
 use wf_model::BudgetResource;
 
-use super::super::ledger::is_finally;
-use super::super::look::{Look, Seen};
-use super::ensure;
+use super::{
+    super::{
+        ledger::is_finally,
+        look::{Look, Seen},
+    },
+    ensure,
+};
 
 pub fn compacted(look: &Look<'_>) -> Result<(), String> {
     match look.seen {

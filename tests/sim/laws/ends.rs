@@ -2,19 +2,23 @@
 
 use std::collections::BTreeMap;
 
-use wf_core::ggs::Directive;
-use wf_core::machine::{
-    Attempt, Effect, EventKind, RunOutcome, RunPhase, Standing, StepCounts, StepState, TaskId,
+use wf_core::{
+    ggs::Directive,
+    machine::{Attempt, Effect, EventKind, RunOutcome, RunPhase, Standing, StepCounts, StepState, TaskId},
 };
 use wf_model::OnStepFailure;
 
-use super::super::engine::Job;
-use super::super::judges::standing_of;
-use super::super::ledger::{End, Ledger, is_finally, step_of};
-use super::super::look::{Look, Seen};
-use super::super::plans::asks_status;
-use super::super::world::Run;
-use super::ensure;
+use super::{
+    super::{
+        engine::Job,
+        judges::standing_of,
+        ledger::{End, Ledger, is_finally, step_of},
+        look::{Look, Seen},
+        plans::asks_status,
+        world::Run,
+    },
+    ensure,
+};
 
 /// The place that an event lets begin, for the first time or again.
 fn begins(fact: &EventKind) -> Option<&TaskId> {

@@ -1,11 +1,17 @@
 //! The law of the gates of conversations: what they have not let pass goes no further.
 
-use wf_core::gate::{GateRuling, ruling};
-use wf_core::machine::{Effect, EventKind, ExchangeGated, GatePoint, TaskId, WorkExit, gates_at};
+use wf_core::{
+    gate::{GateRuling, ruling},
+    machine::{Effect, EventKind, ExchangeGated, GatePoint, TaskId, WorkExit, gates_at},
+};
 
-use super::super::calls::{Agent, Call, Tool};
-use super::super::look::{Look, Seen};
-use super::ensure;
+use super::{
+    super::{
+        calls::{Agent, Call, Tool},
+        look::{Look, Seen},
+    },
+    ensure,
+};
 
 pub fn exchanged(look: &Look<'_>) -> Result<(), String> {
     let agent = |task_id: &TaskId| look.decided().agents.at(task_id);

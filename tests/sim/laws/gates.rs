@@ -3,9 +3,13 @@
 use wf_core::machine::{EventKind, GatePoint, RequestDecision, RunPhase, StepState, TaskId, gates_at};
 use wf_model::StepWork;
 
-use super::super::ledger::step_of;
-use super::super::look::{Look, Seen};
-use super::ensure;
+use super::{
+    super::{
+        ledger::step_of,
+        look::{Look, Seen},
+    },
+    ensure,
+};
 
 /// Whether a place has gates at a point.
 fn has(look: &Look<'_>, task_id: &TaskId, point: GatePoint) -> bool {

@@ -3,10 +3,14 @@
 use wf_core::machine::{Effect, EventKind, WorkExit};
 use wf_model::StepWork;
 
-use super::super::engine::Job;
-use super::super::ledger::step_of;
-use super::super::look::{Look, Seen};
-use super::ensure;
+use super::{
+    super::{
+        engine::Job,
+        ledger::step_of,
+        look::{Look, Seen},
+    },
+    ensure,
+};
 
 pub fn generated(look: &Look<'_>) -> Result<(), String> {
     match look.seen {

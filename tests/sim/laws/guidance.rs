@@ -1,9 +1,13 @@
 use wf_core::machine::{ATTEMPTS_BEFORE_GUIDANCE, EventKind, GuidanceOutcome, TaskId};
 use wf_model::{OnStuck, StepWork};
 
-use super::super::ledger::{is_finally, step_of};
-use super::super::look::{Look, Seen};
-use super::ensure;
+use super::{
+    super::{
+        ledger::{is_finally, step_of},
+        look::{Look, Seen},
+    },
+    ensure,
+};
 
 pub fn guided(look: &Look<'_>) -> Result<(), String> {
     let Seen::Event(event) = look.seen else {

@@ -3,10 +3,14 @@
 use wf_core::machine::{Attempt, Effect, EventKind, MergeOutcome, StepState};
 use wf_model::{AgentWorkspace, StepWork};
 
-use super::super::ledger::step_of;
-use super::super::look::{Look, Seen};
-use super::super::merges::Merges;
-use super::ensure;
+use super::{
+    super::{
+        ledger::step_of,
+        look::{Look, Seen},
+        merges::Merges,
+    },
+    ensure,
+};
 
 pub fn merged(look: &Look<'_>) -> Result<(), String> {
     match look.seen {

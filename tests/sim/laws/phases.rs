@@ -4,9 +4,13 @@ use wf_base::name::Name;
 use wf_core::machine::{EventKind, StepState};
 use wf_model::{CheckPhase, OnReworkExhausted, Step};
 
-use super::super::ledger::{Book, step_of};
-use super::super::look::{Look, Seen};
-use super::ensure;
+use super::{
+    super::{
+        ledger::{Book, step_of},
+        look::{Look, Seen},
+    },
+    ensure,
+};
 
 pub fn phases(look: &Look<'_>) -> Result<(), String> {
     let Seen::Event(event) = look.seen else {

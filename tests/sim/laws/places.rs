@@ -3,11 +3,15 @@
 use wf_core::machine::{Attempt, Event, EventKind, MergeOutcome, Standing, StepState, TaskId};
 use wf_model::{AgentWorkspace, FailureClass, StepWork};
 
-use super::super::judges::standing_of;
-use super::super::ledger::step_of;
-use super::super::look::{Look, Seen};
-use super::super::plans::asks_status;
-use super::ensure;
+use super::{
+    super::{
+        judges::standing_of,
+        ledger::step_of,
+        look::{Look, Seen},
+        plans::asks_status,
+    },
+    ensure,
+};
 
 /// The place that an event lets begin, or go on.
 fn begins(event: &Event) -> Option<&TaskId> {

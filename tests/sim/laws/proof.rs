@@ -4,9 +4,13 @@ use std::collections::BTreeSet;
 
 use wf_core::machine::{Effect, EventKind, RunPhase, StepState, TaskId};
 
-use super::super::ledger::{Book, End};
-use super::super::look::{Look, Seen};
-use super::ensure;
+use super::{
+    super::{
+        ledger::{Book, End},
+        look::{Look, Seen},
+    },
+    ensure,
+};
 
 /// Whether a place ended checked, and is still.
 fn proved(book: &Book) -> bool {

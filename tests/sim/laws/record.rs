@@ -6,11 +6,15 @@ use serde_json::{Value, json};
 use wf_base::time::Moment;
 use wf_core::machine::{Effect, EventKind, GateQuestion, Machine, MachineState, RunPhase, TaskId, TimerKind};
 
-use super::super::agents;
-use super::super::engine::{Engine, Job};
-use super::super::ledger::{Ledger, step_of};
-use super::super::look::{Look, Seen};
-use super::ensure;
+use super::{
+    super::{
+        agents,
+        engine::{Engine, Job},
+        ledger::{Ledger, step_of},
+        look::{Look, Seen},
+    },
+    ensure,
+};
 
 pub fn fold(look: &Look<'_>) -> Result<(), String> {
     let (Some(engine), Seen::Turn(_) | Seen::Over) = (look.engine(), look.seen) else {

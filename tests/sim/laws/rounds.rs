@@ -4,9 +4,13 @@ use std::collections::BTreeSet;
 
 use wf_core::machine::{EventKind, PlannerRejection, Round, StepState, TaskId};
 
-use super::super::ledger::step_of;
-use super::super::look::{Look, Seen};
-use super::ensure;
+use super::{
+    super::{
+        ledger::step_of,
+        look::{Look, Seen},
+    },
+    ensure,
+};
 
 fn round<'a>(look: &Look<'a>) -> Option<&'a Round> {
     let Seen::Event(event) = look.seen else {

@@ -3,8 +3,10 @@
 use wf_base::time::Moment;
 use wf_core::machine::{RunOutcome, TaskId};
 
-use super::super::look::{Look, Seen};
-use super::ensure;
+use super::{
+    super::look::{Look, Seen},
+    ensure,
+};
 
 /// Every so many events, a copy of the machine is terminated.
 const INTERVAL: usize = 3;

@@ -3,9 +3,13 @@
 use wf_core::machine::{Effect, EventKind, TimerKind, WorkExit};
 use wf_model::{StepWork, WaitCondition};
 
-use super::super::ledger::step_of;
-use super::super::look::{Look, Seen};
-use super::ensure;
+use super::{
+    super::{
+        ledger::step_of,
+        look::{Look, Seen},
+    },
+    ensure,
+};
 
 pub fn waits(look: &Look<'_>) -> Result<(), String> {
     let Seen::Event(event) = look.seen else {

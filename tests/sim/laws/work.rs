@@ -3,13 +3,17 @@
 use wf_core::machine::{Effect, EventKind, InFlight, LockKey, StepState, TaskId};
 use wf_model::{AgentWorkspace, Step, StepWork};
 
-use super::super::engine::Job;
-use super::super::ledger::step_of;
-use super::super::locks::HeldLock;
-use super::super::look::{Look, Seen};
-use super::super::process::Life;
-use super::super::units::is_process;
-use super::ensure;
+use super::{
+    super::{
+        engine::Job,
+        ledger::step_of,
+        locks::HeldLock,
+        look::{Look, Seen},
+        process::Life,
+        units::is_process,
+    },
+    ensure,
+};
 
 pub fn one_process(look: &Look<'_>) -> Result<(), String> {
     let Seen::Begins { task_id, process: true } = look.seen else {

@@ -2,24 +2,26 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::pins::{pin, with_texts};
-use super::token::read_token;
-use super::{SigningRules, token_path};
-use crate::config::bound_settings;
-use crate::revision::tracked_files;
-use crate::specs::load::{self, GoalPlan, LoadedPlan};
-use crate::{CONFIG, Caller, CliExitCode, CommandError, Host, Workspace};
-use wf_base::digest::Sha256Digest;
-use wf_base::keyword::Keyword;
-use wf_base::name::PlanId;
-use wf_core::machine::PinnedFile;
-use wf_exec::view::is_program;
-use wf_exec::{WorkError, pinned};
-use wf_model::{GoalParam, JsonObject, NotificationDelivery, resolve_params};
-use wf_sign::approval::{
-    ApprovalRefusal, ApprovalScope, ApprovalStatement, GoalContent, ReviewPolicy, accepts,
+use super::{
+    SigningRules,
+    pins::{pin, with_texts},
+    token::read_token,
+    token_path,
 };
-use wf_sign::canonical;
+use crate::{
+    CONFIG, Caller, CliExitCode, CommandError, Host, Workspace,
+    config::bound_settings,
+    revision::tracked_files,
+    specs::load::{self, GoalPlan, LoadedPlan},
+};
+use wf_base::{digest::Sha256Digest, keyword::Keyword, name::PlanId};
+use wf_core::machine::PinnedFile;
+use wf_exec::{WorkError, pinned, view::is_program};
+use wf_model::{GoalParam, JsonObject, NotificationDelivery, resolve_params};
+use wf_sign::{
+    approval::{ApprovalRefusal, ApprovalScope, ApprovalStatement, GoalContent, ReviewPolicy, accepts},
+    canonical,
+};
 use wf_store::ACCEPTANCE_SUFFIX;
 
 pub fn acceptance_path(workspace: &Workspace, goal: &PlanId) -> PathBuf {

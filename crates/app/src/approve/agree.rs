@@ -1,5 +1,4 @@
-use crate::Caller;
-use crate::{CliExitCode, CommandError};
+use crate::{Caller, CliExitCode, CommandError};
 
 /// Asks for confirmation; without a terminal, `yes` must have been given.
 pub fn confirm(caller: &dyn Caller, yes: bool, question: &str) -> Result<(), CommandError> {

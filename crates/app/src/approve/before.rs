@@ -1,6 +1,4 @@
-use crate::Host;
-use crate::Workspace;
-use crate::revision::past_text;
+use crate::{Host, Workspace, revision::past_text};
 use wf_base::digest::Sha256Digest;
 use wf_store::StoreReader;
 

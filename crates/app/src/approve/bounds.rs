@@ -2,8 +2,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use crate::CommandError;
-use crate::failure::usage_error;
+use crate::{CommandError, failure::usage_error};
 use wf_base::keyword::Keyword;
 use wf_model::{GoalParam, JsonObject, PlanParam, PlanParts, ValueSchema};
 use wf_sign::approval::ParamBound;

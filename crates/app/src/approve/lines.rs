@@ -1,7 +1,6 @@
 use std::fmt::Write as _;
 
-use wf_base::untrusted::untrusted;
-use wf_base::untrusted::{BAD, GOOD, paint};
+use wf_base::untrusted::{BAD, GOOD, paint, untrusted};
 
 /// The number of lines that are compared one by one; of longer parts all lines are shown as changed.
 const MAX_COMPARED_LINES: usize = 1000;

@@ -36,17 +36,19 @@ pub use accepted::{
     acceptance_path, awaited_acceptance, awaited_acceptance_at, check_accepted, check_programs_accepted,
     reviewed_files,
 };
-pub use admission::entry::{ApprovalDemand, RunAuthorization, authorize, check_approved_in_advance};
-pub use admission::refused::{differences_text, refuse_run};
-pub use admission::resumed::reauthorize;
-pub use admission::standing::{CarriedApproval, authorize_goal};
+pub use admission::{
+    entry::{ApprovalDemand, RunAuthorization, authorize, check_approved_in_advance},
+    refused::{differences_text, refuse_run},
+    resumed::reauthorize,
+    standing::{CarriedApproval, authorize_goal},
+};
 pub use agree::{confirm, confirmed};
-pub use answers::answer::{AnswerRequest, AnswerReview, ShowDecision};
-pub use answers::form::AnswerForm;
 pub(crate) use answers::questions::approval_requests;
-pub use answers::questions::{RunApprovalRequest, recorded_requests};
-pub use answers::remote::{
-    AnswerDraft, RemoteAnswer, RequestName, SubmittedAnswer, draft_answer, submit_answer,
+pub use answers::{
+    answer::{AnswerRequest, AnswerReview, ShowDecision},
+    form::AnswerForm,
+    questions::{RunApprovalRequest, recorded_requests},
+    remote::{AnswerDraft, RemoteAnswer, RequestName, SubmittedAnswer, draft_answer, submit_answer},
 };
 pub use before::text_by_digest;
 pub use bounds::ParamBoundsRequest;

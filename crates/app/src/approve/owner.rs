@@ -1,7 +1,8 @@
 use super::{SigningOptions, SigningRules};
-use crate::Caller;
-use crate::CommandError;
-use crate::keys::{self, OwnKey};
+use crate::{
+    Caller, CommandError,
+    keys::{self, OwnKey},
+};
 use wf_exec::keyfile::{KeyFolder, KeyFolderError};
 use wf_sign::Signer;
 

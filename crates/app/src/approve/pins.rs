@@ -1,16 +1,20 @@
-use std::collections::BTreeSet;
-use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
-use std::path::{Path, PathBuf};
+use std::{
+    collections::BTreeSet,
+    fs,
+    os::unix::fs::PermissionsExt as _,
+    path::{Path, PathBuf},
+};
 
-use crate::revision::tracked_files;
-use crate::specs::load::LoadedPlan;
-use crate::{CliExitCode, CommandError, Host, Workspace, normalize_path};
-use wf_base::digest::Sha256Digest;
-use wf_base::keyword::Keyword;
+use crate::{
+    CliExitCode, CommandError, Host, Workspace, normalize_path, revision::tracked_files,
+    specs::load::LoadedPlan,
+};
+use wf_base::{digest::Sha256Digest, keyword::Keyword};
 use wf_core::machine::{PinnedFile, RunApproval};
-use wf_exec::view::{self, DataFiles};
-use wf_exec::{WorkError, keyfile, pinned};
+use wf_exec::{
+    WorkError, keyfile, pinned,
+    view::{self, DataFiles},
+};
 use wf_model::{GoalParam, JsonObject};
 
 /// The content that an approval of a plan in advance is bound to.

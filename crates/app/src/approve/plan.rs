@@ -1,18 +1,26 @@
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::time::Duration;
-
-use super::accepted::settings_digest;
-use super::bounds::{ParamBounds, ParamBoundsRequest, param_bounds};
-use super::review::{AskedTerms, TokenReview};
-use super::signing::{SigningOptions, approver_key, validity};
-use super::token::{draft_statement, plan_ref};
-use super::{
-    SigningRules, acceptance_path, approved_tree, reviewed_files, spawned_goal, text_by_digest, token_at,
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
 };
-use crate::specs::load::{self, LoadedPlan};
-use crate::{Caller, CommandError, keys};
+
+use super::{
+    SigningRules, acceptance_path,
+    accepted::settings_digest,
+    approved_tree,
+    bounds::{ParamBounds, ParamBoundsRequest, param_bounds},
+    review::{AskedTerms, TokenReview},
+    reviewed_files,
+    signing::{SigningOptions, approver_key, validity},
+    spawned_goal, text_by_digest,
+    token::{draft_statement, plan_ref},
+    token_at,
+};
+use crate::{
+    Caller, CommandError, keys,
+    specs::load::{self, LoadedPlan},
+};
 use wf_base::time::Moment;
 use wf_lang::InMemoryFiles;
 use wf_model::{Goal, JsonObject, Plan};

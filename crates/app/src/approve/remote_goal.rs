@@ -8,14 +8,18 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::accepted::{goal_content, reviewed_files};
-use super::answers::remote::is_by_passkey;
-use super::{ParamBoundsRequest, PlanApprovalRequest, PlanReview, SigningOptions, workspace_settings};
-use crate::goals::{AutonomyStatus, load_by_id, verified_reader, wake_daemon};
-use crate::specs::load;
-use crate::{Caller, CliExitCode, CommandError};
-use wf_base::remedy::UserAction;
-use wf_base::untrusted::plain;
+use super::{
+    ParamBoundsRequest, PlanApprovalRequest, PlanReview, SigningOptions,
+    accepted::{goal_content, reviewed_files},
+    answers::remote::is_by_passkey,
+    workspace_settings,
+};
+use crate::{
+    Caller, CliExitCode, CommandError,
+    goals::{AutonomyStatus, load_by_id, verified_reader, wake_daemon},
+    specs::load,
+};
+use wf_base::{remedy::UserAction, untrusted::plain};
 use wf_core::risk::{ActionRisk, RiskLevel, risk_of_plan};
 use wf_model::{JsonObject, PlanParam, resolve_params};
 use wf_report::consent::{PlanSummary, consent};

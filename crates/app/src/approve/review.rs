@@ -1,13 +1,12 @@
-use std::fs;
-use std::path::PathBuf;
-use std::time::Duration;
+use std::{fs, path::PathBuf, time::Duration};
 
-use super::signing::{SigningOptions, agree};
-use super::token::{read_token, use_count, write_token};
-use super::{SigningRules, withdrawal_time};
-use crate::Caller;
-use crate::keys::OwnKey;
-use crate::{CliExitCode, CommandError, Workspace, watch};
+use super::{
+    SigningRules,
+    signing::{SigningOptions, agree},
+    token::{read_token, use_count, write_token},
+    withdrawal_time,
+};
+use crate::{Caller, CliExitCode, CommandError, Workspace, keys::OwnKey, watch};
 use wf_base::digest::Sha256Digest;
 use wf_sign::approval::{ApprovalScope, ApprovalStatement, ApprovalToken};
 use wf_store::feed::WorkspaceAction;

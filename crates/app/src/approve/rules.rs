@@ -1,6 +1,8 @@
-use crate::keys::{self, OwnKey};
-use crate::specs::load;
-use crate::{Caller, CommandError, Workspace};
+use crate::{
+    Caller, CommandError, Workspace,
+    keys::{self, OwnKey},
+    specs::load,
+};
 use wf_base::digest::Sha256Digest;
 use wf_exec::keyfile::{KeyFolder, KeyFolderError};
 use wf_sign::approval::{Approver, Approvers, ReviewPolicy};

@@ -1,13 +1,12 @@
-use std::path::PathBuf;
-use std::time::Duration;
+use std::{path::PathBuf, time::Duration};
 
 use super::{SigningRules, confirm, owner_signer};
-use crate::Caller;
-use crate::keys::{self, OwnKey};
-use crate::{CliExitCode, CommandError};
+use crate::{
+    Caller, CliExitCode, CommandError,
+    keys::{self, OwnKey},
+};
 use wf_base::time::format_duration;
-use wf_sign::Signer;
-use wf_sign::approval::ApprovalRefusal;
+use wf_sign::{Signer, approval::ApprovalRefusal};
 
 /// The options of a person who signs.
 #[derive(Clone, Debug, Default)]

@@ -1,6 +1,8 @@
-use crate::skills::{ApprovedSkill, check_all_usable};
-use crate::specs::load::LoadedPlan;
-use crate::{Caller, CliExitCode, CommandError};
+use crate::{
+    Caller, CliExitCode, CommandError,
+    skills::{ApprovedSkill, check_all_usable},
+    specs::load::LoadedPlan,
+};
 use wf_base::remedy::{Remedy, UserAction};
 use wf_core::machine::PinnedFile;
 use wf_exec::pinned;

@@ -1,7 +1,6 @@
 //! The plan that a standing approval of a goal lets start, and the policy that binds it.
 
-use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 use serde_json::json;
 

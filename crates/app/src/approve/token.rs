@@ -1,12 +1,8 @@
 //! The statements that are signed, and the files of signed ones.
 
-use std::collections::BTreeMap;
-use std::path::Path;
-use std::time::Duration;
+use std::{collections::BTreeMap, path::Path, time::Duration};
 
-use crate::failure::usage_error;
-use crate::specs::load::LoadedPlan;
-use crate::{CommandError, Host, Workspace, relative_path};
+use crate::{CommandError, Host, Workspace, failure::usage_error, relative_path, specs::load::LoadedPlan};
 use wf_core::machine::PinnedFile;
 use wf_sign::approval::{
     ApprovalDecision, ApprovalNonce, ApprovalRefusal, ApprovalScope, ApprovalStatement, ApprovalToken,

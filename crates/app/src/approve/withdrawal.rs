@@ -1,8 +1,9 @@
-use super::token::{read_token, use_count};
-use super::token_path;
+use super::{
+    token::{read_token, use_count},
+    token_path,
+};
 use crate::{CommandError, Workspace};
-use wf_base::name::PlanId;
-use wf_base::time::Moment;
+use wf_base::{name::PlanId, time::Moment};
 use wf_core::goal::{ApprovalTerm, withdrawn_at};
 use wf_sign::approval::{ApprovalRefusal, ApprovalScope, ApprovalStatement, ApprovalToken, SKEW};
 use wf_store::{StoreReader, allow_no_state};

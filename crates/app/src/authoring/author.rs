@@ -1,20 +1,26 @@
 use std::path::Path;
 
-use super::desk::PlanningDesk;
-use super::draft::{DraftRules, RejectedDraft};
-use super::{DraftPlan, PlanFile};
-use crate::config::WorkspaceConfig;
-use crate::specs::load;
-use crate::{Caller, CliExitCode, CommandError, Workspace, normalize_path, relative_path, require_utf8};
-use wf_base::name::PlanId;
-use wf_base::remedy::UserAction;
-use wf_core::agent::ModelRequest;
-use wf_core::agent::authoring::{
-    AuthoringUsage, CalibrationTask, MemoryCalibration, PlanRepairs, PlanRevision, PlanningBudget,
-    PlanningContext, PlanningResult, SkillSummary, TaskSpec, append_mistake, plan_question,
-    revision_question,
+use super::{
+    DraftPlan, PlanFile,
+    desk::PlanningDesk,
+    draft::{DraftRules, RejectedDraft},
 };
-use wf_core::memory::MegramTags;
+use crate::{
+    Caller, CliExitCode, CommandError, Workspace, config::WorkspaceConfig, normalize_path, relative_path,
+    require_utf8, specs::load,
+};
+use wf_base::{name::PlanId, remedy::UserAction};
+use wf_core::{
+    agent::{
+        ModelRequest,
+        authoring::{
+            AuthoringUsage, CalibrationTask, MemoryCalibration, PlanRepairs, PlanRevision, PlanningBudget,
+            PlanningContext, PlanningResult, SkillSummary, TaskSpec, append_mistake, plan_question,
+            revision_question,
+        },
+    },
+    memory::MegramTags,
+};
 use wf_engine::Cassette;
 use wf_lang::{DiskFiles, GATES, SpecFileSource as _};
 use wf_model::ModelDefinition;

@@ -1,15 +1,15 @@
-use std::path::PathBuf;
-use std::sync::Arc;
+use std::{path::PathBuf, sync::Arc};
 
 use super::notes::PerceiverNotes;
-use crate::config::WorkspaceConfig;
-use crate::{Caller, CliExitCode, CommandError, Workspace};
+use crate::{Caller, CliExitCode, CommandError, Workspace, config::WorkspaceConfig};
 use wf_base::name::Name;
-use wf_core::agent::authoring::{
-    Clarification, PAST_WISHES, PlanningCallEnd, PlanningEntry, PlanningFact, PlanningMeter, PlanningReply,
-    PlanningResult,
+use wf_core::agent::{
+    ModelReply, ModelRequest,
+    authoring::{
+        Clarification, PAST_WISHES, PlanningCallEnd, PlanningEntry, PlanningFact, PlanningMeter,
+        PlanningReply, PlanningResult,
+    },
 };
-use wf_core::agent::{ModelReply, ModelRequest};
 use wf_engine::{Cassette, ModelSurroundings, WorkspaceModels};
 use wf_model::{ModelChoice, ModelDefinition};
 use wf_store::{PlanningLog, PlanningStore, RunRetention, StateFolder, StoreError};

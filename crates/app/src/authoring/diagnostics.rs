@@ -1,7 +1,9 @@
 use std::fmt::Write as _;
 
-use wf_base::diag::{CheckedFile, Diagnostic, Severity};
-use wf_base::source::SourceText;
+use wf_base::{
+    diag::{CheckedFile, Diagnostic, Severity},
+    source::SourceText,
+};
 
 /// The maximum number of errors that a planner is told at once.
 const MOST: usize = 20;
@@ -37,8 +39,10 @@ pub(super) fn errors_for_model(files: &[CheckedFile]) -> String {
 #[cfg(test)]
 mod tests {
     use super::errors_for_model;
-    use wf_base::diag::{CheckedFile, Code, Diagnostic};
-    use wf_base::source::{SourceText, Span};
+    use wf_base::{
+        diag::{CheckedFile, Code, Diagnostic},
+        source::{SourceText, Span},
+    };
 
     fn file(path: &str, text: &str, errors: usize) -> CheckedFile {
         let start = u32::try_from(text.find('x').unwrap()).unwrap();

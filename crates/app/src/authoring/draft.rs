@@ -1,13 +1,16 @@
 use std::sync::Arc;
 
 use super::diagnostics::errors_for_model;
-use crate::config::WorkspaceConfig;
-use crate::specs::load::{diagnostics_by_file, load_with_gates};
-use crate::{Host, Workspace};
-use wf_base::diag::CheckedFile;
-use wf_base::name::PlanId;
-use wf_core::agent::ModelReply;
-use wf_core::agent::authoring::{MemoryCalibration, PlanMistake, read_plan_text};
+use crate::{
+    Host, Workspace,
+    config::WorkspaceConfig,
+    specs::load::{diagnostics_by_file, load_with_gates},
+};
+use wf_base::{diag::CheckedFile, name::PlanId};
+use wf_core::agent::{
+    ModelReply,
+    authoring::{MemoryCalibration, PlanMistake, read_plan_text},
+};
 use wf_lang::{DiskFiles, FileReadError, SpecFileSource};
 use wf_model::Plan;
 

@@ -1,10 +1,11 @@
-use std::fs::{self, Permissions};
-use std::io::{ErrorKind, Write as _};
-use std::os::unix::fs::PermissionsExt as _;
-use std::path::{Path, PathBuf};
+use std::{
+    fs::{self, Permissions},
+    io::{ErrorKind, Write as _},
+    os::unix::fs::PermissionsExt as _,
+    path::{Path, PathBuf},
+};
 
-use crate::specs::plans;
-use crate::{CliExitCode, CommandError, Host, normalize_path, relative_path, require_utf8};
+use crate::{CliExitCode, CommandError, Host, normalize_path, relative_path, require_utf8, specs::plans};
 use wf_base::remedy::{Remedy, UserAction};
 
 /// A plan on the disk.

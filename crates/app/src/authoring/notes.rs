@@ -1,9 +1,11 @@
 //! The knowledge of a perceiver beside the wish, in a recording: without it, its first request could not be made again.
 
-use std::fs::OpenOptions;
-use std::io::{ErrorKind, Write as _};
-use std::os::unix::fs::OpenOptionsExt as _;
-use std::path::Path;
+use std::{
+    fs::OpenOptions,
+    io::{ErrorKind, Write as _},
+    os::unix::fs::OpenOptionsExt as _,
+    path::Path,
+};
 
 use serde::{Deserialize, Serialize};
 

@@ -1,7 +1,6 @@
 use serde_json::Value;
 
-use crate::records::body;
-use crate::{CommandError, Host};
+use crate::{CommandError, Host, records::body};
 use wf_base::digest::Sha256Digest;
 use wf_core::agent::authoring::PlanningRecord;
 use wf_store::{PlanningStore, StateFolder};

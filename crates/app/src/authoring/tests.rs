@@ -1,15 +1,12 @@
-use std::fs;
-use std::path::Path;
+use std::{fs, path::Path};
 
-use super::draft::DraftRules;
-use super::file::exists;
-use super::{PlanFile, create_plan, replace_plan};
-use crate::config::WorkspaceConfig;
-use crate::{Host, Workspace};
-use wf_base::diag::Severity;
-use wf_base::name::PlanId;
-use wf_core::agent::authoring::{CalibrationEntry, LANGUAGE, MemoryCalibration, PlanMistake};
-use wf_core::agent::{ModelReply, StopReason};
+use super::{PlanFile, create_plan, draft::DraftRules, file::exists, replace_plan};
+use crate::{Host, Workspace, config::WorkspaceConfig};
+use wf_base::{diag::Severity, name::PlanId};
+use wf_core::agent::{
+    ModelReply, StopReason,
+    authoring::{CalibrationEntry, LANGUAGE, MemoryCalibration, PlanMistake},
+};
 use wf_model::TokenUsage;
 
 const CONFIG: &str = "models: {m: {api: scripted, model: replies.yaml}}\nroles: {executor: m, planner: m}\n";

@@ -1,16 +1,21 @@
-use std::borrow::Cow;
-use std::collections::BTreeSet;
+use std::{borrow::Cow, collections::BTreeSet};
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
-use wf_base::diag::{Code, Diagnostic};
-use wf_base::keywords;
-use wf_base::source::{SourceText, Spanned};
-use wf_base::time::Moment;
-use wf_lang::decode::{DecodeSpec, DurationText, SpecDecoder, record, words};
-use wf_lang::yaml::{YamlNode, YamlValue};
-use wf_sign::ApproverKey;
-use wf_sign::approval::{Approver, Approvers, ReviewPolicy, VALIDITY};
+use wf_base::{
+    diag::{Code, Diagnostic},
+    keywords,
+    source::{SourceText, Spanned},
+    time::Moment,
+};
+use wf_lang::{
+    decode::{DecodeSpec, DurationText, SpecDecoder, record, words},
+    yaml::{YamlNode, YamlValue},
+};
+use wf_sign::{
+    ApproverKey,
+    approval::{Approver, Approvers, ReviewPolicy, VALIDITY},
+};
 
 record! {
     /// The approvers of a workspace.
@@ -193,8 +198,10 @@ mod tests {
     use super::load_approvers;
     use std::time::Duration;
     use wf_base::source::SourceText;
-    use wf_sign::Signer;
-    use wf_sign::approval::{Approvers, ReviewPolicy};
+    use wf_sign::{
+        Signer,
+        approval::{Approvers, ReviewPolicy},
+    };
 
     fn hex(of: u8) -> String {
         Signer::from_bytes(&[of; 32]).public().hex()

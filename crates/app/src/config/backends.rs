@@ -1,8 +1,10 @@
 use std::collections::BTreeMap;
 
-use wf_base::diag::{Code, Diagnostic};
-use wf_base::name::Name;
-use wf_base::source::Spanned;
+use wf_base::{
+    diag::{Code, Diagnostic},
+    name::Name,
+    source::Spanned,
+};
 use wf_lang::decode::{MappingFields, OrderedEntries, SpecDecoder, record};
 
 /// The queue of steps that name none.

@@ -8,10 +8,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value};
 use wf_base::source::Span;
-use wf_lang::decode::DiagnosticList;
-use wf_lang::yaml;
-use wf_model::summary::{SummaryLine, of_goal, of_plan};
-use wf_model::{Goal, Plan};
+use wf_lang::{decode::DiagnosticList, yaml};
+use wf_model::{
+    Goal, Plan,
+    summary::{SummaryLine, of_goal, of_plan},
+};
 
 /// The keys that change what any run executes, or what its steps may reach.
 const BOUND: [&str; 6] = ["policy", "retry", "replan", "sandbox", "gates", "env_pass"];

@@ -6,14 +6,18 @@ use super::{
     AutonomySection, BackendSection, LimitsSection, McpServerSection, ModelSection, PlanningSection,
     SuggestionsSection,
 };
-use wf_base::keywords;
-use wf_base::name::{GateId, Name};
-use wf_base::source::Spanned;
-use wf_lang::ast::{PolicySpec, ReplanSpec, RetrySpec};
-use wf_lang::decode::{
-    ByteSize, DecodeSpec, DurationText, OrderedEntries, ReadablePath, SpecDecoder, one_of, record, words,
+use wf_base::{
+    keywords,
+    name::{GateId, Name},
+    source::Spanned,
 };
-use wf_lang::yaml::{YamlNode, YamlValue};
+use wf_lang::{
+    ast::{PolicySpec, ReplanSpec, RetrySpec},
+    decode::{
+        ByteSize, DecodeSpec, DurationText, OrderedEntries, ReadablePath, SpecDecoder, one_of, record, words,
+    },
+    yaml::{YamlNode, YamlValue},
+};
 
 record! {
     /// The configuration of a workspace. Every key may be absent.

@@ -1,8 +1,12 @@
 use super::{ConfigFile, WorkspaceConfig};
-use wf_base::diag::{Code, Diagnostic};
-use wf_base::source::{SourceText, Span};
-use wf_lang::decode::{DecodeSpec, DiagnosticList, SpecDecoder};
-use wf_lang::yaml::{self, YamlNode, YamlValue};
+use wf_base::{
+    diag::{Code, Diagnostic},
+    source::{SourceText, Span},
+};
+use wf_lang::{
+    decode::{DecodeSpec, DiagnosticList, SpecDecoder},
+    yaml::{self, YamlNode, YamlValue},
+};
 
 /// Reads `wf.yaml`: the configuration as far as it is usable, and all diagnostics. An empty file is
 /// valid.

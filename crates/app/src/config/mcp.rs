@@ -1,9 +1,11 @@
 use std::collections::BTreeMap;
 
-use wf_base::diag::{Code, Diagnostic};
-use wf_base::digest::Sha256Digest;
-use wf_base::name::Name;
-use wf_base::source::Spanned;
+use wf_base::{
+    diag::{Code, Diagnostic},
+    digest::Sha256Digest,
+    name::Name,
+    source::Spanned,
+};
 use wf_lang::decode::{MappingFields, OrderedEntries, SpecDecoder, record};
 use wf_model::McpServer;
 
@@ -94,8 +96,7 @@ fn definition(name: &Name, server: &McpServerSection) -> McpServer {
 
 #[cfg(test)]
 mod tests {
-    use wf_base::name::Name;
-    use wf_base::source::SourceText;
+    use wf_base::{name::Name, source::SourceText};
 
     use crate::config::load;
 

@@ -1,11 +1,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 
-use wf_base::diag::{Code, Diagnostic, nearest};
-use wf_base::name::Name;
-use wf_base::source::Spanned;
+use wf_base::{
+    diag::{Code, Diagnostic, nearest},
+    name::Name,
+    source::Spanned,
+};
 use wf_gateway::client::ProviderAddress;
-use wf_lang::ast::SecretSpec;
-use wf_lang::decode::{DurationText, MappingFields, OrderedEntries, SpecDecoder, record};
+use wf_lang::{
+    ast::SecretSpec,
+    decode::{DurationText, MappingFields, OrderedEntries, SpecDecoder, record},
+};
 use wf_model::{ModelApi, ModelDefinition, ModelPrice, ModelTable, Money};
 
 record! {

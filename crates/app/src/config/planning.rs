@@ -1,5 +1,7 @@
-use wf_base::diag::{Code, Diagnostic};
-use wf_base::source::{Span, Spanned};
+use wf_base::{
+    diag::{Code, Diagnostic},
+    source::{Span, Spanned},
+};
 use wf_core::agent::authoring::PlanningBudget;
 use wf_lang::decode::{MappingFields, SpecDecoder, record};
 use wf_model::Money;

@@ -1,14 +1,13 @@
-use std::collections::BTreeMap;
-use std::sync::Arc;
-use std::time::Duration;
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use serde::{Deserialize, Serialize};
 
 use super::{Backend, ConfigFile, DurabilitySetting, LogsSection, SandboxSection};
-use wf_base::name::{GateId, Name};
-use wf_base::source::Spanned;
-use wf_core::agent::authoring::PlanningBudget;
-use wf_core::permit::ParallelLimits;
+use wf_base::{
+    name::{GateId, Name},
+    source::Spanned,
+};
+use wf_core::{agent::authoring::PlanningBudget, permit::ParallelLimits};
 use wf_lang::PlanDefaults;
 use wf_model::{AutonomyThresholds, ModelTable, OnStepFailure, PlanPolicy, ReplanSettings, SuggestionLimits};
 use wf_store::RunRetention;

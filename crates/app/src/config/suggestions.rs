@@ -1,5 +1,7 @@
-use wf_base::diag::{Code, Diagnostic};
-use wf_base::source::Spanned;
+use wf_base::{
+    diag::{Code, Diagnostic},
+    source::Spanned,
+};
 use wf_lang::decode::{DurationText, MappingFields, SpecDecoder, record};
 use wf_model::SuggestionLimits;
 

@@ -1,7 +1,8 @@
-use crate::Caller;
-use crate::connections::{AdapterDeclaration, parse_declaration};
-use crate::skills::check_all_usable;
-use crate::{CliExitCode, CommandError, Workspace};
+use crate::{
+    Caller, CliExitCode, CommandError, Workspace,
+    connections::{AdapterDeclaration, parse_declaration},
+    skills::check_all_usable,
+};
 use wf_base::digest::Sha256Digest;
 use wf_model::{ConnectionDeclaration, interpreter};
 use wf_skill::{SkillBundle, disk};

@@ -1,27 +1,24 @@
 //! The decisions of a person about a connection: to set it up or to renew it, to grant it more, and to remove it.
 
-use std::collections::BTreeMap;
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
-use super::consent::{ConnectionScope, check_allowed};
-use super::health::{note_connected, require_same_skill, require_set_up};
-use super::ledger::{connection_rows, find_connection, open_connection_store};
-use super::setup::{ConnectionSetupError, ConnectionSetupRequest, set_up};
 use super::{
     AdapterFailure, AdapterRunner, ConnectionAdapter, ConnectionRecord, NamedSecrets, SetupSecretSources,
+    consent::{ConnectionScope, check_allowed},
+    health::{note_connected, require_same_skill, require_set_up},
+    ledger::{connection_rows, find_connection, open_connection_store},
     secrets_error,
+    setup::{ConnectionSetupError, ConnectionSetupRequest, set_up},
 };
-use crate::keys::author;
-use crate::{Caller, CliExitCode, CommandError, watch};
-use wf_base::digest::Sha256Digest;
-use wf_base::name::PlanId;
-use wf_base::remedy::UserAction;
-use wf_core::connection::request::{ConnectionRequest, DiscoveryReply, ProbeReply};
-use wf_core::connection::{ConnectionState, SetupCompletion, SetupTerms};
+use crate::{Caller, CliExitCode, CommandError, keys::author, watch};
+use wf_base::{digest::Sha256Digest, name::PlanId, remedy::UserAction};
+use wf_core::connection::{
+    ConnectionState, SetupCompletion, SetupTerms,
+    request::{ConnectionRequest, DiscoveryReply, ProbeReply},
+};
 use wf_exec::connection_secrets::ConnectionSecrets;
 use wf_model::ConnectionDeclaration;
-use wf_store::feed::WorkspaceAction;
-use wf_store::{ConnectionApprovalUse, ConnectionRow};
+use wf_store::{ConnectionApprovalUse, ConnectionRow, feed::WorkspaceAction};
 
 /// A requested connection.
 #[derive(Clone, Debug)]

@@ -9,13 +9,12 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 
 use super::ConnectionAdapter;
-use crate::Caller;
-use crate::approve::{SigningRules, read_token, use_count};
-use crate::skills::{consent, locks};
-use crate::{CliExitCode, CommandError, Workspace};
-use wf_base::digest::Sha256Digest;
-use wf_base::name::PlanId;
-use wf_base::remedy::UserAction;
+use crate::{
+    Caller, CliExitCode, CommandError, Workspace,
+    approve::{SigningRules, read_token, use_count},
+    skills::{consent, locks},
+};
+use wf_base::{digest::Sha256Digest, name::PlanId, remedy::UserAction};
 use wf_core::machine::PinnedFile;
 use wf_model::JsonObject;
 use wf_sign::approval::{ApprovalContext, ApprovalScope, ParamBound, ReviewPolicy, ValidApproval, verify};

@@ -1,9 +1,6 @@
-use std::collections::BTreeMap;
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
-use wf_base::diag::Severity;
-use wf_base::name::SkillName;
-use wf_base::source::SourceText;
+use wf_base::{diag::Severity, name::SkillName, source::SourceText};
 use wf_lang::read_skill;
 use wf_model::ConnectionDeclaration;
 

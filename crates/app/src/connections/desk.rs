@@ -1,24 +1,33 @@
-use std::sync::Arc;
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use tokio::sync::watch;
 
 use super::{ConnectionAdapter, ledger};
-use crate::connections::{AdapterFailure, AdapterFailureKind};
-use crate::specs::load;
-use crate::{CONFIG, Caller, CliExitCode, CommandError, Workspace};
-use wf_base::name::{PlanId, RefId};
-use wf_base::redact::SecretMask;
-use wf_base::untrusted::UntrustedText;
-use wf_core::connection::request::{ConnectionRequest, ScriptReply, reply};
-use wf_core::connection::{MOST_LINE, SetupFault};
-use wf_core::machine::WorkExit as Ending;
-use wf_exec::connection_secrets::{ConnectionSecretError, ConnectionSecrets, LentFolder};
-use wf_exec::dialogue::{self, DialogueEnd, DialogueLimits};
-use wf_exec::process::ProcessCommand;
-use wf_exec::sandbox::SandboxFactory;
-use wf_exec::secret::SecretText;
-use wf_exec::{StopLevel, StreamTails};
+use crate::{
+    CONFIG, Caller, CliExitCode, CommandError, Workspace,
+    connections::{AdapterFailure, AdapterFailureKind},
+    specs::load,
+};
+use wf_base::{
+    name::{PlanId, RefId},
+    redact::SecretMask,
+    untrusted::UntrustedText,
+};
+use wf_core::{
+    connection::{
+        MOST_LINE, SetupFault,
+        request::{ConnectionRequest, ScriptReply, reply},
+    },
+    machine::WorkExit as Ending,
+};
+use wf_exec::{
+    StopLevel, StreamTails,
+    connection_secrets::{ConnectionSecretError, ConnectionSecrets, LentFolder},
+    dialogue::{self, DialogueEnd, DialogueLimits},
+    process::ProcessCommand,
+    sandbox::SandboxFactory,
+    secret::SecretText,
+};
 use wf_lang::DiskFiles;
 use wf_model::ResourceLimits;
 

@@ -1,8 +1,7 @@
 use std::time::Duration;
 
 use crate::{CliExitCode, CommandError, Workspace};
-use wf_base::name::PlanId;
-use wf_base::time::format_duration;
+use wf_base::{name::PlanId, time::format_duration};
 
 /// The interval of health checks where the skill defines none.
 const DEFAULT_CHECK_INTERVAL: Duration = Duration::from_mins(30);

@@ -2,16 +2,20 @@
 
 use std::time::Duration;
 
-use super::ledger::{connection_rows, find_connection, open_connection_store};
-use super::{AdapterFailure, AdapterFailureKind, AdapterRunner, ConnectionAdapter, ConnectionRecord};
+use super::{
+    AdapterFailure, AdapterFailureKind, AdapterRunner, ConnectionAdapter, ConnectionRecord,
+    ledger::{connection_rows, find_connection, open_connection_store},
+};
 use crate::{Caller, CliExitCode, CommandError, Host, Workspace, watch};
-use wf_base::name::PlanId;
-use wf_base::remedy::UserAction;
-use wf_core::connection::request::{ConnectionRequest, HealthCheckReply, RecoverReply, RefreshReply};
-use wf_core::connection::{ConnectionState, FailureKind, RefreshPlan, RefreshReason, TokenExpiry, plan};
-use wf_core::health::{BreakerNote, CallEnd, CallTarget};
-use wf_store::feed::WorkspaceAction;
-use wf_store::{ConnectionRow, Store};
+use wf_base::{name::PlanId, remedy::UserAction};
+use wf_core::{
+    connection::{
+        ConnectionState, FailureKind, RefreshPlan, RefreshReason, TokenExpiry, plan,
+        request::{ConnectionRequest, HealthCheckReply, RecoverReply, RefreshReply},
+    },
+    health::{BreakerNote, CallEnd, CallTarget},
+};
+use wf_store::{ConnectionRow, Store, feed::WorkspaceAction};
 
 /// The result of a health check of a connection.
 #[derive(Debug)]

@@ -1,9 +1,7 @@
 use std::io;
 
-use crate::Host;
-use crate::{CliExitCode, CommandError};
-use wf_base::name::PlanId;
-use wf_base::remedy::UserAction;
+use crate::{CliExitCode, CommandError, Host};
+use wf_base::{name::PlanId, remedy::UserAction};
 use wf_core::connection::ConnectionState;
 use wf_store::{ConnectionRow, Store, StoreDurability, StoreReader, allow_no_state};
 

@@ -2,9 +2,7 @@ use serde::Serialize;
 
 use super::ledger::{connection_rows, find_connection};
 use crate::{CommandError, Host};
-use wf_base::digest::Sha256Digest;
-use wf_base::name::PlanId;
-use wf_base::time::Moment;
+use wf_base::{digest::Sha256Digest, name::PlanId, time::Moment};
 use wf_core::connection::ConnectionState;
 use wf_model::AuthMethod;
 use wf_store::ConnectionRow;

@@ -1,10 +1,14 @@
-use super::ConnectionAdapter;
-use super::consent::{ConnectionScope, approval_path, permissions_bound, skill_pins};
-use super::ledger::connection_rows;
-use crate::approve::{
-    AskedTerms, SigningOptions, SigningRules, TokenReview, approver_key, draft_statement, validity,
+use super::{
+    ConnectionAdapter,
+    consent::{ConnectionScope, approval_path, permissions_bound, skill_pins},
+    ledger::connection_rows,
 };
-use crate::{Caller, CliExitCode, CommandError};
+use crate::{
+    Caller, CliExitCode, CommandError,
+    approve::{
+        AskedTerms, SigningOptions, SigningRules, TokenReview, approver_key, draft_statement, validity,
+    },
+};
 use wf_base::name::PlanId;
 use wf_sign::approval::{ApprovalScope, ApprovalStatement, PlanRef, plan_digest};
 

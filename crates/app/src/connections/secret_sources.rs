@@ -1,9 +1,7 @@
 use std::path::PathBuf;
 
-use crate::keys::from_private_file;
-use crate::{Caller, CliExitCode, CommandError};
-use wf_base::name::RefId;
-use wf_base::redact::weakness;
+use crate::{Caller, CliExitCode, CommandError, keys::from_private_file};
+use wf_base::{name::RefId, redact::weakness};
 use wf_exec::secret::SecretText;
 
 /// The sources of the secrets of a setup.

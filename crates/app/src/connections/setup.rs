@@ -1,26 +1,37 @@
-use std::collections::BTreeMap;
-use std::pin::pin;
-use std::time::Duration;
+use std::{collections::BTreeMap, pin::pin, time::Duration};
 
-use tokio::sync::{mpsc, watch};
-use tokio::time::Instant;
-
-use super::desk::{NamedSecrets, all_secrets, contains_secret, mask, sanitized_messages};
-use super::{AdapterRunner, SetupSecretSources, ledger};
-use crate::connections::{AdapterFailure, AdapterFailureKind};
-use crate::{CliExitCode, CommandError};
-use wf_base::name::RefId;
-use wf_base::remedy::{Remedy, UserAction};
-use wf_base::untrusted::{BOLD, NAME, paint};
-use wf_core::connection::{
-    SetupAnswer, SetupCompletion, SetupConversation, SetupFault, SetupHostMessage, SetupInput, SetupLogLevel,
-    SetupOutput, SetupStep, SetupTerms,
+use tokio::{
+    sync::{mpsc, watch},
+    time::Instant,
 };
-use wf_core::machine::WorkExit as Ending;
-use wf_exec::StopLevel;
-use wf_exec::connection_secrets::{ConnectionSecretError, LentFolder, OpenPrompt, SecretPrompt};
-use wf_exec::dialogue::{self, DialogueEnd, LineSender};
-use wf_exec::secret::SecretText;
+
+use super::{
+    AdapterRunner, SetupSecretSources,
+    desk::{NamedSecrets, all_secrets, contains_secret, mask, sanitized_messages},
+    ledger,
+};
+use crate::{
+    CliExitCode, CommandError,
+    connections::{AdapterFailure, AdapterFailureKind},
+};
+use wf_base::{
+    name::RefId,
+    remedy::{Remedy, UserAction},
+    untrusted::{BOLD, NAME, paint},
+};
+use wf_core::{
+    connection::{
+        SetupAnswer, SetupCompletion, SetupConversation, SetupFault, SetupHostMessage, SetupInput,
+        SetupLogLevel, SetupOutput, SetupStep, SetupTerms,
+    },
+    machine::WorkExit as Ending,
+};
+use wf_exec::{
+    StopLevel,
+    connection_secrets::{ConnectionSecretError, LentFolder, OpenPrompt, SecretPrompt},
+    dialogue::{self, DialogueEnd, LineSender},
+    secret::SecretText,
+};
 
 /// The time a script has to exit after it was cancelled.
 const CANCEL_GRACE: Duration = Duration::from_secs(3);

@@ -1,8 +1,12 @@
 use crate::{CliExitCode, CommandError};
-use wf_base::name::PlanId;
-use wf_base::remedy::{Remedy, UserAction};
-use wf_core::connection::{ConnectionFailure, SetupFault, remedies};
-use wf_core::health::{CallEnd, OpenBreaker};
+use wf_base::{
+    name::PlanId,
+    remedy::{Remedy, UserAction},
+};
+use wf_core::{
+    connection::{ConnectionFailure, SetupFault, remedies},
+    health::{CallEnd, OpenBreaker},
+};
 use wf_exec::connection_secrets::ConnectionSecretError;
 
 /// The failure of a script. Holds no secret.
@@ -160,8 +164,10 @@ impl AdapterFailure {
 mod tests {
     use super::{AdapterFailure, AdapterFailureKind};
     use wf_base::keyword::Keyword;
-    use wf_core::connection::{ConnectionFailure, FailureKind, SetupFault};
-    use wf_core::health::CallEnd;
+    use wf_core::{
+        connection::{ConnectionFailure, FailureKind, SetupFault},
+        health::CallEnd,
+    };
 
     fn end(kind: impl Into<AdapterFailureKind>) -> Option<CallEnd> {
         AdapterFailure::new("health_check", kind.into()).call_end()

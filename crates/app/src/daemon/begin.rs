@@ -1,14 +1,17 @@
 use std::time::Duration;
 
-use super::children::{ChildExit, ChildPurpose, SpawnContext};
-use super::daemon::Daemon;
-use super::lines::prefix_with_goal;
-use super::look::{DueReconciliation, backoff_pause};
-use crate::CommandError;
-use crate::goals::resumable_reconciliations;
-use wf_base::name::{PlanId, RunId};
-use wf_base::time::Moment;
-use wf_base::untrusted::{BAD, paint};
+use super::{
+    children::{ChildExit, ChildPurpose, SpawnContext},
+    daemon::Daemon,
+    lines::prefix_with_goal,
+    look::{DueReconciliation, backoff_pause},
+};
+use crate::{CommandError, goals::resumable_reconciliations};
+use wf_base::{
+    name::{PlanId, RunId},
+    time::Moment,
+    untrusted::{BAD, paint},
+};
 
 /// The delay after the first failure to send a notification.
 const FIRST_RETRY_DELAY: Duration = Duration::from_mins(1);

@@ -1,10 +1,11 @@
 //! Goals whose files cannot be read: they stay due by the schedule that they had, and each time that comes is missed.
 
-use super::daemon::Daemon;
-use super::look::backoff_pause;
-use wf_base::name::PlanId;
-use wf_base::time::Moment;
-use wf_base::untrusted::{BAD, paint};
+use super::{daemon::Daemon, look::backoff_pause};
+use wf_base::{
+    name::PlanId,
+    time::Moment,
+    untrusted::{BAD, paint},
+};
 use wf_core::goal::missed_while_broken;
 use wf_store::{LedgerGoal, StoreError};
 

@@ -6,8 +6,10 @@ use tokio::task::JoinSet;
 
 use super::look::DueReconciliation;
 use crate::{CliExitCode, CommandError, keep};
-use wf_base::name::{PlanId, RunId};
-use wf_base::time::Moment;
+use wf_base::{
+    name::{PlanId, RunId},
+    time::Moment,
+};
 
 /// The purpose of a process.
 #[derive(Clone, Debug, PartialEq, Eq)]

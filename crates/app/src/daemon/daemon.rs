@@ -1,25 +1,34 @@
-use std::collections::{BTreeMap, BTreeSet};
-use std::net::SocketAddr;
-use std::sync::Arc;
-use std::time::Duration;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    net::SocketAddr,
+    sync::Arc,
+    time::Duration,
+};
 
-use tokio::runtime::Runtime;
-use tokio::sync::watch;
+use tokio::{runtime::Runtime, sync::watch};
 
-use super::children::ChildProcesses;
-use super::lead::{DaemonStandby, Leadership, acquire_leadership};
-use super::look::{DueReconciliation, backoff_pause, examine_goals};
-use super::reload::LoadedGoals;
-use super::report::GoalCounters;
-use super::waits::{DaemonEvent, DaemonEventSources, StopSignals, WatchdogTimer};
-use crate::daemon_io::health::{DaemonHealth, HealthEndpoint};
-use crate::daemon_io::systemd::SystemdNotifier;
-use crate::specs::load;
-use crate::{Caller, CliExitCode, CommandError, TestClock};
-use wf_base::name::{PlanId, RunId};
-use wf_base::time::Moment;
-use wf_base::units::plural;
-use wf_base::untrusted::{BAD, paint};
+use super::{
+    children::ChildProcesses,
+    lead::{DaemonStandby, Leadership, acquire_leadership},
+    look::{DueReconciliation, backoff_pause, examine_goals},
+    reload::LoadedGoals,
+    report::GoalCounters,
+    waits::{DaemonEvent, DaemonEventSources, StopSignals, WatchdogTimer},
+};
+use crate::{
+    Caller, CliExitCode, CommandError, TestClock,
+    daemon_io::{
+        health::{DaemonHealth, HealthEndpoint},
+        systemd::SystemdNotifier,
+    },
+    specs::load,
+};
+use wf_base::{
+    name::{PlanId, RunId},
+    time::Moment,
+    units::plural,
+    untrusted::{BAD, paint},
+};
 use wf_core::goal::GoalAgenda;
 use wf_lang::DiskFiles;
 use wf_model::Goal;

@@ -1,10 +1,14 @@
 //! The deployed goals of a workspace, about which its daemon decides nothing: it keeps their records up to date.
 
-use super::children::{ChildExit, ChildPurpose};
-use super::daemon::Daemon;
-use super::look::backoff_pause;
-use wf_base::name::{PlanId, RunId};
-use wf_base::time::Moment;
+use super::{
+    children::{ChildExit, ChildPurpose},
+    daemon::Daemon,
+    look::backoff_pause,
+};
+use wf_base::{
+    name::{PlanId, RunId},
+    time::Moment,
+};
 
 impl Daemon<'_> {
     /// Finds the goals that are deployed, about which this daemon decides nothing.

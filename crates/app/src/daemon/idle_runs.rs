@@ -1,7 +1,6 @@
 use std::time::Duration;
 
-use super::children::ChildPurpose;
-use super::daemon::Daemon;
+use super::{children::ChildPurpose, daemon::Daemon};
 use crate::resumption::find_due_runs;
 use wf_base::time::Moment;
 

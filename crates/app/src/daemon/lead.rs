@@ -1,10 +1,11 @@
-use crate::daemon_io::systemd::SystemdNotifier;
-use crate::goals::{FileLock, LEADER_LOCK, remove_stale_locks};
-use crate::{Caller, CliExitCode, CommandError, watch};
-use std::path::Path;
-use std::time::Duration;
-use wf_store::feed::WorkspaceAction;
-use wf_store::{Store, StoreDurability, StoreReader};
+use crate::{
+    Caller, CliExitCode, CommandError,
+    daemon_io::systemd::SystemdNotifier,
+    goals::{FileLock, LEADER_LOCK, remove_stale_locks},
+    watch,
+};
+use std::{path::Path, time::Duration};
+use wf_store::{Store, StoreDurability, StoreReader, feed::WorkspaceAction};
 
 use super::waits::{StopSignals, WatchdogTimer};
 

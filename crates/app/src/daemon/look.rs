@@ -1,9 +1,7 @@
-use std::sync::Arc;
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use super::lead::Leadership;
-use crate::CommandError;
-use crate::goals::StoreLedger;
+use crate::{CommandError, goals::StoreLedger};
 use wf_base::time::Moment;
 use wf_core::goal::{DueActions, LedgerTurn, ReconciliationCause, missed_notifications};
 use wf_model::Goal;

@@ -1,17 +1,16 @@
-use std::collections::BTreeMap;
-use std::path::PathBuf;
-use std::sync::Arc;
+use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 
-use super::broken::BrokenGoal;
-use super::lines::prefix_with_goal;
-use crate::daemon_io::health::GoalBlockage;
-use crate::daemon_io::watch::FileWatcher;
-use crate::goals::{FOLDERS, GoalFile, GoalSource, WAKE_FILE};
-use crate::goals::{read_in_child, read_in_child_async};
-use crate::{APPROVERS, CONFIG, Caller, CliExitCode, CommandError, GitRevision, Workspace};
-use wf_base::name::PlanId;
-use wf_base::time::Moment;
-use wf_base::untrusted::{BAD, NAME, WARN, paint};
+use super::{broken::BrokenGoal, lines::prefix_with_goal};
+use crate::{
+    APPROVERS, CONFIG, Caller, CliExitCode, CommandError, GitRevision, Workspace,
+    daemon_io::{health::GoalBlockage, watch::FileWatcher},
+    goals::{FOLDERS, GoalFile, GoalSource, WAKE_FILE, read_in_child, read_in_child_async},
+};
+use wf_base::{
+    name::PlanId,
+    time::Moment,
+    untrusted::{BAD, NAME, WARN, paint},
+};
 use wf_exec::HostEnv;
 use wf_model::Goal;
 use wf_store::GoalBlock;

@@ -1,12 +1,11 @@
 use std::collections::BTreeMap;
 
-use super::daemon::Daemon;
-use super::look::GoalExamination;
-use crate::daemon_io::health::{GoalBlockage, GoalHealth};
-use crate::goals::job_block;
-use wf_base::name::PlanId;
-use wf_base::time::Moment;
-use wf_base::units::plural;
+use super::{daemon::Daemon, look::GoalExamination};
+use crate::{
+    daemon_io::health::{GoalBlockage, GoalHealth},
+    goals::job_block,
+};
+use wf_base::{name::PlanId, time::Moment, units::plural};
 use wf_core::goal::GoalLedgerState;
 
 /// The counters of one goal: scheduled times by result, and reconciliations by outcome.

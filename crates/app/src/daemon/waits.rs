@@ -1,13 +1,17 @@
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-use super::daemon::{Daemon, system};
-use super::idle_runs::LOOK_INTERVAL;
-use crate::daemon_io::alarm::WallClockTimer;
-use crate::daemon_io::systemd::watchdog_interval;
-use crate::daemon_io::watch::FileWatcher;
-use crate::{Caller, CommandError};
-use wf_base::time::Moment;
-use wf_base::untrusted::{WARN, paint};
+use super::{
+    daemon::{Daemon, system},
+    idle_runs::LOOK_INTERVAL,
+};
+use crate::{
+    Caller, CommandError,
+    daemon_io::{alarm::WallClockTimer, systemd::watchdog_interval, watch::FileWatcher},
+};
+use wf_base::{
+    time::Moment,
+    untrusted::{WARN, paint},
+};
 
 /// An event that wakes a daemon up.
 pub(super) enum DaemonEvent {

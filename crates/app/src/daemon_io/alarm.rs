@@ -8,12 +8,14 @@
 //! Setting the clock needs administrator rights, so no test does it: the tests cover the
 //! interpretation of the kernel's answers, and that waits end.
 
-use std::io;
-use std::os::fd::OwnedFd;
+use std::{io, os::fd::OwnedFd};
 
-use rustix::io::Errno;
-use rustix::time::{
-    Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create, timerfd_settime,
+use rustix::{
+    io::Errno,
+    time::{
+        Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create,
+        timerfd_settime,
+    },
 };
 use tokio::io::unix::AsyncFd;
 

@@ -1,5 +1,7 @@
-use std::path::Path;
-use std::process::{Command, Stdio};
+use std::{
+    path::Path,
+    process::{Command, Stdio},
+};
 
 use super::GitError;
 use wf_exec::HostEnv;

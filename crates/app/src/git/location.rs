@@ -1,10 +1,11 @@
-use std::collections::BTreeSet;
-use std::ffi::OsStr;
-use std::fs::{self, File};
-use std::io::{self, Read as _};
-use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::fs::MetadataExt as _;
-use std::path::{Path, PathBuf};
+use std::{
+    collections::BTreeSet,
+    ffi::OsStr,
+    fs::{self, File},
+    io::{self, Read as _},
+    os::unix::{ffi::OsStrExt as _, fs::MetadataExt as _},
+    path::{Path, PathBuf},
+};
 
 use super::GitError;
 
@@ -158,10 +159,12 @@ fn unreadable(path: &Path) -> impl Fn(io::Error) -> GitError + '_ {
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
-    use std::os::unix::fs::{lchown, symlink};
-    use std::path::{Path, PathBuf};
-    use std::process::Command;
+    use std::{
+        fs,
+        os::unix::fs::{lchown, symlink},
+        path::{Path, PathBuf},
+        process::Command,
+    };
 
     use super::{GitError, GitLocation};
 

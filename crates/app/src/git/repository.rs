@@ -1,19 +1,23 @@
-use std::collections::BTreeSet;
-use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt as _;
-use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::{
+    collections::BTreeSet,
+    ffi::OsStr,
+    os::unix::ffi::OsStrExt as _,
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use tokio::sync::watch;
 
 use super::{GitError, GitLocation};
 use wf_base::untrusted::UntrustedText;
 use wf_core::machine::WorkExit;
-use wf_exec::originals::WorkspaceRepository;
-use wf_exec::probe::{ProbeJob, ProbeOutcome, ProbeRole};
-use wf_exec::process::ProcessCommand;
-use wf_exec::sandbox::{OFF_REMEDY, SandboxFactory};
-use wf_exec::{HostEnv, ProcessExecutor, StopLevel};
+use wf_exec::{
+    HostEnv, ProcessExecutor, StopLevel,
+    originals::WorkspaceRepository,
+    probe::{ProbeJob, ProbeOutcome, ProbeRole},
+    process::ProcessCommand,
+    sandbox::{OFF_REMEDY, SandboxFactory},
+};
 
 /// The time limit for an answer.
 pub(super) const TIMEOUT: Duration = Duration::from_mins(2);

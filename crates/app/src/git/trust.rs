@@ -3,17 +3,19 @@
 //! Git refuses a repository of another user unless the settings of the user or of the system name it. A sandbox shows none of
 //! the user's settings: it is told what they say of this repository, so that git refuses there what it refuses outside.
 
-use std::fs;
-use std::os::unix::fs::MetadataExt as _;
-use std::path::Path;
+use std::{fs, os::unix::fs::MetadataExt as _, path::Path};
 
-use super::repository::{TIMEOUT, wait_for};
-use super::{GitError, GitLocation};
+use super::{
+    GitError, GitLocation,
+    repository::{TIMEOUT, wait_for},
+};
 use wf_core::machine::WorkExit;
-use wf_exec::HostEnv;
-use wf_exec::probe::{ProbeJob, ProbeRole};
-use wf_exec::process::ProcessCommand;
-use wf_exec::sandbox::SandboxFactory;
+use wf_exec::{
+    HostEnv,
+    probe::{ProbeJob, ProbeRole},
+    process::ProcessCommand,
+    sandbox::SandboxFactory,
+};
 
 /// The variables of the user by which git finds their settings.
 const VARIABLES: [&str; 6] =

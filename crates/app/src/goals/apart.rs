@@ -1,11 +1,16 @@
 use crate::Caller;
-use std::process::{Command, Output, Stdio};
-use std::sync::Arc;
+use std::{
+    process::{Command, Output, Stdio},
+    sync::Arc,
+};
 
 use serde::{Deserialize, Serialize};
 
-use crate::goals::{GoalFile, GoalSource, list_goals, list_goals_with_acceptance};
-use crate::{CommandError, GitRevision, Host, Workspace, keep};
+use crate::{
+    CommandError, GitRevision, Host, Workspace,
+    goals::{GoalFile, GoalSource, list_goals, list_goals_with_acceptance},
+    keep,
+};
 use wf_model::Goal;
 
 /// A file that is a goal, as one line of JSON.

@@ -1,14 +1,18 @@
-use crate::approve::{authorize_goal, standing_approval, token_path};
-use crate::goals::{
-    FileLock, GoalFile, GoalSource, LEADER_LOCK, list_goals_on_disk, list_goals_with_acceptance,
-    reconciliation_params,
+use crate::{
+    Caller, CliExitCode,
+    approve::{authorize_goal, standing_approval, token_path},
+    goals::{
+        FileLock, GoalFile, GoalSource, LEADER_LOCK, list_goals_on_disk, list_goals_with_acceptance,
+        reconciliation_params,
+    },
+    specs::load,
+    state::doctor::{DoctorFinding, DoctorStatus},
 };
-use crate::specs::load;
-use crate::state::doctor::{DoctorFinding, DoctorStatus};
-use crate::{Caller, CliExitCode};
-use wf_base::name::{PlanId, RunId};
-use wf_base::remedy::UserAction;
-use wf_base::units::plural;
+use wf_base::{
+    name::{PlanId, RunId},
+    remedy::UserAction,
+    units::plural,
+};
 use wf_core::goal::ReconciliationPart;
 use wf_model::{Goal, GoalApproval};
 use wf_store::StoreReader;

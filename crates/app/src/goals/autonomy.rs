@@ -2,17 +2,20 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use crate::approve::{SigningRules, StandingApproval, standing_approval};
-use crate::specs::load::LoadedPlan;
-use crate::{Caller, CommandError, Workspace, relative_path};
-use wf_base::name::RunId;
-use wf_base::remedy::UserAction;
-use wf_base::time::format_duration;
-use wf_core::goal::{
-    AutonomyProposal, OpinionCounts, RepairSample, StandingApprovalLimits, advise, count_samples,
-    most_samples, narrow,
+use crate::{
+    Caller, CommandError, Workspace,
+    approve::{SigningRules, StandingApproval, standing_approval},
+    relative_path,
+    specs::load::LoadedPlan,
 };
-use wf_core::machine::RunOutcome;
+use wf_base::{name::RunId, remedy::UserAction, time::format_duration};
+use wf_core::{
+    goal::{
+        AutonomyProposal, OpinionCounts, RepairSample, StandingApprovalLimits, advise, count_samples,
+        most_samples, narrow,
+    },
+    machine::RunOutcome,
+};
 use wf_model::{AutonomyThresholds, Goal, GoalApproval};
 use wf_sign::approval::{ApprovalRefusal, ApprovalStatement, ApprovalToken, ReviewPolicy};
 use wf_store::{RunState, StoreReader, allow_no_state};

@@ -4,15 +4,13 @@ use super::{
     ReconciliationRequest, ReconciliationResult, StoreLedger, check_not_deployed, ledger_of,
     start_reconciliation, with_recorded_schedule,
 };
-use crate::goals::cycle::ObserverFactory;
-use crate::keys::author;
-use crate::specs::load::LoadedPlan;
-use crate::{Caller, CommandError, Host, watch};
+use crate::{
+    Caller, CommandError, Host, goals::cycle::ObserverFactory, keys::author, specs::load::LoadedPlan, watch,
+};
 use wf_base::time::Moment;
 use wf_core::goal::{GoalLedgerState, ReconciliationCause, turn};
 use wf_model::Goal;
-use wf_store::StoreReader;
-use wf_store::feed::WorkspaceAction;
+use wf_store::{StoreReader, feed::WorkspaceAction};
 
 /// Scheduled times of a goal that are queued to be run again.
 pub struct GoalBackfill {

@@ -1,22 +1,28 @@
 use std::sync::Arc;
 
-use super::part_run::{resume, run_id, run_request, start};
-use super::signals::SignalListener;
-use crate::approve::{authorize_goal, check_programs_accepted, standing_approval};
-use crate::goals::{
-    FileLock, check_not_deployed, check_result, own_checks, reconciliation_params, repair_result,
+use super::{
+    part_run::{resume, run_id, run_request, start},
+    signals::SignalListener,
 };
-use crate::runs::session::open_store;
-use crate::specs::load::{self, LoadedPlan};
-use crate::{Caller, CliExitCode, CommandError, Host};
-use wf_base::name::{PlanId, RunId};
-use wf_base::time::Moment;
-use wf_core::goal::{
-    ApprovedReconciliation, FollowUps, GoalOutcome, NotifiedReconciliation, ReconciliationCause,
-    ReconciliationHealth, ReconciliationPart, ReconciliationStep, RepairOutcome, follow_ups, next_step,
-    notifications,
+use crate::{
+    Caller, CliExitCode, CommandError, Host,
+    approve::{authorize_goal, check_programs_accepted, standing_approval},
+    goals::{FileLock, check_not_deployed, check_result, own_checks, reconciliation_params, repair_result},
+    runs::session::open_store,
+    specs::load::{self, LoadedPlan},
 };
-use wf_core::observe::RunObserver;
+use wf_base::{
+    name::{PlanId, RunId},
+    time::Moment,
+};
+use wf_core::{
+    goal::{
+        ApprovedReconciliation, FollowUps, GoalOutcome, NotifiedReconciliation, ReconciliationCause,
+        ReconciliationHealth, ReconciliationPart, ReconciliationStep, RepairOutcome, follow_ups, next_step,
+        notifications,
+    },
+    observe::RunObserver,
+};
 use wf_model::{Goal, GoalApproval, GoalEvent};
 use wf_store::{
     ReconciliationClaim, ReconciliationEnd, ReconciliationRow, RunState, Store, StoreDurability, StoreError,

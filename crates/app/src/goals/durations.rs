@@ -1,6 +1,4 @@
-use std::collections::BTreeMap;
-use std::sync::Arc;
-use std::time::Duration;
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use crate::{CommandError, Host};
 use wf_base::name::PlanId;

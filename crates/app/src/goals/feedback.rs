@@ -1,12 +1,9 @@
 use super::{ledger_of, load_by_name};
-use crate::keys::author;
-use crate::{Caller, CliExitCode, CommandError, StateReader, watch};
-use wf_base::name::RunId;
-use wf_base::remedy::UserAction;
+use crate::{Caller, CliExitCode, CommandError, StateReader, keys::author, watch};
+use wf_base::{name::RunId, remedy::UserAction};
 use wf_core::goal::RepairOpinion;
 use wf_model::Goal;
-use wf_store::feed::WorkspaceAction;
-use wf_store::{RepairFeedback, RepairRow};
+use wf_store::{RepairFeedback, RepairRow, feed::WorkspaceAction};
 
 /// The feedback of a person on a repair of a goal.
 #[derive(Clone, Debug)]

@@ -1,14 +1,23 @@
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
-use crate::approve::awaited_acceptance_at;
-use crate::specs::collect::SpecFileSet;
-use crate::specs::load::{self, LoadedPlan};
-use crate::{Caller, CliExitCode, CommandError, GitRevision, Host, Workspace, normalize_path, relative_path};
-use wf_base::diag::nearest;
-use wf_base::name::PlanId;
-use wf_base::remedy::{Remedy, UserAction};
-use wf_base::units::plural;
+use crate::{
+    Caller, CliExitCode, CommandError, GitRevision, Host, Workspace,
+    approve::awaited_acceptance_at,
+    normalize_path, relative_path,
+    specs::{
+        collect::SpecFileSet,
+        load::{self, LoadedPlan},
+    },
+};
+use wf_base::{
+    diag::nearest,
+    name::PlanId,
+    remedy::{Remedy, UserAction},
+    units::plural,
+};
 use wf_core::goal::ReconciliationPart;
 use wf_lang::{DiskFiles, SpecFileSource};
 use wf_model::Goal;

@@ -1,11 +1,7 @@
-use std::borrow::Cow;
-use std::sync::Arc;
+use std::{borrow::Cow, sync::Arc};
 
-use crate::runs::session::open_store;
-use crate::specs::load::LoadedPlan;
-use crate::{CommandError, Host};
-use wf_base::name::PlanId;
-use wf_base::time::Moment;
+use crate::{CommandError, Host, runs::session::open_store, specs::load::LoadedPlan};
+use wf_base::{name::PlanId, time::Moment};
 use wf_core::goal::{GoalLedger, GoalLedgerState, LedgerEntry, SlotDecision};
 use wf_model::Goal;
 use wf_store::{LedgerGoal, Store, StoreError, StoreReader, WriteTicket};

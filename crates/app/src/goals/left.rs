@@ -1,7 +1,5 @@
-use crate::CommandError;
-use crate::approve::approval_requests;
-use wf_base::name::RunId;
-use wf_base::time::Moment;
+use crate::{CommandError, approve::approval_requests};
+use wf_base::{name::RunId, time::Moment};
 use wf_store::{ReconciliationRow, RunState, StoreError, StoreReader};
 
 /// A reconciliation that waited for approvals, and may be resumed.

@@ -57,13 +57,16 @@ pub use operate::{GoalPauseOutcome, GoalResumeOutcome, pause_goal, request_recon
 pub use outcome::{check_result, own_checks, repair_result};
 pub use params::reconciliation_params;
 pub use poke::{WAKE_FILE, handle_start_failure, wake_daemon};
-pub use remote::deploy::{GoalDeployOutcome, deploy_goal};
 pub(crate) use remote::deployed::check_not_deployed;
-pub use remote::deployed::{deployed_goals, read_deployment};
-pub use remote::deployment::{
-    DeployedGoal, DeployedPart, DeployedRecord, GoalAct, GoalAnswer, GoalDeployment, GoalRequest, StartedRun,
+pub use remote::{
+    deploy::{GoalDeployOutcome, deploy_goal},
+    deployed::{deployed_goals, read_deployment},
+    deployment::{
+        DeployedGoal, DeployedPart, DeployedRecord, GoalAct, GoalAnswer, GoalDeployment, GoalRequest,
+        StartedRun,
+    },
+    recall::{forget_deployment, recall_goal},
+    request::run_deployed,
+    sync::{GoalSyncOutcome, SyncEnd, SyncExtent, sync_goal},
 };
-pub use remote::recall::{forget_deployment, recall_goal};
-pub use remote::request::run_deployed;
-pub use remote::sync::{GoalSyncOutcome, SyncEnd, SyncExtent, sync_goal};
 pub use tighten::{GoalTightenOutcome, tighten_goal};

@@ -1,26 +1,31 @@
-use std::sync::Arc;
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use serde::Deserialize as _;
 use serde_json::Value;
 
-use crate::approve::{check_accepted, check_programs_accepted};
-use crate::daemon_io::notify::{
-    self, GoalNotification, NotificationChannel, NotificationCommand, NotificationError, NotificationWebhook,
-    WebhookSecret, WebhookSecretError,
+use crate::{
+    Caller, CliExitCode, CommandError, Host,
+    approve::{check_accepted, check_programs_accepted},
+    daemon_io::notify::{
+        self, GoalNotification, NotificationChannel, NotificationCommand, NotificationError,
+        NotificationWebhook, WebhookSecret, WebhookSecretError,
+    },
+    goals::FileLock,
+    specs::load::{self, LoadedPlan},
 };
-use crate::goals::FileLock;
-use crate::specs::load::{self, LoadedPlan};
-use crate::{Caller, CliExitCode, CommandError, Host};
-use wf_base::redact::SecretMask;
-use wf_base::time::Moment;
-use wf_base::untrusted::{WARN, paint};
+use wf_base::{
+    redact::SecretMask,
+    time::Moment,
+    untrusted::{WARN, paint},
+};
 use wf_core::goal::{
     NotificationMessage, NotificationOrder, NotificationRecipient, RecipientUrl, ReconciliationPart,
 };
-use wf_exec::ProcessExecutor;
-use wf_exec::http::HttpClient;
-use wf_exec::secret::{PlanSecrets, SecretError, SecretText};
+use wf_exec::{
+    ProcessExecutor,
+    http::HttpClient,
+    secret::{PlanSecrets, SecretError, SecretText},
+};
 use wf_lang::DiskFiles;
 use wf_store::{NotificationRow, Store, StoreDurability, StoreReader, allow_no_state};
 

@@ -2,21 +2,21 @@
 
 use std::sync::Arc;
 
-use super::remote::deployed::OperatedDeployment;
 use super::{
-    FileLock, GoalAct, LEADER_LOCK, StoreLedger, ledger_of, load_by_id, load_by_name, wake_daemon,
-    with_recorded_schedule,
+    FileLock, GoalAct, LEADER_LOCK, StoreLedger, ledger_of, load_by_id, load_by_name,
+    remote::deployed::OperatedDeployment, wake_daemon, with_recorded_schedule,
 };
-use crate::approve::awaited_acceptance;
-use crate::specs::load::LoadedPlan;
-use crate::{ActOrigin, Caller, CliExitCode, CommandError, watch};
-use wf_base::name::PlanId;
-use wf_base::remedy::{Remedy, UserAction};
-use wf_base::time::Moment;
+use crate::{
+    ActOrigin, Caller, CliExitCode, CommandError, approve::awaited_acceptance, specs::load::LoadedPlan, watch,
+};
+use wf_base::{
+    name::PlanId,
+    remedy::{Remedy, UserAction},
+    time::Moment,
+};
 use wf_core::goal::{GoalLedger as _, ReconciliationCause, paused_until, turn};
 use wf_model::Goal;
-use wf_store::feed::WorkspaceAction;
-use wf_store::{Store, StoreReader};
+use wf_store::{Store, StoreReader, feed::WorkspaceAction};
 
 /// A pause, as it was requested.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,8 +1,7 @@
 use serde_json::{Value, json};
 
 use crate::CommandError;
-use wf_base::keyword::Keyword;
-use wf_base::time::Moment;
+use wf_base::{keyword::Keyword, time::Moment};
 use wf_core::machine::{CheckRuling, CheckVerdict};
 use wf_model::{Goal, GoalParam, JsonObject, Plan, resolve_params};
 

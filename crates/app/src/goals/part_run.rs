@@ -2,17 +2,20 @@
 
 use std::sync::Arc;
 
-use super::StartedRun;
-use super::cycle::ObserverFactory;
-use crate::approve::{RunAuthorization, reauthorize};
-use crate::revision::tracked_check_files;
-use crate::runs::backend::{RecordedBackendRun, backend_of, backend_program, on_backend};
-use crate::runs::given::{approval_of_run, secrets_of_run};
-use crate::runs::lineage::retried_run;
-use crate::runs::outdated::warn_of_changed_results;
-use crate::runs::session::{open_run_session, open_session, prune};
-use crate::specs::load::{self, LoadedPlan};
-use crate::{Caller, CliExitCode, CommandError, Host, Workspace};
+use super::{StartedRun, cycle::ObserverFactory};
+use crate::{
+    Caller, CliExitCode, CommandError, Host, Workspace,
+    approve::{RunAuthorization, reauthorize},
+    revision::tracked_check_files,
+    runs::{
+        backend::{RecordedBackendRun, backend_of, backend_program, on_backend},
+        given::{approval_of_run, secrets_of_run},
+        lineage::retried_run,
+        outdated::warn_of_changed_results,
+        session::{open_run_session, open_session, prune},
+    },
+    specs::load::{self, LoadedPlan},
+};
 use wf_base::name::{Name, RunId};
 use wf_engine::{self as engine, BackendProgram, EngineError, FinishedRun, RunRequest};
 use wf_model::JsonObject;

@@ -1,12 +1,13 @@
-use std::path::Path;
-use std::sync::Arc;
+use std::{path::Path, sync::Arc};
 
 use serde_json::Value;
 
 use super::cycle::ReconciliationRequest;
-use crate::approve::{awaited_acceptance, check_accepted};
-use crate::specs::load::{self, LoadedPlan};
-use crate::{Caller, CliExitCode, CommandError};
+use crate::{
+    Caller, CliExitCode, CommandError,
+    approve::{awaited_acceptance, check_accepted},
+    specs::load::{self, LoadedPlan},
+};
 use wf_base::time::Moment;
 use wf_core::goal::{NotifiedReconciliation, ReconciliationPart, notifications};
 use wf_model::{Goal, GoalEvent};

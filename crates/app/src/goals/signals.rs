@@ -1,7 +1,9 @@
 use std::time::Duration;
 
-use tokio::runtime::Runtime;
-use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::{
+    runtime::Runtime,
+    signal::unix::{Signal, SignalKind, signal},
+};
 
 use crate::{CliExitCode, CommandError};
 

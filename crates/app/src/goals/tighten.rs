@@ -1,11 +1,16 @@
-use super::remote::deployed::OperatedDeployment;
-use super::{AutonomyStatus, GoalAct, ledger_of, load_by_id, load_by_name, verified_reader, wake_daemon};
-use crate::keys::author;
-use crate::{ActOrigin, Caller, CliExitCode, CommandError, watch};
-use wf_base::name::{PlanId, RunId};
-use wf_base::remedy::{Remedy, UserAction};
-use wf_store::feed::{LogAnchor, WorkspaceAction};
-use wf_store::{RunState, StoreReader, WithdrawnApproval};
+use super::{
+    AutonomyStatus, GoalAct, ledger_of, load_by_id, load_by_name, remote::deployed::OperatedDeployment,
+    verified_reader, wake_daemon,
+};
+use crate::{ActOrigin, Caller, CliExitCode, CommandError, keys::author, watch};
+use wf_base::{
+    name::{PlanId, RunId},
+    remedy::{Remedy, UserAction},
+};
+use wf_store::{
+    RunState, StoreReader, WithdrawnApproval,
+    feed::{LogAnchor, WorkspaceAction},
+};
 
 /// The withdrawal of a standing approval.
 pub struct GoalTightenOutcome {

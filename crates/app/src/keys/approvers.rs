@@ -3,9 +3,10 @@
 use std::fs;
 
 use super::approvers_file::{with_approver, with_revocation, write_approvers};
-use crate::approve::confirm;
-use crate::specs::load::approvers;
-use crate::{APPROVERS, Caller, CliExitCode, CommandError, relative_path, watch};
+use crate::{
+    APPROVERS, Caller, CliExitCode, CommandError, approve::confirm, relative_path, specs::load::approvers,
+    watch,
+};
 use wf_base::source::SourceText;
 use wf_sign::ApproverKey;
 use wf_store::feed::WorkspaceAction;

@@ -1,12 +1,15 @@
-use std::fs::Permissions;
-use std::io::{self, Write as _};
-use std::path::Path;
+use std::{
+    fs::Permissions,
+    io::{self, Write as _},
+    path::Path,
+};
 
 use crate::config::load_approvers;
-use wf_base::source::SourceText;
-use wf_base::time::Moment;
-use wf_sign::ApproverKey;
-use wf_sign::approval::{Approver, Approvers};
+use wf_base::{source::SourceText, time::Moment};
+use wf_sign::{
+    ApproverKey,
+    approval::{Approver, Approvers},
+};
 
 /// Returns the text of `approvers.yaml` with a key marked as revoked since an instant; the rest of
 /// it is unchanged. `None`: the key is not there, is revoked already, or the text is written such
@@ -120,8 +123,7 @@ fn expected(mut approvers: Approvers, key: &ApproverKey, since: Moment) -> Appro
 #[cfg(test)]
 mod tests {
     use super::{with_approver, with_revocation};
-    use wf_base::source::SourceText;
-    use wf_base::time::Moment;
+    use wf_base::{source::SourceText, time::Moment};
     use wf_sign::{ApproverKey, Signer};
 
     #[test]

@@ -1,9 +1,7 @@
 use std::path::Path;
 
 use super::{KeyProtection, keyring_passphrase, store_in_keyring, stored_passphrase};
-use crate::Caller;
-use crate::Host;
-use crate::{CliExitCode, CommandError, watch};
+use crate::{Caller, CliExitCode, CommandError, Host, watch};
 use wf_base::remedy::{Remedy, UserAction};
 use wf_exec::keyfile::{DEFAULT_KEY_NAME, KeyFolder, KeyFolderError, named_after};
 use wf_sign::{BadKey, KeyEncryptionSalt, PrivateKeyText, PublicKey, Signer};

@@ -1,11 +1,11 @@
 use std::path::Path;
 
 use super::{OwnKey, key_error};
-use crate::Caller;
-use crate::Host;
-use crate::{CliExitCode, CommandError, normalize_path, relative_path};
-use wf_exec::keychain::{KeyringError, recall, remember};
-use wf_exec::keyfile::private_text;
+use crate::{Caller, CliExitCode, CommandError, Host, normalize_path, relative_path};
+use wf_exec::{
+    keychain::{KeyringError, recall, remember},
+    keyfile::private_text,
+};
 use wf_sign::PublicKey;
 
 /// The protection of a new key.

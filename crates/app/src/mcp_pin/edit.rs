@@ -1,9 +1,13 @@
 use crate::config;
-use wf_base::digest::Sha256Digest;
-use wf_base::name::Name;
-use wf_base::source::{SourceText, Span};
-use wf_lang::decode::DiagnosticList;
-use wf_lang::yaml::{self, YamlEntry, YamlNode, YamlValue};
+use wf_base::{
+    digest::Sha256Digest,
+    name::Name,
+    source::{SourceText, Span},
+};
+use wf_lang::{
+    decode::DiagnosticList,
+    yaml::{self, YamlEntry, YamlNode, YamlValue},
+};
 use wf_model::McpServer;
 
 /// A change of a text: what is between two offsets is replaced.

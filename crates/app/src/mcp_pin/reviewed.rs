@@ -1,12 +1,13 @@
-use std::fs;
-use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::{
+    fs,
+    io::Write as _,
+    path::{Path, PathBuf},
+};
 
 use serde::{Deserialize, Serialize};
 
 use super::ToolListing;
-use wf_base::digest::Sha256Digest;
-use wf_base::name::Name;
+use wf_base::{digest::Sha256Digest, name::Name};
 
 /// The text of a list that was pinned.
 #[derive(Debug, Serialize, Deserialize)]

@@ -1,19 +1,18 @@
-use std::fs;
-use std::io::Write as _;
-use std::time::Duration;
+use std::{fs, io::Write as _, time::Duration};
 
 use tokio::sync::watch;
 
-use super::edit::with_digest;
-use super::{PinState, ToolListing, reviewed};
-use crate::runs::session::sandbox_factory;
-use crate::specs::load;
-use crate::{CONFIG, Caller, CliExitCode, CommandError, Workspace};
+use super::{PinState, ToolListing, edit::with_digest, reviewed};
+use crate::{
+    CONFIG, Caller, CliExitCode, CommandError, Workspace, runs::session::sandbox_factory, specs::load,
+};
 use wf_base::name::Name;
 use wf_core::agent::McpToolList;
-use wf_exec::mcp::{McpLimits, McpLink};
-use wf_exec::process::ProcessCommand;
-use wf_exec::{StopLevel, environment};
+use wf_exec::{
+    StopLevel, environment,
+    mcp::{McpLimits, McpLink},
+    process::ProcessCommand,
+};
 use wf_lang::DiskFiles;
 use wf_model::McpServer;
 use wf_store::StateFolder;

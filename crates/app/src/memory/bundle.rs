@@ -1,13 +1,16 @@
 //! Bundles of memory: who vouches for one, and its import.
 
 use super::{MemoryCounts, open_store};
-use crate::approve::SigningRules;
-use crate::{Caller, CliExitCode, CommandError, watch};
-use wf_base::digest::Sha256Digest;
-use wf_base::remedy::{Remedy, UserAction};
+use crate::{Caller, CliExitCode, CommandError, approve::SigningRules, watch};
+use wf_base::{
+    digest::Sha256Digest,
+    remedy::{Remedy, UserAction},
+};
 use wf_core::memory::MemoryBundle;
-use wf_sign::DsseEnvelope;
-use wf_sign::approval::{ApprovalRefusal, envelope_signers};
+use wf_sign::{
+    DsseEnvelope,
+    approval::{ApprovalRefusal, envelope_signers},
+};
 use wf_store::feed::WorkspaceAction;
 
 /// The type of a signed bundle of memory, in its envelope.

@@ -1,9 +1,7 @@
-use crate::keys::author;
-use crate::{Caller, CliExitCode, CommandError, Host, watch};
+use crate::{Caller, CliExitCode, CommandError, Host, keys::author, watch};
 use wf_base::digest::Sha256Digest;
 use wf_core::memory::{DreamChanges, Megram, MemoryBundle, MemoryNote, NoteConfirmation, NoteTrust, dream};
-use wf_store::feed::WorkspaceAction;
-use wf_store::{Store, StoreDurability};
+use wf_store::{Store, StoreDurability, feed::WorkspaceAction};
 
 /// Numbers of entries.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

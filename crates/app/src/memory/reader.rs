@@ -1,8 +1,10 @@
 use crate::{CliExitCode, CommandError, Host};
-use wf_base::digest::Sha256Digest;
-use wf_base::name::SessionName;
-use wf_base::remedy::{Remedy, UserAction};
-use wf_base::time::Moment;
+use wf_base::{
+    digest::Sha256Digest,
+    name::SessionName,
+    remedy::{Remedy, UserAction},
+    time::Moment,
+};
 use wf_core::memory::{
     Megram, MegramLevel, MegramTags, MemoryBundle, MemoryNote, NoteQuery, NoteScope, RankedNote, rank,
 };

@@ -2,18 +2,22 @@
 
 use std::sync::Arc;
 
-use crate::names::attempt_name_from_text;
-use crate::specs::load::recorded_plan;
-use crate::state::record::load_record;
-use crate::{Caller, CliExitCode, CommandError, StateReader};
-use wf_base::digest::Sha256Digest;
-use wf_base::name::RunId;
-use wf_base::remedy::{Remedy, UserAction};
+use crate::{
+    Caller, CliExitCode, CommandError, StateReader, names::attempt_name_from_text,
+    specs::load::recorded_plan, state::record::load_record,
+};
+use wf_base::{
+    digest::Sha256Digest,
+    name::RunId,
+    remedy::{Remedy, UserAction},
+};
 use wf_core::machine::{Event, StaleFile};
 use wf_engine::stale_now;
 use wf_model::Plan;
-use wf_report::attest::{AttestationInput, AttestationStatement, attestation_statement};
-use wf_report::record::{NestedRunRecord, RunRecord};
+use wf_report::{
+    attest::{AttestationInput, AttestationStatement, attestation_statement},
+    record::{NestedRunRecord, RunRecord},
+};
 use wf_store::{RunState, StoreReader, head, verify_chain};
 
 /// Attests a run by the start of its id, or the latest one; `program` is the version of the attesting program.

@@ -4,9 +4,11 @@ use serde_json::Value;
 
 use super::tasks::{ResolvedTask, find_step};
 use crate::{CliExitCode, CommandError, StateReader};
-use wf_base::digest::Sha256Digest;
-use wf_base::name::{CallAddress, CallAsker, RunId};
-use wf_base::remedy::UserAction;
+use wf_base::{
+    digest::Sha256Digest,
+    name::{CallAddress, CallAsker, RunId},
+    remedy::UserAction,
+};
 use wf_core::machine::TaskId;
 use wf_report::record::{AgentCalls, AskedCall, ShownAskedCall, ShownModelCall, exchange_text};
 use wf_store::{CallBodyStore, StoreDurability};

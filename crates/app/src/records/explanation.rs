@@ -3,12 +3,16 @@
 use std::sync::Arc;
 
 use super::tasks::ResolvedTask;
-use crate::runs::lineage::{outermost_run, retried_run_of_nested};
-use crate::specs::load;
-use crate::{Caller, CommandError, RunOptions, StateReader};
+use crate::{
+    Caller, CommandError, RunOptions, StateReader,
+    runs::lineage::{outermost_run, retried_run_of_nested},
+    specs::load,
+};
 use wf_base::name::{PlanId, RunId};
-use wf_core::goal::ReconciliationPart;
-use wf_core::machine::{EventKind, Round};
+use wf_core::{
+    goal::ReconciliationPart,
+    machine::{EventKind, Round},
+};
 use wf_engine::reuse::StepFate;
 use wf_exec::cache::{differences, miss_reason};
 use wf_model::Plan;

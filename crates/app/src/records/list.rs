@@ -1,10 +1,10 @@
 use serde_json::Value;
 
-use crate::names::name_parent;
-use crate::views::run_documents;
-use crate::{CommandError, Host};
-use wf_base::name::{PlanId, SessionName};
-use wf_base::time::Moment;
+use crate::{CommandError, Host, names::name_parent, views::run_documents};
+use wf_base::{
+    name::{PlanId, SessionName},
+    time::Moment,
+};
 use wf_core::machine::RunOutcome;
 use wf_report::record::{RunLifecycle, runs};
 use wf_store::{RunFilter, RunOwner, RunRow, RunState, StoreReader, allow_no_state};

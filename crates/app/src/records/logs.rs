@@ -1,15 +1,18 @@
 //! The logs of the attempts of a run, those of nested runs included.
 
-use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 use super::tasks::{ResolvedTask, find_step, require_step};
-use crate::names::task_name;
-use crate::specs::load::recorded_plan;
-use crate::state::logs::{DamagedLog, damaged_logs};
-use crate::{Caller, CliExitCode, CommandError, StateReader};
-use wf_base::name::{RunId, TaskPath};
-use wf_base::remedy::UserAction;
+use crate::{
+    Caller, CliExitCode, CommandError, StateReader,
+    names::task_name,
+    specs::load::recorded_plan,
+    state::logs::{DamagedLog, damaged_logs},
+};
+use wf_base::{
+    name::{RunId, TaskPath},
+    remedy::UserAction,
+};
 use wf_core::machine::{Attempt, ChildId, TaskId};
 use wf_exec::log::RunLogs;
 use wf_store::{AttemptRow, RunState, StoreReader};

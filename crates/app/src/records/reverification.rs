@@ -3,20 +3,24 @@
 use std::sync::Arc;
 
 use super::tasks::{ResolvedTask, find_in_store, require_step};
-use crate::runs::given::{approval_of_run, secrets_of_run};
-use crate::runs::lineage::outermost_run;
-use crate::runs::session::open_session;
-use crate::specs::load::{load_recorded, recorded_plan};
-use crate::state::logs::{self, DamagedLog};
-use crate::{Caller, CliExitCode, CommandError, StateReader};
+use crate::{
+    Caller, CliExitCode, CommandError, StateReader,
+    runs::{
+        given::{approval_of_run, secrets_of_run},
+        lineage::outermost_run,
+        session::open_session,
+    },
+    specs::load::{load_recorded, recorded_plan},
+    state::logs::{self, DamagedLog},
+};
 use wf_base::name::{RunId, TaskPath};
-use wf_core::machine::{ChildId, Event, EventKind, TaskId};
-use wf_core::observe::RunRef;
-use wf_core::verify::ReverifiedResult;
+use wf_core::{
+    machine::{ChildId, Event, EventKind, TaskId},
+    observe::RunRef,
+    verify::ReverifiedResult,
+};
 use wf_engine::{self as engine, GivenSecrets, Reverification, reuse};
-use wf_report::ItemNames;
-use wf_report::follow::CombinedObserver;
-use wf_report::record::all_pass;
+use wf_report::{ItemNames, follow::CombinedObserver, record::all_pass};
 use wf_store::StoreReader;
 
 /// The depth to which nested runs are verified; deeper ones cannot be made.

@@ -1,13 +1,11 @@
-use std::cell::RefCell;
-use std::collections::HashMap;
-use std::sync::Arc;
+use std::{cell::RefCell, collections::HashMap, sync::Arc};
 
 use serde_json::Value;
 
-use crate::names::name_parent;
-use crate::specs::load::recorded_plan_if_valid;
-use crate::state::record;
-use crate::{CommandError, StateReader, Workspace};
+use crate::{
+    CommandError, StateReader, Workspace, names::name_parent, specs::load::recorded_plan_if_valid,
+    state::record,
+};
 use wf_base::name::RunId;
 use wf_core::machine::Attempt;
 use wf_exec::log::RunLogs;

@@ -3,8 +3,10 @@
 use std::collections::BTreeSet;
 
 use crate::{CliExitCode, CommandError, StateReader};
-use wf_base::diag::nearest;
-use wf_base::name::{RunId, TaskPath, TaskRef};
+use wf_base::{
+    diag::nearest,
+    name::{RunId, TaskPath, TaskRef},
+};
 use wf_core::machine::TaskId;
 use wf_model::Plan;
 use wf_store::StoreReader;

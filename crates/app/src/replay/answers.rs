@@ -1,15 +1,20 @@
-use std::collections::BTreeMap;
-use std::path::PathBuf;
-use std::sync::{Mutex, PoisonError};
+use std::{
+    collections::BTreeMap,
+    path::PathBuf,
+    sync::{Mutex, PoisonError},
+};
 
 use serde_json::Value;
-use wf_base::name::RunId;
-use wf_base::time::Moment;
-use wf_core::machine::{ApprovalOutcome, ApprovalRequest, Event, EventKind, RequestDecision};
-use wf_core::observe::RunRef;
+use wf_base::{name::RunId, time::Moment};
+use wf_core::{
+    machine::{ApprovalOutcome, ApprovalRequest, Event, EventKind, RequestDecision},
+    observe::RunRef,
+};
 use wf_engine::{RecordedAnswers, to_portable};
-use wf_report::follow::{EVENT_VERSION, EventLine};
-use wf_report::replay::comparable_event;
+use wf_report::{
+    follow::{EVENT_VERSION, EventLine},
+    replay::comparable_event,
+};
 
 /// The answers of people in a recording, each with what they were asked: another question gets none of them.
 pub struct AnswerRecording {
@@ -81,8 +86,10 @@ fn is_of_people(outcome: &ApprovalOutcome) -> bool {
 mod tests {
     use serde_json::{Value, json};
     use wf_base::name::RunId;
-    use wf_core::machine::{ApprovalRequest, RequestDecision};
-    use wf_core::observe::RunRef;
+    use wf_core::{
+        machine::{ApprovalRequest, RequestDecision},
+        observe::RunRef,
+    };
     use wf_engine::RecordedAnswers as _;
 
     use super::AnswerRecording;

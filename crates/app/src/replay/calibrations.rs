@@ -1,7 +1,6 @@
 use serde::Deserialize;
 use serde_json::Value;
-use wf_core::agent::authoring::MemoryCalibration;
-use wf_core::machine::Attempt;
+use wf_core::{agent::authoring::MemoryCalibration, machine::Attempt};
 use wf_engine::RecordedCalibrations;
 
 /// The part of an event that says what memory knew about the task of an agent.

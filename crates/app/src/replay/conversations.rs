@@ -1,7 +1,6 @@
 use serde::Deserialize;
 use serde_json::Value;
-use wf_core::agent::PriorConversation;
-use wf_core::machine::Attempt;
+use wf_core::{agent::PriorConversation, machine::Attempt};
 use wf_engine::RecordedConversations;
 
 /// The part of an event that says which conversation an agent continued.

@@ -3,13 +3,12 @@ use std::path::Path;
 use serde_json::Value;
 
 use crate::{CommandError, StateReader, Workspace};
-use wf_base::digest::Sha256Digest;
-use wf_base::duration_text::without_durations;
-use wf_base::name::RunId;
-use wf_base::time::Moment;
+use wf_base::{digest::Sha256Digest, duration_text::without_durations, name::RunId, time::Moment};
 use wf_engine::to_portable;
-use wf_report::follow::{EVENT_VERSION, EventLine};
-use wf_report::replay::comparable_event;
+use wf_report::{
+    follow::{EVENT_VERSION, EventLine},
+    replay::comparable_event,
+};
 use wf_store::{CallBodyStore, StateFolder, StoreDurability, StoreReader};
 
 /// The depth to which nested runs are read; deeper ones cannot be made.

@@ -1,15 +1,11 @@
-use std::fs;
-use std::io::Write as _;
-use std::os::unix::fs::OpenOptionsExt as _;
-use std::path::Path;
+use std::{fs, io::Write as _, os::unix::fs::OpenOptionsExt as _, path::Path};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::events::events_of;
 use crate::{CliExitCode, CommandError, RunOptions, StateReader, Workspace};
-use wf_base::name::RunId;
-use wf_base::remedy::UserAction;
+use wf_base::{name::RunId, remedy::UserAction};
 use wf_store::open_regular;
 
 /// The file of a recording with the run.

@@ -2,12 +2,15 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::events::events_of;
-use super::recording::read_recording;
-use crate::specs::load::{self, LoadedPlan};
-use crate::{Caller, CliExitCode, CommandError, RunOptions, StateReader, normalize_path};
-use wf_base::name::RunId;
-use wf_base::remedy::{Remedy, UserAction};
+use super::{events::events_of, recording::read_recording};
+use crate::{
+    Caller, CliExitCode, CommandError, RunOptions, StateReader, normalize_path,
+    specs::load::{self, LoadedPlan},
+};
+use wf_base::{
+    name::RunId,
+    remedy::{Remedy, UserAction},
+};
 use wf_engine::Cassette;
 use wf_model::JsonObject;
 use wf_report::record::RunLifecycle;

@@ -1,6 +1,8 @@
 use super::{Continuation, resume_in_background};
-use crate::approve::{RequestName, SubmittedAnswer, submit_answer};
-use crate::{Caller, CommandError};
+use crate::{
+    Caller, CommandError,
+    approve::{RequestName, SubmittedAnswer, submit_answer},
+};
 use serde::Serialize;
 use wf_base::untrusted::plain;
 use wf_sign::approval::QuorumState;

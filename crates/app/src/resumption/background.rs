@@ -1,12 +1,12 @@
 use std::time::Duration;
 
 use super::wait::is_manual;
-use crate::goals::{FileLock, LEADER_LOCK};
-use crate::runs::background::{BackgroundStart, start_process};
-use crate::{Caller, CommandError};
-use wf_base::name::RunId;
-use wf_base::remedy::UserAction;
-use wf_base::untrusted::plain;
+use crate::{
+    Caller, CommandError,
+    goals::{FileLock, LEADER_LOCK},
+    runs::background::{BackgroundStart, start_process},
+};
+use wf_base::{name::RunId, remedy::UserAction, untrusted::plain};
 use wf_store::{RunState, StoreReader};
 
 /// The longest wait for a run to go on.

@@ -1,9 +1,6 @@
-use super::RunWait;
-use super::wait::is_manual;
-use crate::approve::SigningRules;
-use crate::{Caller, CommandError};
-use wf_base::name::RunId;
-use wf_base::time::Moment;
+use super::{RunWait, wait::is_manual};
+use crate::{Caller, CommandError, approve::SigningRules};
+use wf_base::{name::RunId, time::Moment};
 use wf_store::{RunFilter, RunRow, RunState, StoreReader};
 
 /// A run that nobody works on, and that can go on.

@@ -1,7 +1,9 @@
 use super::wait::is_manual;
-use crate::approve::SigningRules;
-use crate::goals::{FileLock, LEADER_LOCK};
-use crate::{Caller, CommandError};
+use crate::{
+    Caller, CommandError,
+    approve::SigningRules,
+    goals::{FileLock, LEADER_LOCK},
+};
 use wf_base::name::RunId;
 use wf_sign::approval::ReviewPolicy;
 use wf_store::StoreReader;

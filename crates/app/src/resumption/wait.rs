@@ -1,10 +1,11 @@
 use std::time::Duration;
 
-use crate::approve::{AnswerReview, SigningRules, approval_requests};
-use crate::specs::load::recorded_plan_if_valid;
-use crate::{Caller, CliExitCode, CommandError};
-use wf_base::name::RunId;
-use wf_base::time::Moment;
+use crate::{
+    Caller, CliExitCode, CommandError,
+    approve::{AnswerReview, SigningRules, approval_requests},
+    specs::load::recorded_plan_if_valid,
+};
+use wf_base::{name::RunId, time::Moment};
 use wf_core::machine::{Effect, Machine};
 use wf_model::ResumeMode;
 use wf_store::{RunState, StoreReader};

@@ -1,15 +1,15 @@
 //! Runs on a backend: the program that drives them there.
 
-use std::path::PathBuf;
-use std::sync::Arc;
+use std::{path::PathBuf, sync::Arc};
 
 use serde_json::{Value, json};
 
-use super::given::approval_of_run;
-use super::lineage::retried_run;
-use crate::config::{Backend, WorkspaceConfig};
-use crate::specs::load::LoadedPlan;
-use crate::{CliExitCode, CommandError, Host};
+use super::{given::approval_of_run, lineage::retried_run};
+use crate::{
+    CliExitCode, CommandError, Host,
+    config::{Backend, WorkspaceConfig},
+    specs::load::LoadedPlan,
+};
 use wf_base::name::{Name, RunId};
 use wf_engine::{BackendProgram, RunRequest};
 use wf_exec::view::family;

@@ -1,14 +1,14 @@
 //! Runs that a browser asks for: each is a command of `wf` in a process of its own, as those of the daemon are, so it
 //! outlives the server and starts a run in the one way there is.
 
-use std::io::{Read as _, Seek as _};
-use std::process::{Child, Stdio};
-use std::time::Duration;
+use std::{
+    io::{Read as _, Seek as _},
+    process::{Child, Stdio},
+    time::Duration,
+};
 
 use crate::{CliExitCode, CommandError, Host, keep};
-use wf_base::name::RunId;
-use wf_base::remedy::Remedy;
-use wf_base::untrusted::plain;
+use wf_base::{name::RunId, remedy::Remedy, untrusted::plain};
 
 /// The longest wait for a run to be recorded, and the pause between two looks.
 const MAX_WAIT: Duration = Duration::from_secs(20);

@@ -2,8 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::specs::load;
-use crate::{CliExitCode, CommandError};
+use crate::{CliExitCode, CommandError, specs::load};
 use wf_base::name::RunId;
 use wf_core::machine::{EventKind, RunApproval};
 use wf_engine::GivenSecrets;

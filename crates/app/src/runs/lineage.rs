@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::CommandError;
-use crate::specs::load;
+use crate::{CommandError, specs::load};
 use wf_base::name::{RunId, TaskPath};
 use wf_engine::reuse::{RepeatChoice, RepeatRequest, RepeatedRun};
 use wf_model::{JsonObject, Plan, StepWork};

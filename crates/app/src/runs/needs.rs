@@ -7,8 +7,10 @@ use std::collections::BTreeSet;
 
 use crate::{CliExitCode, CommandError, Host};
 use wf_exec::process;
-use wf_model::expr::{ExprReference, Template};
-use wf_model::{Plan, SecretDeclaration, SecretSource, Step, StepWork};
+use wf_model::{
+    Plan, SecretDeclaration, SecretSource, Step, StepWork,
+    expr::{ExprReference, Template},
+};
 
 /// Returns an error if a step without a condition reads a secret from an unset variable.
 pub(crate) fn require_secrets(host: &Host, plan: &Plan) -> Result<(), CommandError> {
@@ -90,8 +92,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::{missing_programs, require_secrets};
-    use crate::Host;
-    use crate::config::WorkspaceConfig;
+    use crate::{Host, config::WorkspaceConfig};
     use wf_lang::{InMemoryFiles, load, lower};
 
     fn plan(steps: &str) -> std::sync::Arc<wf_model::Plan> {

@@ -2,10 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::specs::load::LoadedPlan;
-use crate::{Caller, CommandError};
-use wf_base::name::RunId;
-use wf_base::remedy::UserAction;
+use crate::{Caller, CommandError, specs::load::LoadedPlan};
+use wf_base::{name::RunId, remedy::UserAction};
 use wf_engine::reuse::{RepeatChoice, RepeatRequest, RepeatedRun};
 use wf_store::StoreReader;
 

@@ -1,16 +1,20 @@
 //! Warnings about files that checks rely on, before a run detects them.
 
-use std::cell::OnceCell;
-use std::path::{Path, PathBuf};
+use std::{
+    cell::OnceCell,
+    path::{Path, PathBuf},
+};
 
-use crate::config::WorkspaceConfig;
-use crate::revision::tracked_files;
-use crate::{Host, Workspace};
-use wf_base::diag::{Code, Diagnostic};
-use wf_base::name::Name;
-use wf_base::source::Span;
-use wf_exec::keyfile;
-use wf_exec::view::{ProductAdvice, UndeclaredFile, paste_line, product_advice, undeclared_files};
+use crate::{Host, Workspace, config::WorkspaceConfig, revision::tracked_files};
+use wf_base::{
+    diag::{Code, Diagnostic},
+    name::Name,
+    source::Span,
+};
+use wf_exec::{
+    keyfile,
+    view::{ProductAdvice, UndeclaredFile, paste_line, product_advice, undeclared_files},
+};
 use wf_lang::{self as lang, LoadedSpec, ast};
 
 /// Warns of checks of a plan that read an undeclared product of a step, and of products that checks rely on.

@@ -1,19 +1,21 @@
 //! A run that goes on where it was left, and one that nobody works on and that is concluded.
 
-use super::backend::{RecordedBackendRun, is_of_deployment};
-use super::given::{approval_of_run, secrets_of_run};
-use super::lineage::{outermost_run, retried_run};
-use super::outdated::warn_of_changed_results;
-use crate::approve::reauthorize;
-use crate::names::attempt_name_from_text;
-use crate::specs::load::{LoadedPlan, load_recorded};
-use crate::{Caller, CliExitCode, CommandError, StateReader, Workspace};
+use super::{
+    backend::{RecordedBackendRun, is_of_deployment},
+    given::{approval_of_run, secrets_of_run},
+    lineage::{outermost_run, retried_run},
+    outdated::warn_of_changed_results,
+};
+use crate::{
+    Caller, CliExitCode, CommandError, StateReader, Workspace,
+    approve::reauthorize,
+    names::attempt_name_from_text,
+    specs::load::{LoadedPlan, load_recorded},
+};
 use std::time::Duration;
-use wf_base::name::RunId;
-use wf_base::remedy::UserAction;
+use wf_base::{name::RunId, remedy::UserAction};
 use wf_core::machine::{RunApproval, RunOutcome};
-use wf_engine::reuse::RepeatedRun;
-use wf_engine::{EngineError, GivenSecrets};
+use wf_engine::{EngineError, GivenSecrets, reuse::RepeatedRun};
 use wf_report::goal_name;
 use wf_store::{RunLease, RunRow, RunState, StateFolder, StoreError, StoreReader};
 

@@ -2,23 +2,29 @@
 
 use serde_json::Value;
 
-use super::backend::backend_of;
-use super::given::secrets_of_run;
-use super::lineage::outermost_run;
-use super::retry_preview::check_selection;
-pub use super::retry_preview::{PreviewedStep, RetryPreview};
-pub use super::selection::StepSelectionNames;
-use crate::names::attempt_name_from_text;
-use crate::specs::load::{LoadedPlan, load_plan, recorded_plan_or_current};
-use crate::{Caller, CliExitCode, CommandError, RunOptions, StateReader};
-use wf_base::name::{RunId, SessionName};
-use wf_base::remedy::{Remedy, RequestAnswerForm, UserAction};
-use wf_engine::reuse::{RepeatRequest, RepeatedRun};
-use wf_engine::{self as engine, GivenSecrets};
+use super::{
+    backend::backend_of, given::secrets_of_run, lineage::outermost_run, retry_preview::check_selection,
+};
+pub use super::{
+    retry_preview::{PreviewedStep, RetryPreview},
+    selection::StepSelectionNames,
+};
+use crate::{
+    Caller, CliExitCode, CommandError, RunOptions, StateReader,
+    names::attempt_name_from_text,
+    specs::load::{LoadedPlan, load_plan, recorded_plan_or_current},
+};
+use wf_base::{
+    name::{RunId, SessionName},
+    remedy::{Remedy, RequestAnswerForm, UserAction},
+};
+use wf_engine::{
+    self as engine, GivenSecrets,
+    reuse::{RepeatRequest, RepeatedRun},
+};
 use wf_lang::DiskFiles;
 use wf_model::JsonObject;
-use wf_report::goal_name;
-use wf_report::record::RunLifecycle;
+use wf_report::{goal_name, record::RunLifecycle};
 use wf_store::{RunRow, StoreReader};
 
 /// A run that may be run again, with its plan as it is now.

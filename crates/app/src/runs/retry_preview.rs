@@ -3,8 +3,10 @@
 use std::path::Path;
 
 use crate::{CliExitCode, CommandError};
-use wf_engine::reuse::{RepeatedRun, RerunReason, StepFate, StepRerun};
-use wf_engine::unchanged;
+use wf_engine::{
+    reuse::{RepeatedRun, RerunReason, StepFate, StepRerun},
+    unchanged,
+};
 use wf_model::expr::Expr;
 use wf_store::{StoreError, StoreReader};
 

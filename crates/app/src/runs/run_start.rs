@@ -1,12 +1,16 @@
 //! The start of a run, whoever asks for it: it is authorized, its texts and parameters are recorded, and it is executed.
 
-use super::needs::{missing_programs, require_secrets};
-use super::session::lost_use_race;
-use crate::approve::{ApprovalDemand, authorize};
-use crate::revision::tracked_check_files;
-use crate::specs::load::LoadedPlan;
-use crate::watch::AuditedSession;
-use crate::{Caller, CommandError};
+use super::{
+    needs::{missing_programs, require_secrets},
+    session::lost_use_race,
+};
+use crate::{
+    Caller, CommandError,
+    approve::{ApprovalDemand, authorize},
+    revision::tracked_check_files,
+    specs::load::LoadedPlan,
+    watch::AuditedSession,
+};
 use serde_json::Value;
 use wf_base::name::SessionName;
 use wf_engine::{self as engine, BackendProgram, EngineError, FinishedRun, RunRequest};

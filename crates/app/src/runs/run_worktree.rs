@@ -9,22 +9,28 @@
 //!
 //! A run that waits or is interrupted is resumed in its worktree, which its record names.
 
-use std::collections::BTreeSet;
-use std::fs::{self, File};
-use std::io;
-use std::os::unix::fs::PermissionsExt as _;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::{
+    collections::BTreeSet,
+    fs::{self, File},
+    io,
+    os::unix::fs::PermissionsExt as _,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use rustix::fs::FlockOperation;
 use serde_json::{Value, json};
 
-use crate::git::{GitLocation, GitRepository};
-use crate::specs::load::LoadedPlan;
-use crate::{CliExitCode, CommandError, Host, Workspace};
+use crate::{
+    CliExitCode, CommandError, Host, Workspace,
+    git::{GitLocation, GitRepository},
+    specs::load::LoadedPlan,
+};
 use wf_engine::{WORKTREE, WORKTREE_FOLDER};
-use wf_exec::manifest::{ExcludedFiles, WorkspaceManifest};
-use wf_exec::view;
+use wf_exec::{
+    manifest::{ExcludedFiles, WorkspaceManifest},
+    view,
+};
 use wf_model::JsonObject;
 use wf_store::{RunFilter, RunRow, StoreError, StoreReader};
 

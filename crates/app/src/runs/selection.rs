@@ -1,9 +1,10 @@
 //! The selection of steps to run again.
 
-use crate::records::unknown_step;
-use crate::{CommandError, usage_error};
-use wf_base::diag::nearest;
-use wf_base::name::{RunId, TaskPath, TaskRef};
+use crate::{CommandError, records::unknown_step, usage_error};
+use wf_base::{
+    diag::nearest,
+    name::{RunId, TaskPath, TaskRef},
+};
 use wf_engine::reuse::{RepeatChoice, items, nested_run};
 use wf_model::{Plan, Step, StepRepetition, StepWork};
 use wf_store::StoreReader;

@@ -1,32 +1,43 @@
 //! The opening of everything that a run needs.
 
-use std::ffi::OsStr;
-use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::{
+    ffi::OsStr,
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex},
+};
 
-use crate::approve::SigningRules;
-use crate::git::{GitLocation, GitRepository, RepositoryTrust};
-use crate::goals::FOLDERS;
-use crate::specs::load::{LoadedPlan, SnapshotReader, read_config};
-use crate::watch::{AuditedSession, start_audit};
-use crate::{APPROVERS, CONFIG, Caller, CliExitCode, CommandError, Host, Workspace, config, keep};
-use wf_base::diag::Severity;
-use wf_base::untrusted::{NAME, WARN, paint};
-use wf_core::observe::RunObserver;
-use wf_core::permit::ParallelLimits;
+use crate::{
+    APPROVERS, CONFIG, Caller, CliExitCode, CommandError, Host, Workspace,
+    approve::SigningRules,
+    config,
+    git::{GitLocation, GitRepository, RepositoryTrust},
+    goals::FOLDERS,
+    keep,
+    specs::load::{LoadedPlan, SnapshotReader, read_config},
+    watch::{AuditedSession, start_audit},
+};
+use wf_base::{
+    diag::Severity,
+    untrusted::{NAME, WARN, paint},
+};
+use wf_core::{observe::RunObserver, permit::ParallelLimits};
 use wf_engine::{EngineError, EngineSession, FinishedRun, SharedState};
-use wf_exec::container;
-use wf_exec::manifest::{ExcludedFiles, WorkspaceManifest};
-use wf_exec::originals::WorkspaceRepository;
-use wf_exec::runtime;
-use wf_exec::sandbox::SandboxFactory;
-use wf_exec::view::family;
+use wf_exec::{
+    container,
+    manifest::{ExcludedFiles, WorkspaceManifest},
+    originals::WorkspaceRepository,
+    runtime,
+    sandbox::SandboxFactory,
+    view::family,
+};
 use wf_lang::{DiskFiles, GATES};
 use wf_model::Step;
 use wf_sign::approval::Approvers;
 use wf_skill::lock::LOCK;
-use wf_store::feed::{BusMessage, LogAnchor, WorkspaceAction};
-use wf_store::{StateFolder, Store, StoreDurability, StoreError};
+use wf_store::{
+    StateFolder, Store, StoreDurability, StoreError,
+    feed::{BusMessage, LogAnchor, WorkspaceAction},
+};
 
 /// The name of git's repository folder, or of the file that points to it.
 const REPOSITORY: &str = ".git";

@@ -1,17 +1,18 @@
 //! The decisions of people about the suggestions of runs: one is started as `wf run` would, or dismissed.
 
-use super::background::start_in_background;
-use super::run_start::RunStart;
-use crate::sessions::active_session;
-use crate::specs::load::load_plan;
-use crate::{ActOrigin, Caller, CommandError, Host, RunOptions, watch};
+use super::{background::start_in_background, run_start::RunStart};
+use crate::{
+    ActOrigin, Caller, CommandError, Host, RunOptions, sessions::active_session, specs::load::load_plan,
+    watch,
+};
 use serde_json::json;
 use wf_base::name::RunId;
 use wf_core::suggestion::{SuggestionRecord, SuggestionState};
 use wf_lang::DiskFiles;
 use wf_model::resolve_params;
-use wf_store::feed::WorkspaceAction;
-use wf_store::{SUGGESTION, Store, StoreDurability, StoreError, StoreReader, allow_no_state};
+use wf_store::{
+    SUGGESTION, Store, StoreDurability, StoreError, StoreReader, allow_no_state, feed::WorkspaceAction,
+};
 
 /// Loads the plan that a suggestion names, as it is now, with the parameters that it has. The run, once it is recorded, is
 /// the only one that the suggestion starts.

@@ -1,17 +1,16 @@
 //! The start of a run that undoes another one.
 
-use super::background::start_in_background;
-use super::run_start::RunStart;
-use crate::sessions::active_session;
-use crate::specs::load::load_recorded_plan_at;
-use crate::{Caller, CliExitCode, CommandError, watch};
+use super::{background::start_in_background, run_start::RunStart};
+use crate::{
+    Caller, CliExitCode, CommandError, sessions::active_session, specs::load::load_recorded_plan_at, watch,
+};
 use serde_json::json;
-use wf_base::name::RunId;
-use wf_base::remedy::{Remedy, UserAction};
-use wf_core::machine::RunOutcome;
-use wf_core::undo::UndoOffer;
-use wf_store::feed::WorkspaceAction;
-use wf_store::{RunRow, RunState, StoreError, StoreReader, UNDO_OF};
+use wf_base::{
+    name::RunId,
+    remedy::{Remedy, UserAction},
+};
+use wf_core::{machine::RunOutcome, undo::UndoOffer};
+use wf_store::{RunRow, RunState, StoreError, StoreReader, UNDO_OF, feed::WorkspaceAction};
 
 /// Decides whether a run may be undone now, and loads what undoes it: the plan as the run was recorded with it, with the
 /// parameters that were recorded when the run ended.

@@ -1,9 +1,7 @@
-use crate::keys::author;
-use crate::{Caller, CommandError, Host, watch};
+use crate::{Caller, CommandError, Host, keys::author, watch};
 use wf_base::name::SessionName;
 use wf_core::session::{SessionChange, SessionRecord};
-use wf_store::feed::WorkspaceAction;
-use wf_store::{Store, StoreDurability};
+use wf_store::{Store, StoreDurability, feed::WorkspaceAction};
 
 /// Begins a session, which is current from then on.
 pub fn begin_session(caller: &dyn Caller, name: &SessionName) -> Result<SessionRecord, CommandError> {

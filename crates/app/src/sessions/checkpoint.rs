@@ -5,15 +5,17 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::named_or_current;
-use crate::approve::approval_requests;
-use crate::{CommandError, Host};
-use wf_base::name::SessionName;
-use wf_base::time::Moment;
-use wf_core::machine::{EventKind, MergeOutcome};
-use wf_core::memory::MemoryNote;
-use wf_core::session::SessionRecord;
-use wf_report::record::RunLifecycle;
-use wf_report::session::{SessionAnswer, SessionCheckpoint, SessionFile, SessionRequest, SessionRun};
+use crate::{CommandError, Host, approve::approval_requests};
+use wf_base::{name::SessionName, time::Moment};
+use wf_core::{
+    machine::{EventKind, MergeOutcome},
+    memory::MemoryNote,
+    session::SessionRecord,
+};
+use wf_report::{
+    record::RunLifecycle,
+    session::{SessionAnswer, SessionCheckpoint, SessionFile, SessionRequest, SessionRun},
+};
 use wf_store::{RunFilter, RunRow, StoreReader, allow_no_state};
 
 /// The version of the document.

@@ -1,8 +1,10 @@
 use std::path::Path;
 
 use crate::{CliExitCode, CommandError};
-use wf_base::name::SessionName;
-use wf_base::remedy::{Remedy, UserAction};
+use wf_base::{
+    name::SessionName,
+    remedy::{Remedy, UserAction},
+};
 use wf_core::session::{SessionRecord, SessionRefusal};
 use wf_store::{StoreError, StoreReader};
 

@@ -1,10 +1,10 @@
 use super::named_or_current;
-use crate::memory::MemoryReader;
-use crate::{CliExitCode, CommandError, Host};
-use wf_base::name::{RunId, SessionName};
-use wf_base::remedy::UserAction;
-use wf_core::memory::MemoryNote;
-use wf_core::session::SessionRefusal;
+use crate::{CliExitCode, CommandError, Host, memory::MemoryReader};
+use wf_base::{
+    name::{RunId, SessionName},
+    remedy::UserAction,
+};
+use wf_core::{memory::MemoryNote, session::SessionRefusal};
 use wf_report::record::RunLifecycle;
 use wf_store::{RunFilter, RunState, StoreError, StoreReader};
 

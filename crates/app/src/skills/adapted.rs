@@ -2,13 +2,12 @@
 
 use std::fmt::Write as _;
 
-use super::fetch::FetchedSkill;
-use super::put::SKILLS;
-use super::tell;
+use super::{fetch::FetchedSkill, put::SKILLS, tell};
 use crate::skills::InspectedSkill;
-use wf_base::remedy::UserAction;
-use wf_base::untrusted::untrusted;
-use wf_base::untrusted::{BOLD, DIM, GOOD, WARN, paint};
+use wf_base::{
+    remedy::UserAction,
+    untrusted::{BOLD, DIM, GOOD, WARN, paint, untrusted},
+};
 use wf_skill::import::{FieldOutcome, SkillConversion};
 
 /// The completed changes, and the remaining work.

@@ -1,17 +1,19 @@
 //! The signed approvals of a skill, and their validity.
 
-use crate::Caller;
-use crate::Host;
-use crate::approve::{SigningOptions, SigningRules, draft_statement, owner_signer};
-use crate::keys;
-use crate::{CliExitCode, CommandError, Workspace, watch};
-use wf_base::digest::Sha256Digest;
-use wf_base::name::PlanId;
+use crate::{
+    Caller, CliExitCode, CommandError, Host, Workspace,
+    approve::{SigningOptions, SigningRules, draft_statement, owner_signer},
+    keys, watch,
+};
+use wf_base::{digest::Sha256Digest, name::PlanId};
 use wf_core::machine::PinnedFile;
-use wf_sign::Signer;
-use wf_sign::approval::{
-    ApprovalContext, ApprovalRefusal, ApprovalScope, ApprovalStatement, ApprovalToken, ParamBound, PlanRef,
-    ReviewPolicy, SKILL_VALIDITY, ValidApproval, check_installation, install_params, plan_digest,
+use wf_sign::{
+    Signer,
+    approval::{
+        ApprovalContext, ApprovalRefusal, ApprovalScope, ApprovalStatement, ApprovalToken, ParamBound,
+        PlanRef, ReviewPolicy, SKILL_VALIDITY, ValidApproval, check_installation, install_params,
+        plan_digest,
+    },
 };
 use wf_skill::lock::LockedSkill;
 use wf_store::feed::WorkspaceAction;

@@ -1,7 +1,8 @@
-use wf_base::diag::Severity;
-use wf_base::source::Spanned;
-use wf_lang::ast::{SkillExtension, SkillScript};
-use wf_lang::decode::ReadablePath;
+use wf_base::{diag::Severity, source::Spanned};
+use wf_lang::{
+    ast::{SkillExtension, SkillScript},
+    decode::ReadablePath,
+};
 use wf_skill::{ScriptDeclaration, ScriptDeclarations, Skill};
 
 /// Reads the `wf` metadata of a skill; or the reason why it is not readable, in one sentence.

@@ -1,8 +1,7 @@
 //! Fetches the files of a skill from its source.
 
 use super::git;
-use crate::Host;
-use crate::{CliExitCode, CommandError, normalize_path};
+use crate::{CliExitCode, CommandError, Host, normalize_path};
 use wf_skill::{SkillBundle, SkillOrigin, bundled, disk};
 
 /// The files of a skill, and the record of their source.

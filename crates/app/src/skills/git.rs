@@ -1,8 +1,11 @@
-use crate::Host;
-use crate::git::{GitRepository, fetch_commit};
-use crate::{CliExitCode, CommandError};
-use wf_skill::disk::{LEFT_OUT, MAX_ALL, MAX_DEPTH, MAX_FILE, MAX_FILES, MAX_SKILL_MD};
-use wf_skill::{BundleFile, SkillBundle};
+use crate::{
+    CliExitCode, CommandError, Host,
+    git::{GitRepository, fetch_commit},
+};
+use wf_skill::{
+    BundleFile, SkillBundle,
+    disk::{LEFT_OUT, MAX_ALL, MAX_DEPTH, MAX_FILE, MAX_FILES, MAX_SKILL_MD},
+};
 
 /// Fetches one commit of a repository and reads a folder of it. Returns the commit, too.
 pub(super) fn fetch(

@@ -1,18 +1,21 @@
 use std::collections::BTreeMap;
 
-use super::consent::{statement_name, verify_approvals};
-use super::put::SKILLS;
-use super::{fetch, locks};
-use crate::Caller;
-use crate::Host;
-use crate::approve::SigningRules;
-use crate::{CliExitCode, CommandError, Workspace};
-use wf_base::digest::Sha256Digest;
-use wf_base::remedy::{Remedy, UserAction};
+use super::{
+    consent::{statement_name, verify_approvals},
+    fetch, locks,
+    put::SKILLS,
+};
+use crate::{Caller, CliExitCode, CommandError, Host, Workspace, approve::SigningRules};
+use wf_base::{
+    digest::Sha256Digest,
+    remedy::{Remedy, UserAction},
+};
 use wf_core::machine::ApprovalSigner;
 use wf_sign::approval::{ApprovalRefusal, ReviewPolicy};
-use wf_skill::lock::{LockedFile, LockedSkill, SkillFileChange, SkillLock, changes, locked_files};
-use wf_skill::{SkillBundle, bundled, disk};
+use wf_skill::{
+    SkillBundle, bundled, disk,
+    lock::{LockedFile, LockedSkill, SkillFileChange, SkillLock, changes, locked_files},
+};
 
 /// A skill that is approved for use.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -6,10 +6,13 @@ use super::declarations::{script_declaration, wf_metadata};
 use wf_base::digest::Sha256Digest;
 use wf_core::gate::guardrail::find;
 use wf_lang::ast::SkillExtension;
-use wf_skill::inspect::{
-    DetectorHit, InspectionInput, InspectionIssue, IssueClass, Rule, inspect, report, report_digest,
+use wf_skill::{
+    ScriptDeclarations, Skill, SkillBundle,
+    inspect::{
+        DetectorHit, InspectionInput, InspectionIssue, IssueClass, Rule, inspect, report, report_digest,
+    },
+    load,
 };
-use wf_skill::{ScriptDeclarations, Skill, SkillBundle, load};
 
 /// The result of inspecting a skill without executing any of it.
 pub struct InspectedSkill {

@@ -1,16 +1,18 @@
 //! The undeclared needs of a skill, and the accepted dangers: both are shown, signed for, and
 //! written into the lock.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write as _;
-use std::str::FromStr;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt::Write as _,
+    str::FromStr,
+};
 
-use crate::skills::InspectedSkill;
-use crate::{CliExitCode, CommandError};
-use wf_base::untrusted::untrusted;
-use wf_base::untrusted::{BAD, WARN, paint};
-use wf_skill::inspect::{InspectionIssue, IssueClass, Rule};
-use wf_skill::lock::{LockedFile, LockedSkill, locked_files};
+use crate::{CliExitCode, CommandError, skills::InspectedSkill};
+use wf_base::untrusted::{BAD, WARN, paint, untrusted};
+use wf_skill::{
+    inspect::{InspectionIssue, IssueClass, Rule},
+    lock::{LockedFile, LockedSkill, locked_files},
+};
 
 /// A rule and a file in which its findings are accepted.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,14 +1,15 @@
 //! Changes of the folder of a skill: it is written in full beside, and replaced atomically.
 
-use std::fs::{self, File, TryLockError};
-use std::io::{self, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
-use std::path::{Path, PathBuf};
+use std::{
+    fs::{self, File, TryLockError},
+    io::{self, Write as _},
+    os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _},
+    path::{Path, PathBuf},
+};
 
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 
-use crate::Caller;
-use crate::{CliExitCode, CommandError, Workspace};
+use crate::{Caller, CliExitCode, CommandError, Workspace};
 use wf_base::failpoint;
 use wf_skill::SkillBundle;
 

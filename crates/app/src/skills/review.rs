@@ -1,14 +1,19 @@
 use serde_json::Value;
 
-use super::consent::{add_signature, verify_approvals};
-use super::needs::InstallTerms;
-use super::put::SkillFolderLock;
-use super::{InspectedSkill, SkillUseError, fetch, inspect_skill, locks, tell};
-use crate::approve::{SigningOptions, SigningRules, agree, approver_key};
-use crate::keys::OwnKey;
-use crate::{Caller, CliExitCode, CommandError, GitRevision, Host, Workspace};
-use wf_base::digest::Sha256Digest;
-use wf_base::remedy::UserAction;
+use super::{
+    InspectedSkill, SkillUseError,
+    consent::{add_signature, verify_approvals},
+    fetch, inspect_skill, locks,
+    needs::InstallTerms,
+    put::SkillFolderLock,
+    tell,
+};
+use crate::{
+    Caller, CliExitCode, CommandError, GitRevision, Host, Workspace,
+    approve::{SigningOptions, SigningRules, agree, approver_key},
+    keys::OwnKey,
+};
+use wf_base::{digest::Sha256Digest, remedy::UserAction};
 use wf_lang::SpecFileSource as _;
 use wf_sign::approval::{ApprovalRefusal, ApprovalToken, ReviewPolicy};
 use wf_skill::lock::{LOCK, LockedSkill, SkillLock, changes};

@@ -1,8 +1,10 @@
 //! The folders in which skills are searched, on the disk.
 
-use std::fs::{self, DirEntry};
-use std::io::ErrorKind;
-use std::path::{Path, PathBuf};
+use std::{
+    fs::{self, DirEntry},
+    io::ErrorKind,
+    path::{Path, PathBuf},
+};
 
 use crate::Host;
 use wf_skill::{

@@ -1,22 +1,20 @@
 //! The description of a skill before it is signed for, and after.
 
-use std::collections::BTreeSet;
-use std::fmt::Write as _;
+use std::{collections::BTreeSet, fmt::Write as _};
 
 use serde_json::{Value, json};
 
 use super::trial::ScriptTrial;
-use crate::Host;
-use crate::Workspace;
-use crate::approve::changed_lines;
-use crate::revision::past_text;
-use crate::skills::InspectedSkill;
-use wf_base::units::plural;
-use wf_base::untrusted::untrusted;
-use wf_base::untrusted::{BAD, BOLD, DIM, GOOD, WARN, paint};
-use wf_skill::ScriptDeclaration;
-use wf_skill::inspect::{InspectionIssue, IssueClass, IssueRecord, Rule, language, private_content};
-use wf_skill::lock::{LockedSkill, SkillFileChange, changes};
+use crate::{Host, Workspace, approve::changed_lines, revision::past_text, skills::InspectedSkill};
+use wf_base::{
+    units::plural,
+    untrusted::{BAD, BOLD, DIM, GOOD, WARN, paint, untrusted},
+};
+use wf_skill::{
+    ScriptDeclaration,
+    inspect::{InspectionIssue, IssueClass, IssueRecord, Rule, language, private_content},
+    lock::{LockedSkill, SkillFileChange, changes},
+};
 
 /// The findings in a skill, line by line: dangers first, then its needs, then the rest.
 pub fn findings(inspected: &InspectedSkill) -> String {

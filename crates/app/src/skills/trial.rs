@@ -1,24 +1,25 @@
 //! Tries the scripts of a skill: checks their syntax, and runs them with the dry-run flags that the
 //! skill names. In a sandbox: no network, no home, and no lasting writes.
 
-use std::path::Path;
-use std::time::Duration;
+use std::{path::Path, time::Duration};
 
 use serde::Serialize;
 use tokio::sync::watch;
 
-use crate::Host;
-use crate::skills::InspectedSkill;
-use crate::{CommandError, Workspace};
-use wf_base::name::Name;
-use wf_base::untrusted::UntrustedText;
+use crate::{CommandError, Host, Workspace, skills::InspectedSkill};
+use wf_base::{name::Name, untrusted::UntrustedText};
 use wf_core::machine::WorkExit;
-use wf_exec::probe::{ProbeJob, ProbeOutcome, ProbeRole};
-use wf_exec::process::ProcessCommand;
-use wf_exec::sandbox::{SandboxFactory, SandboxSpec};
-use wf_exec::{ProcessExecutor, StopLevel, shell};
-use wf_model::expr::{ExprReference, ExprScope, StatusFunction};
-use wf_model::{Check, SkillCall};
+use wf_exec::{
+    ProcessExecutor, StopLevel,
+    probe::{ProbeJob, ProbeOutcome, ProbeRole},
+    process::ProcessCommand,
+    sandbox::{SandboxFactory, SandboxSpec},
+    shell,
+};
+use wf_model::{
+    Check, SkillCall,
+    expr::{ExprReference, ExprScope, StatusFunction},
+};
 use wf_skill::inspect::{ScriptLanguage, language};
 
 /// The time limit for one script.

@@ -1,14 +1,14 @@
 //! The names of backends and queues in plans and goals, which `wf.yaml` defines.
 
-use wf_base::diag::{Code, Diagnostic, Severity};
-use wf_base::name::Name;
-use wf_base::source::Spanned;
-use wf_lang::ast::PlanSpec;
-use wf_lang::{LoadedSpec, SpecFileSource};
+use wf_base::{
+    diag::{Code, Diagnostic, Severity},
+    name::Name,
+    source::Spanned,
+};
+use wf_lang::{LoadedSpec, SpecFileSource, ast::PlanSpec};
 
 use super::load::read_config;
-use crate::CONFIG;
-use crate::config::Backend;
+use crate::{CONFIG, config::Backend};
 
 /// Adds to the diagnostics of a plan the backends and queues that `wf.yaml` does not define. A plan may come from
 /// a workspace with backends into one without, where its queues have no meaning.

@@ -1,8 +1,10 @@
 //! The files of a workspace that can be checked.
 
-use std::fs::File;
-use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::{
+    fs::File,
+    io::Read,
+    path::{Path, PathBuf},
+};
 
 use walkdir::WalkDir;
 

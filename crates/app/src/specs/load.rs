@@ -1,25 +1,21 @@
 //! Plans and goals, from their files or as a run recorded them.
 
-use std::path::Path;
-use std::sync::Arc;
+use std::{path::Path, sync::Arc};
 
-use super::backend_names::check_backends;
-use super::plans;
-use crate::config::WorkspaceConfig;
-use crate::goals::StartedRun;
-use crate::runs::run_worktree::RunWorktree;
+use super::{backend_names::check_backends, plans};
 use crate::{
-    APPROVERS, CONFIG, Caller, CliExitCode, CommandError, RunOptions, Workspace, normalize_path,
-    relative_path, require_utf8,
+    APPROVERS, CONFIG, Caller, CliExitCode, CommandError, RunOptions, Workspace, config::WorkspaceConfig,
+    goals::StartedRun, normalize_path, relative_path, require_utf8, runs::run_worktree::RunWorktree,
 };
 use diagnostics::declaration_sites;
 use other::NonPlanFile;
 use recorded::{RecordedFiles, memory_files};
-use wf_base::diag::Severity;
-use wf_base::name::{GateId, RunId};
-use wf_base::remedy::{Remedy, UserAction};
-use wf_base::source::DeclarationSites;
-use wf_base::source::{SourceText, Span, Spanned};
+use wf_base::{
+    diag::Severity,
+    name::{GateId, RunId},
+    remedy::{Remedy, UserAction},
+    source::{DeclarationSites, SourceText, Span, Spanned},
+};
 use wf_core::goal::ReconciliationPart;
 use wf_lang::{self as lang, DiskFiles, InMemoryFiles, LoadedSpec, LoweringError, SpecFileSource};
 use wf_model::{Goal, Plan};

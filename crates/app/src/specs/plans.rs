@@ -1,14 +1,17 @@
 //! The plans and goals of a workspace, by id.
 
-use std::ffi::OsStr;
-use std::path::PathBuf;
+use std::{ffi::OsStr, path::PathBuf};
 
-use super::collect::SpecFileSet;
-use super::load::{load_with_gates, system_gates};
+use super::{
+    collect::SpecFileSet,
+    load::{load_with_gates, system_gates},
+};
 use crate::{CONFIG, CliExitCode, CommandError, Host, Workspace};
-use wf_base::diag::{Severity, nearest};
-use wf_base::name::PlanId;
-use wf_base::remedy::{Remedy, UserAction};
+use wf_base::{
+    diag::{Severity, nearest},
+    name::PlanId,
+    remedy::{Remedy, UserAction},
+};
 use wf_lang::{self as lang, DiskFiles, LoadedSpec};
 
 /// The folders of a workspace in which plans and goals are searched, besides its root.

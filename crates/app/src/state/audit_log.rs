@@ -1,8 +1,10 @@
 //! The audit log as people see it: verified, and record by record from its end.
 
-use std::io;
-use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::{
+    io,
+    ops::Range,
+    path::{Path, PathBuf},
+};
 
 use serde_json::Value;
 
@@ -13,8 +15,7 @@ use wf_audit::{
     TamperEvidence,
 };
 use wf_base::digest::Sha256Digest;
-use wf_store::feed::WorkspaceAction;
-use wf_store::{StateFault, StoreError, StoreReader};
+use wf_store::{StateFault, StoreError, StoreReader, feed::WorkspaceAction};
 
 /// The bytes that are read from the log at once, and the most that one page searches.
 const WINDOW: u64 = 1 << 20;

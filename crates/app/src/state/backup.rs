@@ -4,12 +4,16 @@ use std::path::Path;
 
 use super::logs::damaged_logs_of_newest;
 use crate::{Caller, CliExitCode, CommandError, relative_path, watch};
-use wf_base::remedy::{Remedy, UserAction};
-use wf_base::time::Moment;
-use wf_base::units::plural;
-use wf_base::untrusted::{WARN, paint};
-use wf_store::feed::{LogAnchor, WorkspaceAction};
-use wf_store::{BackupManifest, StoreReader, backup};
+use wf_base::{
+    remedy::{Remedy, UserAction},
+    time::Moment,
+    units::plural,
+    untrusted::{WARN, paint},
+};
+use wf_store::{
+    BackupManifest, StoreReader, backup,
+    feed::{LogAnchor, WorkspaceAction},
+};
 
 /// The content of a backup.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,11 +1,9 @@
 //! The last calls of models, MCP servers and connections, as `wf doctor` lists them. Nothing is called.
 
-use std::collections::BTreeMap;
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
 use super::doctor::{DoctorFinding, DoctorStatus};
-use crate::connections::connection_rows;
-use crate::{CommandError, Host};
+use crate::{CommandError, Host, connections::connection_rows};
 use wf_base::time::{Moment, format_duration};
 use wf_core::health::{CallTarget, TargetHealth};
 use wf_model::ModelTable;

@@ -5,18 +5,25 @@ use std::path::Path;
 use rustix::fs::{Access, access, statvfs};
 use serde::Serialize;
 
-use super::file_lock::{FileLock, LEADER_LOCK};
-use super::history_size::history_finding;
-use super::kept_checkpoint::{keep_database, read_checkpoint};
-use super::logs::damaged_logs_of_newest;
-use super::queue::{count_dead, queue_entries};
-use crate::names::{attempt_name_from_text, task_name_from_text};
-use crate::specs::load::read_config;
-use crate::{CONFIG, Caller, Host, relative_path};
-use wf_base::name::RunId;
-use wf_base::remedy::UserAction;
-use wf_base::units::{plural, size};
-use wf_base::untrusted::untrusted;
+use super::{
+    file_lock::{FileLock, LEADER_LOCK},
+    history_size::history_finding,
+    kept_checkpoint::{keep_database, read_checkpoint},
+    logs::damaged_logs_of_newest,
+    queue::{count_dead, queue_entries},
+};
+use crate::{
+    CONFIG, Caller, Host,
+    names::{attempt_name_from_text, task_name_from_text},
+    relative_path,
+    specs::load::read_config,
+};
+use wf_base::{
+    name::RunId,
+    remedy::UserAction,
+    units::{plural, size},
+    untrusted::untrusted,
+};
 use wf_core::machine::LockHolder;
 use wf_exec::{supervisor, tree};
 use wf_lang::DiskFiles;

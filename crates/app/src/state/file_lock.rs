@@ -1,5 +1,7 @@
-use std::fs::{self, File, TryLockError};
-use std::path::{Path, PathBuf};
+use std::{
+    fs::{self, File, TryLockError},
+    path::{Path, PathBuf},
+};
 
 use crate::{CliExitCode, CommandError};
 use wf_base::name::RunId;

@@ -5,8 +5,7 @@ use std::path::Path;
 use walkdir::WalkDir;
 
 use super::doctor::{DoctorFinding, DoctorStatus, configured_retention};
-use crate::Host;
-use crate::config::DEFAULT_ARTIFACT_BYTES;
+use crate::{Host, config::DEFAULT_ARTIFACT_BYTES};
 use wf_base::units::{plural, size};
 use wf_store::{PRUNED_AT_ONCE, RunRetention, StateFolder, StoreError, StoreReader};
 

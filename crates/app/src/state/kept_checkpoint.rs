@@ -4,13 +4,17 @@
 //! or put an older one in its place, and gets a longer verification. It is kept only where that key signs without a passphrase
 //! from a person.
 
-use std::fs::{self, Permissions};
-use std::io::Write as _;
-use std::os::unix::fs::PermissionsExt as _;
-use std::path::PathBuf;
+use std::{
+    fs::{self, Permissions},
+    io::Write as _,
+    os::unix::fs::PermissionsExt as _,
+    path::PathBuf,
+};
 
-use crate::Host;
-use crate::keys::{author, unattended_signer};
+use crate::{
+    Host,
+    keys::{author, unattended_signer},
+};
 use wf_audit::{AuditHead, Checkpoint, FOLDER, PAYLOAD};
 use wf_sign::DsseEnvelope;
 use wf_store::{LogPosition, own_file};

@@ -6,10 +6,8 @@ use std::fmt;
 
 use serde::Serialize;
 
-use crate::CommandError;
-use crate::names::task_name;
-use wf_base::name::RunId;
-use wf_base::units::size;
+use crate::{CommandError, names::task_name};
+use wf_base::{name::RunId, units::size};
 use wf_core::machine::{Attempt, EventKind, LogDigest, TaskId};
 use wf_exec::log::RunLogs;
 use wf_store::{RunFilter, RunState, StoreReader};

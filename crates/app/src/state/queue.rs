@@ -5,20 +5,22 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::approve::{RunApprovalRequest, approval_requests};
-use crate::keys::author;
-use crate::names::task_name_from_text;
-use crate::{Caller, CommandError, Host, watch};
-use wf_base::name::{PlanId, RunId};
-use wf_base::time::Moment;
-use wf_base::units::first_line;
-use wf_core::goal::SlotState;
-use wf_core::machine::LockKey;
-use wf_core::ticket_queue::LockObstacle;
-use wf_store::feed::WorkspaceAction;
+use crate::{
+    Caller, CommandError, Host,
+    approve::{RunApprovalRequest, approval_requests},
+    keys::author,
+    names::task_name_from_text,
+    watch,
+};
+use wf_base::{
+    name::{PlanId, RunId},
+    time::Moment,
+    units::first_line,
+};
+use wf_core::{goal::SlotState, machine::LockKey, ticket_queue::LockObstacle};
 use wf_store::{
     LockWait, PermitTask, ReconciliationRow, RunFilter, RunState, SlotRow, Store, StoreDurability,
-    StoreError, StoreReader, UndeliveredNotification, allow_no_state,
+    StoreError, StoreReader, UndeliveredNotification, allow_no_state, feed::WorkspaceAction,
 };
 
 /// The state of an entry.

@@ -1,8 +1,6 @@
 use std::sync::Arc;
 
-use crate::connections::waiting_secrets;
-use crate::specs::load::PlanCache;
-use crate::{Caller, CommandError, Workspace};
+use crate::{Caller, CommandError, Workspace, connections::waiting_secrets, specs::load::PlanCache};
 use wf_base::name::RunId;
 use wf_model::Plan;
 use wf_store::{FindError, ReaderPool, StoreReader, ViewReader, allow_no_state};

@@ -1,13 +1,13 @@
 //! The stored record of a run, read from the state.
 
-use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 use super::reader::StateReader;
-use crate::CommandError;
-use crate::runs::lineage::outermost_run;
-use crate::runs::run_worktree::present_folder;
-use crate::specs::load::recorded_plan_if_valid;
+use crate::{
+    CommandError,
+    runs::{lineage::outermost_run, run_worktree::present_folder},
+    specs::load::recorded_plan_if_valid,
+};
 use wf_base::name::RunId;
 use wf_core::machine::{BudgetLedger, Event};
 use wf_engine::artifacts_of_run;

@@ -2,14 +2,15 @@
 
 use std::path::Path;
 
-use super::doctor::MAX_NAMED;
-use super::file_lock::{FileLock, LEADER_LOCK};
+use super::{
+    doctor::MAX_NAMED,
+    file_lock::{FileLock, LEADER_LOCK},
+};
 use crate::{Caller, CliExitCode, CommandError, Host, watch};
 use wf_base::remedy::{Remedy, UserAction};
-use wf_store::feed::WorkspaceAction;
 use wf_store::{
     ProjectionDifference, StateFault, StateFolder, Store, StoreDurability, StoreError, StoreReader, examine,
-    verify_chain,
+    feed::WorkspaceAction, verify_chain,
 };
 
 /// Rebuilds the tables beside the log; returns what differed before.

@@ -2,10 +2,11 @@
 
 use std::path::Path;
 
-use super::backup::BackupContent;
-use super::file_lock::{FileLock, LEADER_LOCK};
-use crate::daemon::already_led;
-use crate::{Caller, CommandError};
+use super::{
+    backup::BackupContent,
+    file_lock::{FileLock, LEADER_LOCK},
+};
+use crate::{Caller, CommandError, daemon::already_led};
 
 /// Replaces the state of the workspace with a backup, while no daemon decides by it.
 pub fn restore_backup(

@@ -1,7 +1,6 @@
 //! The changes that this program makes to a state of an earlier version.
 
-use std::path::PathBuf;
-use std::time::Duration;
+use std::{path::PathBuf, time::Duration};
 
 use super::doctor::configured_retention;
 use crate::{CommandError, Host};

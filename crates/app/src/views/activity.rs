@@ -1,14 +1,16 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::sentence::{
-    ActivitySentence, ToldRun, health_sentence, pause_sentence, run_sentence, state_sentence,
+use super::{
+    sentence::{ActivitySentence, ToldRun, health_sentence, pause_sentence, run_sentence, state_sentence},
+    state_reader,
+    suggestions::RecordedSuggestionRow,
 };
-use super::state_reader;
-use super::suggestions::RecordedSuggestionRow;
 use crate::{Caller, CommandError};
-use wf_base::name::{PlanId, RunId};
-use wf_base::time::Moment;
+use wf_base::{
+    name::{PlanId, RunId},
+    time::Moment,
+};
 use wf_core::machine::EventKind;
 use wf_store::{LogRow, RunRow, StateEvent, StateFact, StoreReader};
 

@@ -1,13 +1,12 @@
 use serde::Serialize;
 
 use super::state_reader;
-use crate::state::audit_log::{
-    AuditLine, describe_start, find_record, latest_lines, record_details, verify_logs,
+use crate::{
+    Caller, CommandError,
+    state::audit_log::{AuditLine, describe_start, find_record, latest_lines, record_details, verify_logs},
 };
-use crate::{Caller, CommandError};
 use wf_audit::AuditRecord;
-use wf_base::name::RunId;
-use wf_base::time::Moment;
+use wf_base::{name::RunId, time::Moment};
 use wf_store::StoreError;
 
 const PAGE_RECORDS: usize = 100;

@@ -3,8 +3,10 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use wf_base::time::Moment;
-use wf_model::Goal;
-use wf_model::schedule::{ScheduleZone, Slot};
+use wf_model::{
+    Goal,
+    schedule::{ScheduleZone, Slot},
+};
 use wf_store::SlotRow;
 
 /// The most slots of a day that are shown one by one.

@@ -1,8 +1,10 @@
 use serde::Serialize;
 
-use crate::connections::{ConnectionRecord, list_connections};
-use crate::state::call_findings::RecordedCalls;
-use crate::{Caller, CommandError};
+use crate::{
+    Caller, CommandError,
+    connections::{ConnectionRecord, list_connections},
+    state::call_findings::RecordedCalls,
+};
 use wf_base::time::Moment;
 use wf_core::health::CallTarget;
 

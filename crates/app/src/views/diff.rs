@@ -1,13 +1,16 @@
 use std::sync::Arc;
 
-use crate::CommandError;
-use crate::specs::load;
-use crate::state::reader::StateReader;
-use crate::state::record::load_record;
+use crate::{
+    CommandError,
+    specs::load,
+    state::{reader::StateReader, record::load_record},
+};
 use wf_base::name::RunId;
 use wf_model::Plan;
-use wf_report::record::RunRecord;
-use wf_report::run_diff::{RunDiff, RunSubject, run_diff};
+use wf_report::{
+    record::RunRecord,
+    run_diff::{RunDiff, RunSubject, run_diff},
+};
 use wf_store::StoreReader;
 
 /// A run as it is read for a comparison.

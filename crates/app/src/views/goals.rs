@@ -1,13 +1,14 @@
 use serde_json::{Value, json};
 
 use super::{StateReader, state_reader};
-use crate::approve::{SigningRules, standing_approval};
-use crate::daemon_io::health::GoalBlockage;
-use crate::goals::{DeployedGoal, GoalFile, job_block, list_goals_with_acceptance, read_deployment};
-use crate::specs::load;
-use crate::{CONFIG, Caller, CommandError};
-use wf_base::diag::Severity;
-use wf_base::time::Moment;
+use crate::{
+    CONFIG, Caller, CommandError,
+    approve::{SigningRules, standing_approval},
+    daemon_io::health::GoalBlockage,
+    goals::{DeployedGoal, GoalFile, job_block, list_goals_with_acceptance, read_deployment},
+    specs::load,
+};
+use wf_base::{diag::Severity, time::Moment};
 use wf_lang::DiskFiles;
 use wf_model::Goal;
 use wf_sign::approval::ReviewPolicy;

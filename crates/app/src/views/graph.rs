@@ -1,15 +1,21 @@
-use std::collections::{BTreeMap, BTreeSet};
-use std::time::Duration;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
 
 use serde::Serialize;
 
 use super::run::shown_state;
 use wf_base::name::Name;
 use wf_core::machine::{ChildId, Round};
-use wf_model::Plan;
-use wf_model::graph::{StepGraph, export};
-use wf_report::draw::{FoldedSketch, PlanSketch, critical_path, fold, page_svg};
-use wf_report::record::{RunLifecycle, RunRecord};
+use wf_model::{
+    Plan,
+    graph::{StepGraph, export},
+};
+use wf_report::{
+    draw::{FoldedSketch, PlanSketch, critical_path, fold, page_svg},
+    record::{RunLifecycle, RunRecord},
+};
 use wf_store::StepTimes;
 
 /// The most steps of a picture that is not folded; a larger one shows nothing that a person could read.

@@ -1,13 +1,17 @@
 use serde_json::{Value, json};
 
-use super::calendar::{CalendarMonth, calendar};
-use super::goals::goal_listings_of;
-use super::{StateReader, state_reader};
-use crate::goals::{AutonomyStatus, GoalSource, find_path, load_by_name};
-use crate::specs::load::load_goal;
-use crate::{Caller, CommandError};
-use wf_base::name::PlanId;
-use wf_base::time::Moment;
+use super::{
+    StateReader,
+    calendar::{CalendarMonth, calendar},
+    goals::goal_listings_of,
+    state_reader,
+};
+use crate::{
+    Caller, CommandError,
+    goals::{AutonomyStatus, GoalSource, find_path, load_by_name},
+    specs::load::load_goal,
+};
+use wf_base::{name::PlanId, time::Moment};
 use wf_core::goal::ReconciliationPart;
 use wf_model::schedule::DstNote;
 use wf_store::{ReconciliationRow, SlotRow, StoreReader};

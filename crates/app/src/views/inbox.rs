@@ -3,14 +3,17 @@
 use serde::Serialize;
 
 use super::{RequestView, StateReader, SuggestionRecord, open_requests, open_suggestions};
-use crate::connections::{SecretPrompt, waiting_secrets};
-use crate::goals::{check_goals_scheduled, ending_approvals};
-use crate::state::call_findings::RecordedCalls;
-use crate::state::doctor::{DoctorFinding, DoctorStatus, find_interrupted_runs};
-use crate::state::queue::{QueueEntry, QueueState, QueueSubject, queue_entries};
-use crate::{Caller, CommandError};
-use wf_base::remedy::UserAction;
-use wf_base::time::Moment;
+use crate::{
+    Caller, CommandError,
+    connections::{SecretPrompt, waiting_secrets},
+    goals::{check_goals_scheduled, ending_approvals},
+    state::{
+        call_findings::RecordedCalls,
+        doctor::{DoctorFinding, DoctorStatus, find_interrupted_runs},
+        queue::{QueueEntry, QueueState, QueueSubject, queue_entries},
+    },
+};
+use wf_base::{remedy::UserAction, time::Moment};
 
 /// The inbox of a workspace: all that waits for people.
 #[derive(Debug, Serialize)]

@@ -1,12 +1,10 @@
-use std::io;
-use std::sync::Arc;
+use std::{io, sync::Arc};
 
 use serde::Serialize;
 
 use super::{find_run, state_reader};
 use crate::{Caller, CliExitCode, CommandError};
-use wf_base::name::RunId;
-use wf_base::untrusted::UntrustedText;
+use wf_base::{name::RunId, untrusted::UntrustedText};
 use wf_core::machine::{Attempt, TaskId};
 use wf_exec::log::{LogChunk, LogFollower, RunLogs};
 use wf_store::{RunState, StoreReader};

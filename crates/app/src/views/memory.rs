@@ -2,8 +2,10 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::state_reader;
-use crate::memory::{ClusterKnowledge, cluster_explanation, cluster_knowledge};
-use crate::{Caller, CommandError};
+use crate::{
+    Caller, CommandError,
+    memory::{ClusterKnowledge, cluster_explanation, cluster_knowledge},
+};
 use wf_core::memory::{MemoryNote, NoteQuery, NoteScope, RankedNote, rank};
 use wf_store::MegramSelection;
 

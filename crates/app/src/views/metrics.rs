@@ -1,7 +1,8 @@
-use super::goals::goal_listings_of;
-use super::{GoalListing, StateReader, state_reader};
-use crate::daemon_io::health::{self, GoalHealth};
-use crate::{Caller, CommandError};
+use super::{GoalListing, StateReader, goals::goal_listings_of, state_reader};
+use crate::{
+    Caller, CommandError,
+    daemon_io::health::{self, GoalHealth},
+};
 use wf_report::metrics::{Exposition, MetricsFormat, WorkspaceMetrics};
 use wf_store::StoreReader;
 

@@ -1,17 +1,22 @@
 use serde::Serialize;
 
-use crate::CommandError;
-use crate::approve::{RunApprovalRequest, approval_requests};
-use crate::runs::lineage::outermost_run;
-use crate::state::reader::StateReader;
-use wf_base::name::RunId;
-use wf_base::untrusted::plain;
-use wf_core::machine::{AnswerOptions, ApprovalRequest};
-use wf_core::risk::ActionRisk;
+use crate::{
+    CommandError,
+    approve::{RunApprovalRequest, approval_requests},
+    runs::lineage::outermost_run,
+    state::reader::StateReader,
+};
+use wf_base::{name::RunId, untrusted::plain};
+use wf_core::{
+    machine::{AnswerOptions, ApprovalRequest},
+    risk::ActionRisk,
+};
 use wf_engine::{EVIDENCE_EVENTS, recorded_evidence};
-use wf_report::card::RequestCard;
-use wf_report::decision::value_text;
-use wf_report::questions::{REQUEST_TEXT_EVENTS, approval_request_text};
+use wf_report::{
+    card::RequestCard,
+    decision::value_text,
+    questions::{REQUEST_TEXT_EVENTS, approval_request_text},
+};
 use wf_store::{RunFilter, RunState};
 
 /// A request of a run for an approval or an answer, as a card shows it.

@@ -3,19 +3,24 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::graph::{RunGraph, run_graph};
-use super::log::{LogTailView, log_tail};
-use super::requests::{RequestView, open_requests_of};
-use crate::CommandError;
-use crate::state::reader::StateReader;
-use crate::state::record::load_record_head;
-use wf_base::keyword::Keyword;
-use wf_base::name::RunId;
-use wf_base::time::Moment;
-use wf_core::machine::{Attempt, ChildId, StepState, TaskId};
-use wf_core::undo::UndoOffer;
-use wf_report::draw::rounds_plot;
-use wf_report::record::{GapTrajectory, ModelSpending, NestedRunRecord, RunLifecycle, RunRecord};
+use super::{
+    graph::{RunGraph, run_graph},
+    log::{LogTailView, log_tail},
+    requests::{RequestView, open_requests_of},
+};
+use crate::{
+    CommandError,
+    state::{reader::StateReader, record::load_record_head},
+};
+use wf_base::{keyword::Keyword, name::RunId, time::Moment};
+use wf_core::{
+    machine::{Attempt, ChildId, StepState, TaskId},
+    undo::UndoOffer,
+};
+use wf_report::{
+    draw::rounds_plot,
+    record::{GapTrajectory, ModelSpending, NestedRunRecord, RunLifecycle, RunRecord},
+};
 use wf_store::StepSelection;
 
 /// The most tasks of a page.

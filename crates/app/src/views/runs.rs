@@ -2,8 +2,7 @@ use serde_json::Value;
 
 use super::state_reader;
 use crate::{Caller, CommandError};
-use wf_base::keyword::Keyword;
-use wf_base::name::PlanId;
+use wf_base::{keyword::Keyword, name::PlanId};
 use wf_core::machine::RunOutcome;
 use wf_report::record::{RunLifecycle, write_lifecycle};
 use wf_store::{RunFilter, RunOwner, RunRow, RunState, StoreReader};

@@ -1,9 +1,13 @@
 //! Sentences about what happened, from the facts that the log has. Pure: a fact and what is known about its run give a sentence.
 
-use wf_base::digest::Sha256Digest;
-use wf_base::units::{elapsed, first_line, plural};
-use wf_core::goal::ReconciliationHealth;
-use wf_core::machine::{ApprovalOutcome, ApprovalSigner, EventKind, RequestDecision, RunOutcome};
+use wf_base::{
+    digest::Sha256Digest,
+    units::{elapsed, first_line, plural},
+};
+use wf_core::{
+    goal::ReconciliationHealth,
+    machine::{ApprovalOutcome, ApprovalSigner, EventKind, RequestDecision, RunOutcome},
+};
 use wf_store::{StateFact, WithdrawnApproval};
 
 /// A sentence about something that happened.

@@ -2,13 +2,16 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::approve::SigningRules;
-use crate::skills::{check_usable, discover_skills, locks};
-use crate::{Caller, CommandError};
+use crate::{
+    Caller, CommandError,
+    approve::SigningRules,
+    skills::{check_usable, discover_skills, locks},
+};
 use wf_base::remedy::UserAction;
-use wf_skill::disk;
-use wf_skill::lock::{LockedSkill, SkillLock};
-use wf_skill::{DiscoveredSkill, SkillFinding};
+use wf_skill::{
+    DiscoveredSkill, SkillFinding, disk,
+    lock::{LockedSkill, SkillLock},
+};
 
 /// A skill in a list.
 #[derive(Debug, Serialize)]

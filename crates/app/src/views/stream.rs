@@ -1,8 +1,10 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use super::goals::goal_listings_of;
-use super::{GoalListing, InboxView, StateReader, inbox_view, run_documents, runs, state_reader};
+use super::{
+    GoalListing, InboxView, StateReader, goals::goal_listings_of, inbox_view, run_documents, runs,
+    state_reader,
+};
 use crate::{Caller, CommandError};
 use wf_store::RunFilter;
 

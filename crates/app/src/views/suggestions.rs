@@ -2,8 +2,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::sentence::ActivitySentence;
-use crate::CommandError;
-use crate::state::reader::StateReader;
+use crate::{CommandError, state::reader::StateReader};
 use wf_base::name::{PlanId, RunId};
 use wf_core::suggestion::{SuggestionRecord, SuggestionState};
 

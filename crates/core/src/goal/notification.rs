@@ -165,8 +165,7 @@ impl From<&NotificationDelivery> for NotificationRecipient {
 mod tests {
     use super::{NotificationMessage, NotificationOrder, NotificationRecipient, RecipientUrl};
     use serde_json::json;
-    use wf_base::name::RunId;
-    use wf_base::time::Moment;
+    use wf_base::{name::RunId, time::Moment};
 
     #[test]
     fn an_order_is_recorded_as_it_always_was() {

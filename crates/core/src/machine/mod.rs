@@ -48,11 +48,13 @@ mod words;
 
 pub use agents::tool_approval::untrusted_input;
 pub use rounds::planner::{ANSWER_LIMIT, proposed_plans};
-pub use state::budget_limits::{BUDGET_SPENT_PREFIX, CALL_UNPAID_PREFIX};
-pub use state::halting::{NOT_CHOSEN, NOT_ESCALATED, NOT_STARTED};
-pub use state::help::{ATTEMPTS_BEFORE_GUIDANCE, REPLANS_BEFORE_PEOPLE};
-pub use state::in_flight::InFlight;
-pub use state::{LogicMismatch, MachineState, MachineTurn};
+pub use state::{
+    LogicMismatch, MachineState, MachineTurn,
+    budget_limits::{BUDGET_SPENT_PREFIX, CALL_UNPAID_PREFIX},
+    halting::{NOT_CHOSEN, NOT_ESCALATED, NOT_STARTED},
+    help::{ATTEMPTS_BEFORE_GUIDANCE, REPLANS_BEFORE_PEOPLE},
+    in_flight::InFlight,
+};
 pub use tasks::restore::RestoreError;
 pub use turn::machine::Machine;
 pub use words::*;

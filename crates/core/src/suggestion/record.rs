@@ -1,8 +1,8 @@
 use serde::{Deserialize, Serialize};
-use wf_base::remedy::{Remedy, UserAction};
 use wf_base::{
     keywords,
     name::{PlanId, RunId},
+    remedy::{Remedy, UserAction},
     time::Moment,
 };
 use wf_model::{JsonObject, SuggestionLimits};

@@ -1,7 +1,9 @@
 //! The beginning of an agent: its model, its tools, its servers, and the conversation it is given or continues.
 
-use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex};
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex},
+};
 
 use serde_json::Value;
 use tokio::sync::watch;
@@ -33,14 +35,16 @@ use super::{
     mode::AgentMode,
     session::{AgentDialogue, AgentSession},
 };
-use crate::files::reliance::ReliedEvidence;
-use crate::memory;
-use crate::models::{bodies::CallBodies, health::StoredHealth};
-use crate::run::{
-    AttemptTask,
-    attempt_task::{PlanStep, step_of},
+use crate::{
+    files::reliance::ReliedEvidence,
+    memory,
+    models::{bodies::CallBodies, health::StoredHealth},
+    run::{
+        AttemptTask,
+        attempt_task::{PlanStep, step_of},
+    },
+    session::UnitResult,
 };
-use crate::session::UnitResult;
 
 /// The reason why an agent does not begin.
 const UNCONFINED: &str =

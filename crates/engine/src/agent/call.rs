@@ -1,7 +1,6 @@
 //! The calls of the model of an agent.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use tokio::sync::watch;
 
@@ -19,9 +18,11 @@ use super::{
     parse::AgentCall,
     session::{AgentDialogue, AgentSession},
 };
-use crate::models::call::{ModelCallFailure, PaidTries, passed_over};
-use crate::run::RunContext;
-use crate::session::{EngineError, UnitResult, waiting::wait_for_stop};
+use crate::{
+    models::call::{ModelCallFailure, PaidTries, passed_over},
+    run::RunContext,
+    session::{EngineError, UnitResult, waiting::wait_for_stop},
+};
 
 /// A model call of an agent.
 pub(crate) struct ModelCall {

@@ -17,8 +17,10 @@ use wf_model::{ConversationUse, Step, StepWork};
 use wf_store::StoreError;
 
 use super::conversation::{conversation_folder, folder_blobs, prune, turns};
-use crate::run::{RunContext, attempt_task::step_of};
-use crate::session::remote_workspace::EarlierConversations;
+use crate::{
+    run::{RunContext, attempt_task::step_of},
+    session::remote_workspace::EarlierConversations,
+};
 
 impl EarlierConversations {
     /// Reads the conversations of the session of a run that its plan, or one this uses, names.

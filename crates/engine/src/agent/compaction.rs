@@ -1,7 +1,6 @@
 //! The call of the compactor: the machine decides the meaning of its answer.
 
-use std::sync::Arc;
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use tokio::sync::watch;
 
@@ -14,9 +13,11 @@ use wf_exec::StopLevel;
 use wf_model::{AgentEngine, ModelChoice, ModelDefinition, ModelTable};
 
 use super::session::AgentDialogue;
-use crate::models::asker::ModelAsker;
-use crate::run::RunContext;
-use crate::session::{UnitResult, waiting::wait_for_stop};
+use crate::{
+    models::asker::ModelAsker,
+    run::RunContext,
+    session::{UnitResult, waiting::wait_for_stop},
+};
 
 /// The maximum time of a call (Silas 5.7).
 const TIMEOUT: Duration = Duration::from_secs(2);

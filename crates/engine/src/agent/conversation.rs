@@ -5,9 +5,11 @@
 //! **Invariant:** a turn counts only if its step succeeded with that attempt: failed and lost attempts are in no
 //! conversation. The file is there before the end of the attempt is recorded.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use wf_base::{
     digest::Sha256Digest,
@@ -24,8 +26,7 @@ use wf_exec::WorkError;
 use wf_model::{AgentWork, ConversationUse, MoodWeights, PersonaEvent};
 use wf_store::{BlobStore, StateFolder, StepRow, StoreDurability, StoreError, StoreReader};
 
-use crate::run::RunContext;
-use crate::session::remote_workspace::ConversationTurns;
+use crate::{run::RunContext, session::remote_workspace::ConversationTurns};
 
 /// Returns what is left of a conversation an attempt continues.
 pub(super) async fn prior_conversation(
@@ -295,9 +296,11 @@ pub(super) fn folder_blobs(folder: &Path) -> BlobStore {
 #[cfg(test)]
 mod tests {
     use super::{JudgedTurn, TurnStanding, outdated};
-    use wf_base::digest::Sha256Digest;
-    use wf_base::name::{Name, RunId};
-    use wf_base::time::Moment;
+    use wf_base::{
+        digest::Sha256Digest,
+        name::{Name, RunId},
+        time::Moment,
+    };
     use wf_core::agent::{CONVERSATION_TURNS, ConversationTurn};
 
     /// Turns with the given parts, newest first.

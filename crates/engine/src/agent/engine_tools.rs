@@ -1,7 +1,6 @@
 //! The tools of an agent the engine carries out itself: it searches memory, adds notes to it, and fetches pages.
 
-use std::sync::Arc;
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use tokio::sync::watch;
 
@@ -17,8 +16,7 @@ use wf_exec::{
 };
 
 use super::call_outcome::CallOutcome;
-use crate::memory;
-use crate::run::RunContext;
+use crate::{memory, run::RunContext};
 
 /// Searches the memory of the workspace. Nothing is written.
 pub(super) async fn search_memory(

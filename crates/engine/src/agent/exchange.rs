@@ -15,8 +15,7 @@ use super::{
     session::{AgentDialogue, AgentSession},
     supplement::store_supplement,
 };
-use crate::run::RunContext;
-use crate::session::EngineError;
+use crate::{run::RunContext, session::EngineError};
 
 /// The maximum number of characters of a text that is shown. What is signed is the digest of all of it.
 const SHOWN_CHARS: usize = 4000;

@@ -1,7 +1,6 @@
 //! The MCP servers of an agent: their start, their tools and the calls of these.
 
-use std::collections::BTreeMap;
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
 use tokio::sync::{Mutex, watch};
 
@@ -21,8 +20,7 @@ use wf_exec::{
 use wf_model::McpServer;
 
 use super::journal::AgentLog;
-use crate::models::health::StoredHealth;
-use crate::run::attempt_task::BreakerNotes;
+use crate::{models::health::StoredHealth, run::attempt_task::BreakerNotes};
 
 /// The life of a server where the attempt has no timeout.
 const MAX_LIFE: Duration = Duration::from_hours(24 * 30);

@@ -1,7 +1,9 @@
 //! The session of an agent at work, with its conversation, until its end is collected.
 
-use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, PoisonError},
+};
 
 use wf_base::{digest::Sha256Digest, time::Moment};
 use wf_core::{
@@ -14,10 +16,12 @@ use wf_model::{AgentDispatch, AgentSkill, AgentTool, FetchHost, ModelDefinition,
 use super::{
     client::ClientSession, conversation::ContinuedConversation, journal::AgentLog, mcp::AgentServers,
 };
-use crate::files::reliance::ReliedEvidence;
-use crate::models::{bodies::CallBodies, call::ModelCallFailure};
-use crate::run::{AttemptTask, RunContext};
-use crate::session::{EngineError, UnitResult};
+use crate::{
+    files::reliance::ReliedEvidence,
+    models::{bodies::CallBodies, call::ModelCallFailure},
+    run::{AttemptTask, RunContext},
+    session::{EngineError, UnitResult},
+};
 
 /// The working agents of a run.
 #[derive(Default)]

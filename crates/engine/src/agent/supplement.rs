@@ -10,9 +10,11 @@ use wf_exec::WorkError;
 use wf_model::TokenUsage;
 
 use super::session::{AgentDialogue, AgentSession};
-use crate::models::call::ModelCallFailure;
-use crate::run::{RunContext, attempt_task::step_of};
-use crate::session::EngineError;
+use crate::{
+    models::call::ModelCallFailure,
+    run::{RunContext, attempt_task::step_of},
+    session::EngineError,
+};
 
 /// Stores the texts that gates give to a model call, masked. The inputs of a gate are not known: if the step reads what
 /// is from outside, or its agent was given such text, so is its context.

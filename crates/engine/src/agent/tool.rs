@@ -1,7 +1,6 @@
 //! The tool calls of an agent: each is carried out by the engine, a process, a server, a skill, a child run or a person.
 
-use std::sync::Arc;
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use tokio::sync::watch;
 
@@ -22,8 +21,10 @@ use super::{
     parse::AgentCall,
     session::AgentSession,
 };
-use crate::run::{RunContext, attempt_task::step_of};
-use crate::session::{EngineError, UnitResult};
+use crate::{
+    run::{RunContext, attempt_task::step_of},
+    session::{EngineError, UnitResult},
+};
 
 /// The result of a tool call whose end nobody saw.
 const INTERRUPTED: &str = "the engine was interrupted while this call was executed, so its result is unknown: look at \

@@ -1,7 +1,6 @@
 //! The words of the command a step executes.
 
-use std::collections::BTreeMap;
-use std::path::Path;
+use std::{collections::BTreeMap, path::Path};
 
 use wf_exec::{WorkError, files, shell};
 use wf_model::{Step, StepWork, expr::EvalError};

@@ -1,8 +1,6 @@
 //! The reuse of cached results.
 
-use std::collections::BTreeMap;
-use std::path::Path;
-use std::sync::Arc;
+use std::{collections::BTreeMap, path::Path, sync::Arc};
 
 use serde_json::Value;
 
@@ -21,9 +19,11 @@ use wf_exec::{
 use wf_model::{JsonObject, Step, StepWork, definition, expr::Template};
 use wf_store::{CacheEntry, CacheLookup, StoreError};
 
-use crate::files::copies;
-use crate::run::{AttemptTask, RunContext, attempt_task::step_of, context::KnownKey, scope::secrets_read};
-use crate::session::{UnitResult, state_addition::StateAddition};
+use crate::{
+    files::copies,
+    run::{AttemptTask, RunContext, attempt_task::step_of, context::KnownKey, scope::secrets_read},
+    session::{UnitResult, state_addition::StateAddition},
+};
 
 /// The beginning of the reasons for which a result was not stored.
 const NOT_STORED: &str = "cannot store its result in the cache: ";

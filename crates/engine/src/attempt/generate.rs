@@ -9,12 +9,14 @@ use wf_core::{
 use wf_exec::WorkError;
 use wf_model::{GeneratedPlan, Plan, Step, StepWork};
 
-use crate::nested::{
-    generated::{UNCONFINED, bodies, missing_outputs, read_in_envelope, shorten},
-    plan_run,
+use crate::{
+    nested::{
+        generated::{UNCONFINED, bodies, missing_outputs, read_in_envelope, shorten},
+        plan_run,
+    },
+    run::{AttemptTask, attempt_task::step_of},
+    session::{EngineError, UnitResult},
 };
-use crate::run::{AttemptTask, attempt_task::step_of};
-use crate::session::{EngineError, UnitResult};
 
 /// Reads and stores the plan of an attempt, and reports if it may run. An open step has nothing to do.
 pub(crate) async fn read_generated_plan(task: AttemptTask) -> UnitResult {

@@ -1,7 +1,6 @@
 //! Requests of steps. One with a secret of a connection is a call of its service.
 
-use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 use tokio::sync::watch;
 
@@ -12,8 +11,10 @@ use wf_core::{
 use wf_exec::{StopLevel, WorkError, http, log};
 use wf_model::{FailureClass, HttpCall, SecretSource, Step};
 
-use crate::models::health::StoredHealth;
-use crate::run::{AttemptTask, scope::secrets_read};
+use crate::{
+    models::health::StoredHealth,
+    run::{AttemptTask, scope::secrets_read},
+};
 
 impl AttemptTask {
     /// Sends the step's request.
@@ -105,8 +106,7 @@ fn service_end(exit: &WorkExit) -> Option<CallEnd> {
 #[cfg(test)]
 mod tests {
     use super::service_end;
-    use wf_core::health::CallEnd;
-    use wf_core::machine::WorkExit;
+    use wf_core::{health::CallEnd, machine::WorkExit};
     use wf_exec::WorkError;
 
     #[test]

@@ -1,8 +1,7 @@
 //! The inputs of a step before it begins, and its precondition: in a run approved in advance, the workspace is as
 //! approved.
 
-use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::{collections::BTreeMap, path::PathBuf};
 
 use tokio::sync::watch;
 
@@ -11,9 +10,11 @@ use wf_core::machine::AttemptEnd;
 use wf_exec::{StopLevel, WorkError, sandbox::KeptCopy, view::WorkspaceView};
 use wf_model::{EngineFailure, SecretSource, Step, StepWork};
 
-use crate::files::copies;
-use crate::run::{AttemptTask, scope::secrets_read};
-use crate::session::waiting::wait_for_stop;
+use crate::{
+    files::copies,
+    run::{AttemptTask, scope::secrets_read},
+    session::waiting::wait_for_stop,
+};
 
 impl AttemptTask {
     /// Returns the secrets a step reads; their programs may run only where the step may. `None` if it was told to end

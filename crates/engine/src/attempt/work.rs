@@ -1,10 +1,6 @@
 //! The work of an attempt, from its beginning, or from where an earlier engine left it, to its collected end.
 
-use std::borrow::Cow;
-use std::collections::BTreeMap;
-use std::path::Path;
-use std::sync::Arc;
-use std::time::Duration;
+use std::{borrow::Cow, collections::BTreeMap, path::Path, sync::Arc, time::Duration};
 
 use tokio::sync::watch;
 
@@ -27,10 +23,12 @@ use wf_exec::{
 use wf_model::{JsonObject, Step, StepWork, WaitCondition};
 
 use super::argv::skill_argv;
-use crate::files::{copies, reliance::ReliedEvidence};
-use crate::nested::running;
-use crate::run::{AttemptTask, attempt_task::step_of};
-use crate::session::UnitResult;
+use crate::{
+    files::{copies, reliance::ReliedEvidence},
+    nested::running,
+    run::{AttemptTask, attempt_task::step_of},
+    session::UnitResult,
+};
 
 /// The part of the engine's own environment a step in a container sees.
 static NOTHING: HostEnv = HostEnv::new();

@@ -1,7 +1,6 @@
 //! The part of the state of a workspace a run elsewhere may need.
 
-use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 use serde::{Deserialize, Serialize};
 
@@ -12,9 +11,11 @@ use wf_model::{Plan, Step};
 use wf_store::{CacheEntry, MegramSelection, StoreError, StoreReader};
 
 use super::past_runs::PastRuns;
-use crate::memory;
-use crate::run::RunContext;
-use crate::session::{EngineError, EngineSession};
+use crate::{
+    memory,
+    run::RunContext,
+    session::{EngineError, EngineSession},
+};
 
 /// The number of cached results of a step that are carried, at most: the latest ones.
 const RESULTS_OF_STEP: u32 = 50;

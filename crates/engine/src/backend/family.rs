@@ -3,8 +3,10 @@
 //! **Invariant:** what is recorded of the family is the beginning of the one order in which it happened. So an event of
 //! an outer run relying on a nested one is recorded after it, and a nested run is open until the end of its attempt is.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use wf_base::name::RunId;
 use wf_core::{
@@ -14,8 +16,10 @@ use wf_core::{
 use wf_store::{Store, StoreError, StoreReader};
 
 use super::{nested_run::NestedRun, replica::RunReplica};
-use crate::attempt::cache;
-use crate::session::{EngineError, EngineSession, RunRequest, state_addition::StateAddition};
+use crate::{
+    attempt::cache,
+    session::{EngineError, EngineSession, RunRequest, state_addition::StateAddition},
+};
 
 /// A run and the runs nested in it that are under way.
 pub struct RunFamily {

@@ -19,13 +19,15 @@ use wf_exec::WorkError;
 use wf_model::{JsonObject, StepWork};
 
 use super::replica::{RunReplica, WorkInputs, with_stale};
-use crate::files::reliance::ReliedEvidence;
-use crate::nested::{
-    children,
-    plan_run::{self, NestedBeginning, NestedPlace, NestedWork},
+use crate::{
+    files::reliance::ReliedEvidence,
+    nested::{
+        children,
+        plan_run::{self, NestedBeginning, NestedPlace, NestedWork},
+    },
+    run::{AttemptTask, attempt_task::step_of},
+    session::{EngineError, FinishedRun},
 };
-use crate::run::{AttemptTask, attempt_task::step_of};
-use crate::session::{EngineError, FinishedRun};
 
 /// A run of the plan of a step, or one its agent started, as far as its attempt decides about it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -16,8 +16,10 @@ use wf_exec::cache::cache_key;
 use wf_model::JsonObject;
 use wf_store::{CacheEntry, CacheLookup, EventBatch, NewRun, Store, StoreError, StoreReader};
 
-use crate::reuse::{RepeatedRun, StepFate, StepRerun};
-use crate::session::{EngineError, EngineSession};
+use crate::{
+    reuse::{RepeatedRun, StepFate, StepRerun},
+    session::{EngineError, EngineSession},
+};
 
 /// The repeated run, the runs nested in it, and those whose results it had reused.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

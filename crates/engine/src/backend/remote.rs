@@ -8,10 +8,7 @@
 //! started anew to follow the run. A run terminated there is brought to its end here, where nothing of it is done any
 //! more.
 
-use std::path::PathBuf;
-use std::pin::Pin;
-use std::sync::Arc;
-use std::time::Duration;
+use std::{path::PathBuf, pin::Pin, sync::Arc, time::Duration};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -38,12 +35,14 @@ use super::{
     nested_run::NestedRun,
     retried_results::RetriedResults,
 };
-use crate::reuse::RepeatedRun;
-use crate::session::{
-    EngineError, EngineSession, FinishedRun, RunRequest,
-    remote_workspace::EarlierConversations,
-    state_addition::StateAddition,
-    waiting::{self, block_on},
+use crate::{
+    reuse::RepeatedRun,
+    session::{
+        EngineError, EngineSession, FinishedRun, RunRequest,
+        remote_workspace::EarlierConversations,
+        state_addition::StateAddition,
+        waiting::{self, block_on},
+    },
 };
 
 /// The limits on the program of a backend: it follows a run as long as that takes.

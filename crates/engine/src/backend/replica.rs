@@ -3,9 +3,7 @@
 //! The copy is a run like any other in the state of this process: what reads the record of a run reads this one. It decides
 //! nothing. **Invariant:** it has the events of the run in their order and without a gap, from the first one on.
 
-use std::collections::BTreeSet;
-use std::path::PathBuf;
-use std::sync::Arc;
+use std::{collections::BTreeSet, path::PathBuf, sync::Arc};
 
 use tokio::sync::watch;
 
@@ -18,23 +16,25 @@ use wf_exec::StopLevel;
 use wf_sign::approval::ApprovalToken;
 use wf_store::{EventBatch, NewRun, RunFence, StoreError, WriteTicket};
 
-use crate::agent;
-use crate::attempt::cache;
-use crate::decisions::asking;
-use crate::dispatch::{
-    commit_queue,
-    opening::{self, BegunRun, ReplayedRun},
-    units::EffectUnit,
-};
-use crate::files::copies;
-use crate::memory::{self, OpenRequests};
-use crate::nested::{generated, plan_run::OpenNestedRun};
-use crate::run::RunContext;
-use crate::session::{
-    EngineError, EngineSession, FinishedRun, RunRequest,
-    end::{SuspendedRequest, finished_run_of},
-    remote_workspace::EarlierConversations,
-    state_addition::StateAddition,
+use crate::{
+    agent,
+    attempt::cache,
+    decisions::asking,
+    dispatch::{
+        commit_queue,
+        opening::{self, BegunRun, ReplayedRun},
+        units::EffectUnit,
+    },
+    files::copies,
+    memory::{self, OpenRequests},
+    nested::{generated, plan_run::OpenNestedRun},
+    run::RunContext,
+    session::{
+        EngineError, EngineSession, FinishedRun, RunRequest,
+        end::{SuspendedRequest, finished_run_of},
+        remote_workspace::EarlierConversations,
+        state_addition::StateAddition,
+    },
 };
 
 /// A copy of a run.

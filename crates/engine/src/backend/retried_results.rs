@@ -8,8 +8,10 @@ use wf_core::machine::{DeselectedStep, DiscardedResult, InputKind, ReusedResult}
 use wf_model::JsonObject;
 use wf_store::{StoreError, StoreReader};
 
-use crate::files::recorded_results::{RecordedResults, reused_results};
-use crate::reuse::RepeatedRun;
+use crate::{
+    files::recorded_results::{RecordedResults, reused_results},
+    reuse::RepeatedRun,
+};
 
 /// The results of the run a run repeats, as decided where both are recorded.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

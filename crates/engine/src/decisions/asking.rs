@@ -12,8 +12,7 @@ use wf_model::JsonObject;
 use wf_sign::approval::{self, ApprovalContext, ApprovalScope, ApprovalToken, Quorum, QuorumState};
 use wf_store::StoreError;
 
-use crate::run::RunContext;
-use crate::session::UnitResult;
+use crate::{run::RunContext, session::UnitResult};
 
 pub(crate) async fn check_decision(run: Arc<RunContext>, request: Box<ApprovalRequest>) -> UnitResult {
     let looked = tokio::task::spawn_blocking(move || {

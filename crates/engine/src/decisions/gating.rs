@@ -1,8 +1,7 @@
 //! Gates at a point of a run: the machine chooses the gates to ask, and judges the results. One of their providers is a
 //! judging model.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use serde_json::{Value, json};
 use tokio::sync::watch;
@@ -21,15 +20,17 @@ use wf_exec::{
 };
 use wf_model::{GateProvider, JsonObject, LlmJudge, ModelChoice, Step, StepWork, expr::EvalError};
 
-use crate::agent::{answer_exchange, put_exchange, tool_call};
-use crate::files::copies;
-use crate::models::asker::ModelAsker;
-use crate::run::{
-    RunContext,
-    attempt_task::{PlanStep, step_of},
-    scope::{TemplateValues, secrets_read},
+use crate::{
+    agent::{answer_exchange, put_exchange, tool_call},
+    files::copies,
+    models::asker::ModelAsker,
+    run::{
+        RunContext,
+        attempt_task::{PlanStep, step_of},
+        scope::{TemplateValues, secrets_read},
+    },
+    session::UnitResult,
 };
-use crate::session::UnitResult;
 
 /// The placeholder for a secret in the input of gates.
 const SECRET_PLACEHOLDER: &str = "[secret]";

@@ -1,7 +1,6 @@
 //! The call of a planner about a step whose attempts fail: the machine decides the meaning of its answer.
 
-use std::sync::Arc;
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use tokio::sync::watch;
 
@@ -13,10 +12,12 @@ use wf_core::{
 use wf_exec::StopLevel;
 use wf_model::{ModelChoice, Plan, Planner, PlannerSource};
 
-use crate::memory;
-use crate::models::asker::ModelAsker;
-use crate::run::RunContext;
-use crate::session::{UnitResult, waiting::wait_for_stop};
+use crate::{
+    memory,
+    models::asker::ModelAsker,
+    run::RunContext,
+    session::{UnitResult, waiting::wait_for_stop},
+};
 
 /// The maximum time of a question, repair included (Silas 19.4.1).
 const TIMEOUT: Duration = Duration::from_secs(90);

@@ -1,7 +1,6 @@
 //! The call of a planner for alternatives: the machine decides the meaning of its answer.
 
-use std::sync::Arc;
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use tokio::sync::watch;
 
@@ -14,11 +13,13 @@ use wf_exec::{StopLevel, planner};
 use wf_model::{ModelChoice, Planner, PlannerSource};
 
 use super::gating;
-use crate::memory;
-use crate::models::asker::ModelAsker;
-use crate::nested::generated;
-use crate::run::RunContext;
-use crate::session::{UnitResult, waiting::wait_for_stop};
+use crate::{
+    memory,
+    models::asker::ModelAsker,
+    nested::generated,
+    run::RunContext,
+    session::{UnitResult, waiting::wait_for_stop},
+};
 
 /// The answer of a planner, and its usage.
 struct PlannerAnswer {

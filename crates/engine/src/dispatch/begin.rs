@@ -14,12 +14,14 @@ use super::{
     opening::{BegunRun, ReplayedRun},
     session_watch,
 };
-use crate::files::copies;
-use crate::reuse::RepeatedRun;
-use crate::session::{
-    EngineError, EngineSession, FinishedRun, RunRequest,
-    end::recorded_end,
-    waiting::{self, block_on},
+use crate::{
+    files::copies,
+    reuse::RepeatedRun,
+    session::{
+        EngineError, EngineSession, FinishedRun, RunRequest,
+        end::recorded_end,
+        waiting::{self, block_on},
+    },
 };
 
 /// Begins a run and works on it to its end. The first interrupt of the program cancels the run,

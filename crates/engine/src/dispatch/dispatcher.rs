@@ -1,8 +1,10 @@
 //! The loop of one run: wait for what happens, decide, make durable, carry out.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
-use std::time::Duration;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+    time::Duration,
+};
 
 use tokio::{
     sync::{oneshot, watch},
@@ -22,12 +24,14 @@ use super::{
     opening, session_watch,
     timers::RunTimers,
 };
-use crate::memory::{self, OpenRequests};
-use crate::nested::children::LiveChildren;
-use crate::run::RunContext;
-use crate::session::{
-    EngineError, FinishedRun, UnitResult,
-    end::{SuspendedRequest, finished_run_of},
+use crate::{
+    memory::{self, OpenRequests},
+    nested::children::LiveChildren,
+    run::RunContext,
+    session::{
+        EngineError, FinishedRun, UnitResult,
+        end::{SuspendedRequest, finished_run_of},
+    },
 };
 
 /// The maximum delay until an approver's answer is seen.

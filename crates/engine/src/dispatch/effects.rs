@@ -8,8 +8,7 @@ use wf_core::machine::{ApprovalRequest, Attempt, Effect, InputKind};
 use wf_exec::StopLevel;
 
 use super::{dispatcher::RunDispatcher, units::EffectUnit};
-use crate::decisions::asking;
-use crate::nested::children;
+use crate::{decisions::asking, nested::children};
 
 impl RunDispatcher {
     /// Carries out an effect.

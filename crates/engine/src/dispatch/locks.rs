@@ -1,7 +1,6 @@
 //! The locks of tasks: waits for those others hold, and releases.
 
-use std::sync::Arc;
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use tokio::sync::oneshot;
 
@@ -16,8 +15,10 @@ use wf_model::ConversationUse;
 use wf_store::LockAcquisition;
 
 use super::dispatcher::RunDispatcher;
-use crate::run::RunContext;
-use crate::session::{EngineError, UnitResult};
+use crate::{
+    run::RunContext,
+    session::{EngineError, UnitResult},
+};
 
 /// The interval between two looks of the task that is next, and the limit on that of tasks further behind, which look less often.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);

@@ -10,19 +10,21 @@ use wf_exec::view::KeptFiles;
 use wf_model::Plan;
 use wf_store::{FencingToken, NewRun, RunLease, RunRow, StoreError};
 
-use crate::files::{
-    recorded_results::reused_results,
-    view::{self, EarlierBaseline, ViewedRun, store_baseline},
+use crate::{
+    files::{
+        recorded_results::reused_results,
+        view::{self, EarlierBaseline, ViewedRun, store_baseline},
+    },
+    memory::{advice, intent_advice},
+    reuse::RepeatedRun,
+    run::{
+        RunContext,
+        context::{RunInputs, RunOwnership},
+        evidence_record::EvidenceRecord,
+        recorded_config::first_run,
+    },
+    session::{EngineError, EngineSession, RunRequest},
 };
-use crate::memory::{advice, intent_advice};
-use crate::reuse::RepeatedRun;
-use crate::run::{
-    RunContext,
-    context::{RunInputs, RunOwnership},
-    evidence_record::EvidenceRecord,
-    recorded_config::first_run,
-};
-use crate::session::{EngineError, EngineSession, RunRequest};
 
 /// A run without a record.
 pub(crate) struct BegunRun {

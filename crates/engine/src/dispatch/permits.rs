@@ -3,8 +3,7 @@
 //! A unit of work of a step asks for one before it begins, and gives it back when it has ended. Locks come first: a
 //! task has its own before its attempt starts, so nobody who has a permit waits for a lock.
 
-use std::sync::Arc;
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use tokio::{sync::watch, task::AbortHandle};
 
@@ -13,8 +12,10 @@ use wf_exec::StopLevel;
 use wf_store::PermitAnswer;
 
 use super::{dispatcher::RunDispatcher, locks};
-use crate::run::RunContext;
-use crate::session::{EngineError, UnitResult, waiting::wait_for_stop};
+use crate::{
+    run::RunContext,
+    session::{EngineError, UnitResult, waiting::wait_for_stop},
+};
 
 /// The intervals between two requests, while other processes have all permits.
 const FIRST_POLL_INTERVAL: Duration = Duration::from_millis(20);

@@ -1,16 +1,17 @@
 //! The secrets of an earlier run: what it left can show them, and they must be known to be masked.
 
-use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 use wf_base::redact::SecretFingerprint;
 use wf_core::machine::{Event, EventKind, RunApproval};
 use wf_exec::secret::PlanSecrets;
 use wf_model::{Plan, SecretDeclaration, Step};
 
-use crate::files::view;
-use crate::run::scope::secrets_read;
-use crate::session::{EngineError, EngineSession, waiting::block_on};
+use crate::{
+    files::view,
+    run::scope::secrets_read,
+    session::{EngineError, EngineSession, waiting::block_on},
+};
 
 /// Returns the secrets a run was given, by its events, as far as they must be masked: those its begun steps read, in
 /// any alternative.

@@ -3,15 +3,13 @@
 //! The session is a row of the store another process changes, so it is read now and then. Work under way ends first
 //! (`Machine::drain`), unless the person who suspended the session wants it interrupted.
 
-use std::sync::Arc;
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use wf_base::name::SessionName;
 use wf_core::session::SessionState;
 use wf_store::{StoreError, StoreReader};
 
-use crate::run::RunContext;
-use crate::session::EngineError;
+use crate::{run::RunContext, session::EngineError};
 
 /// The maximum delay until the suspension of a session is seen.
 const SESSION_POLL_INTERVAL: Duration = Duration::from_millis(250);

@@ -1,7 +1,6 @@
 //! The timers of a run: they are set by the machine, and fire in its loop.
 
-use std::collections::BTreeMap;
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
 use tokio::time::Instant;
 

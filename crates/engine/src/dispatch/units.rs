@@ -1,9 +1,7 @@
 //! The unit of work carrying out an effect, whoever decides about the run: the dispatcher in this process, or a machine
 //! elsewhere for which this process works.
 
-use std::pin::Pin;
-use std::sync::Arc;
-use std::time::Duration;
+use std::{pin::Pin, sync::Arc, time::Duration};
 
 use tokio::sync::watch;
 
@@ -11,16 +9,18 @@ use wf_core::machine::{AgentRecord, Attempt, Effect, TaskId};
 use wf_exec::StopLevel;
 use wf_model::StepWork;
 
-use crate::agent::{self, AgentEnding, ClientTurn, ModelCall, ToolOrder};
-use crate::attempt::{cache, generate};
-use crate::decisions::{gating::GateEvaluation, guidance, planning};
-use crate::files::{reliance, worktrees};
-use crate::proof::{
-    before_work,
-    judging::{self, CheckSubject},
+use crate::{
+    agent::{self, AgentEnding, ClientTurn, ModelCall, ToolOrder},
+    attempt::{cache, generate},
+    decisions::{gating::GateEvaluation, guidance, planning},
+    files::{reliance, worktrees},
+    proof::{
+        before_work,
+        judging::{self, CheckSubject},
+    },
+    run::{AttemptTask, RunContext, attempt_task},
+    session::UnitResult,
 };
-use crate::run::{AttemptTask, RunContext, attempt_task};
-use crate::session::UnitResult;
 
 /// The work of a unit, until it has ended.
 pub(super) type UnitWork = Pin<Box<dyn Future<Output = UnitResult> + Send>>;

@@ -10,11 +10,13 @@
 //!
 //! **Invariant:** a copy is shown only after its content was compared with the digest that was checked.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{self, File};
-use std::os::unix::fs::PermissionsExt as _;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs::{self, File},
+    os::unix::fs::PermissionsExt as _,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use wf_base::name::{Name, RunId};
 use wf_core::machine::{Artifact, Attempt, CachedFile, Event, EventKind, TaskId};
@@ -28,13 +30,15 @@ use wf_exec::{
 use wf_model::{SandboxPermissions, Step, StepWork, expr::EvalError};
 use wf_store::StoreError;
 
-use crate::run::{
-    RunContext,
-    attempt_task::{step_of, written_step},
-    result_files::{FOLDER, KeptFile, folder},
-    scope::TemplateValues,
+use crate::{
+    run::{
+        RunContext,
+        attempt_task::{step_of, written_step},
+        result_files::{FOLDER, KeptFile, folder},
+        scope::TemplateValues,
+    },
+    session::EngineSession,
 };
-use crate::session::EngineSession;
 
 /// The folder of files that changed beside a run, as they were when it began.
 const RESTORED: &str = "restored";

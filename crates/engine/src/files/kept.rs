@@ -1,9 +1,7 @@
 //! The comparison of the results a retry would reuse with what their runs left: their inputs, their artifacts, the
 //! files the cache restores, the services that they started. A differing result is made again.
 
-use std::collections::BTreeMap;
-use std::path::Path;
-use std::sync::Arc;
+use std::{collections::BTreeMap, path::Path, sync::Arc};
 
 use serde_json::Value;
 
@@ -16,8 +14,10 @@ use wf_model::{Step, StepWork};
 use wf_store::{StoreError, StoreReader};
 
 use super::recorded_results::{RecordedResult, RecordedResults};
-use crate::reuse::{RepeatChoice, RepeatRequest, RepeatedRun, nested_run};
-use crate::session::EngineSession;
+use crate::{
+    reuse::{RepeatChoice, RepeatRequest, RepeatedRun, nested_run},
+    session::EngineSession,
+};
 
 /// Returns the repeated run, without its changed results.
 pub fn unchanged(

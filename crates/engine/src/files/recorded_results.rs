@@ -1,8 +1,10 @@
 //! The results of runs as recorded. A reused result is the one of the run with the work.
 
-use std::borrow::Cow;
-use std::collections::{BTreeMap, btree_map::Entry};
-use std::path::Path;
+use std::{
+    borrow::Cow,
+    collections::{BTreeMap, btree_map::Entry},
+    path::Path,
+};
 
 use wf_base::name::{Name, RunId};
 use wf_core::machine::{Artifact, Event, EventKind, ReusedItem, ReusedResult, StaleFile, TaskId};
@@ -10,8 +12,10 @@ use wf_exec::evidence::{DigestMemo, first_stale};
 use wf_model::{JsonObject, Plan};
 use wf_store::{ArtifactRow, StoreError, StoreReader};
 
-use crate::reuse::{RepeatedRun, add_item_digests, items, nested_run};
-use crate::run::{declarations::Declarations, evidence_record::EvidenceRecord};
+use crate::{
+    reuse::{RepeatedRun, add_item_digests, items, nested_run},
+    run::{declarations::Declarations, evidence_record::EvidenceRecord},
+};
 
 /// The recorded results of runs, each run read once.
 pub struct RecordedResults<'a> {

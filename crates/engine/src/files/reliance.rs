@@ -7,8 +7,10 @@ use wf_exec::evidence::{EvidenceTrace, first_stale};
 use wf_model::SandboxPermissions;
 
 use super::copies;
-use crate::run::{AttemptTask, RunContext, attempt_task::step_of, result_files::KeptFile};
-use crate::session::UnitResult;
+use crate::{
+    run::{AttemptTask, RunContext, attempt_task::step_of, result_files::KeptFile},
+    session::UnitResult,
+};
 
 /// Checks the evidence of tasks again, before their run ends. Missing files were cleaned up, if there are
 /// steps for that.

@@ -1,9 +1,6 @@
 //! The workspace as the checks of a run see it: as it was when the run began, or as it was approved.
 
-use std::collections::BTreeSet;
-use std::fs;
-use std::path::PathBuf;
-use std::sync::Arc;
+use std::{collections::BTreeSet, fs, path::PathBuf, sync::Arc};
 
 use wf_base::{digest::Sha256Digest, name::RunId, time::Moment};
 use wf_core::machine::{Baseline, Event, EventKind, RunApproval};
@@ -15,9 +12,11 @@ use wf_model::{JsonObject, Plan};
 use wf_store::StoreError;
 
 use super::copies;
-use crate::reuse::RepeatedRun;
-use crate::run::{RunContext, recorded_config::is_elsewhere};
-use crate::session::{EngineError, EngineSession};
+use crate::{
+    reuse::RepeatedRun,
+    run::{RunContext, recorded_config::is_elsewhere},
+    session::{EngineError, EngineSession},
+};
 
 /// The file in a run's folder listing the workspace as it was when the run began.
 const BASELINE: &str = "baseline";

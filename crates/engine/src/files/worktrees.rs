@@ -1,7 +1,6 @@
 //! The worktrees of agents, and the merges of what they did: the machine chooses the next.
 
-use std::path::PathBuf;
-use std::sync::Arc;
+use std::{path::PathBuf, sync::Arc};
 
 use wf_core::machine::{
     Attempt, AttemptEnd, InputKind, MergeEnd, MergeOutcome, MergePreparation, MergeStart,
@@ -13,8 +12,10 @@ use wf_exec::{
 use wf_model::{AgentWorkspace, Step, StepWork};
 
 use super::view::excluded_folders;
-use crate::run::{AttemptTask, RunContext, attempt_task::step_of};
-use crate::session::UnitResult;
+use crate::{
+    run::{AttemptTask, RunContext, attempt_task::step_of},
+    session::UnitResult,
+};
 
 /// The folder of the worktrees in that of a run.
 const FOLDER: &str = "worktrees";

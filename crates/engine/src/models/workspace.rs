@@ -1,7 +1,6 @@
 //! The models of a workspace outside of runs: the writers of plans ask them.
 
-use std::path::PathBuf;
-use std::sync::Arc;
+use std::{path::PathBuf, sync::Arc};
 
 use wf_base::time::Clock;
 use wf_core::agent::ModelRequest;

@@ -1,7 +1,6 @@
 //! The child runs of agents, as runs nested in their attempt.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use tokio::sync::watch;
 
@@ -14,9 +13,11 @@ use super::{
     plan_run::{self, NestedBeginning, NestedPlace},
     running,
 };
-use crate::files::copies;
-use crate::run::{RunContext, attempt_task::step_of};
-use crate::session::{EngineError, FinishedRun, UnitResult};
+use crate::{
+    files::copies,
+    run::{RunContext, attempt_task::step_of},
+    session::{EngineError, FinishedRun, UnitResult},
+};
 
 /// The child runs worked on, each with the switch ending it.
 #[derive(Default)]

@@ -8,8 +8,7 @@ use wf_exec::WorkError;
 use wf_model::{GeneratedPlan, Plan, Step, StepWork};
 use wf_store::CallBodyStore;
 
-use crate::run::RunContext;
-use crate::session::EngineSession;
+use crate::{run::RunContext, session::EngineSession};
 
 /// The maximum numbers of recorded problems and of their characters.
 const MOST_PROBLEMS: usize = 20;

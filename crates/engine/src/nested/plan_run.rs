@@ -1,7 +1,6 @@
 //! Plans that steps use, as runs inside the run.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use serde_json::Value;
 
@@ -23,13 +22,15 @@ use wf_model::{JsonObject, NestedPlan, Plan, Step, StepWork, expr::Template, res
 use wf_store::NewRun;
 
 use super::generated;
-use crate::files::copies;
-use crate::reuse::RepeatedRun;
-use crate::run::{
-    AttemptTask, RunContext, attempt_task::step_of, context::RunInputs, declarations,
-    evidence_record::EvidenceRecord,
+use crate::{
+    files::copies,
+    reuse::RepeatedRun,
+    run::{
+        AttemptTask, RunContext, attempt_task::step_of, context::RunInputs, declarations,
+        evidence_record::EvidenceRecord,
+    },
+    session::{EngineError, FinishedRun},
 };
-use crate::session::{EngineError, FinishedRun};
 
 /// A plan to be run for a step.
 pub(crate) struct NestedWork<'a> {

@@ -1,9 +1,6 @@
 //! The work on a nested run: a loop of its own, which ends with the attempt it is.
 
-use std::future::Future;
-use std::pin::Pin;
-use std::sync::Arc;
-use std::time::Duration;
+use std::{future::Future, pin::Pin, sync::Arc, time::Duration};
 
 use tokio::sync::watch;
 
@@ -14,10 +11,12 @@ use wf_model::Step;
 use super::plan_run::{
     NestedBeginning, NestedPlace, NestedWork, OpenNestedRun, attempt_end, nested_past_run, open,
 };
-use crate::dispatch::dispatcher::RunDispatcher;
-use crate::files::copies;
-use crate::run::AttemptTask;
-use crate::session::{EngineError, FinishedRun, end::recorded_end};
+use crate::{
+    dispatch::dispatcher::RunDispatcher,
+    files::copies,
+    run::AttemptTask,
+    session::{EngineError, FinishedRun, end::recorded_end},
+};
 
 /// Runs the plan of a step. The same attempt always has the same nested run, so an interrupted one is resumed.
 pub(crate) fn run_nested<'a>(

@@ -4,11 +4,13 @@
 //! **Invariant:** the findings are on disk before the first attempt of a task does anything. From then on the workspace
 //! is no longer as it was before the work, so they are never taken again.
 
-use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::{self, Write as _};
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::{
+    collections::BTreeMap,
+    fs::File,
+    io::{self, Write as _},
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use tokio::sync::watch;
 
@@ -20,8 +22,10 @@ use wf_exec::{StopLevel, WorkError, log};
 use wf_model::{Check, Step};
 
 use super::judging::CheckSubject;
-use crate::files::copies;
-use crate::run::{RunContext, attempt_task::written_step};
+use crate::{
+    files::copies,
+    run::{RunContext, attempt_task::written_step},
+};
 
 /// The findings of the checks of a task before its work.
 pub(super) type PriorFindings = BTreeMap<Name, PriorFinding>;

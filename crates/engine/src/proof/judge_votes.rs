@@ -12,9 +12,11 @@ use wf_core::{
 use wf_exec::{StopLevel, check::CheckOutcome};
 use wf_model::{Check, CheckJudge, EngineFailure, FailureClass, ModelChoice};
 
-use crate::models::{asker::ModelAsker, call::ModelCallFailure};
-use crate::run::RunContext;
-use crate::session::waiting::wait_for_stop;
+use crate::{
+    models::{asker::ModelAsker, call::ModelCallFailure},
+    run::RunContext,
+    session::waiting::wait_for_stop,
+};
 
 /// The judge of one check, and what its calls have used.
 struct JudgeCalls<'a> {

@@ -3,10 +3,12 @@
 //! **Invariant:** a check passes only on the workspace as it was when the run began and on what is
 //! declared (its view), and only if nothing wrote it meanwhile.
 
-use std::borrow::Cow;
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::{
+    borrow::Cow,
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use tokio::sync::watch;
 
@@ -23,14 +25,16 @@ use wf_exec::{
 use wf_model::{Check, CheckPhase, FailureClass, JsonObject, Step, StepWork, expr::EvalError};
 
 use super::before_work;
-use crate::files::copies;
-use crate::run::{
-    RunContext,
-    attempt_task::{step_of, written_step},
-    declarations,
-    scope::TemplateValues,
+use crate::{
+    files::copies,
+    run::{
+        RunContext,
+        attempt_task::{step_of, written_step},
+        declarations,
+        scope::TemplateValues,
+    },
+    session::UnitResult,
 };
-use crate::session::UnitResult;
 
 /// The subject of checks, and the values their templates read.
 pub(crate) struct CheckSubject {

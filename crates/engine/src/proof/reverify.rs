@@ -1,8 +1,7 @@
 //! Checks the results of runs again: the freshness of their evidence and the current verdicts of
 //! their checks. Nothing of it is recorded.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use tokio::sync::watch;
 
@@ -17,16 +16,18 @@ use wf_model::{Check, JsonObject, Plan};
 use wf_store::FencingToken;
 
 use super::judging::{self, CheckSubject};
-use crate::files::{recorded_results::evidence_of_run, view};
-use crate::run::{
-    RunContext,
-    attempt_task::written_step,
-    context::{RunInputs, RunOwnership},
-    recorded_config::is_elsewhere,
-};
-use crate::session::{
-    EngineError, EngineSession,
-    waiting::{self, block_on},
+use crate::{
+    files::{recorded_results::evidence_of_run, view},
+    run::{
+        RunContext,
+        attempt_task::written_step,
+        context::{RunInputs, RunOwnership},
+        recorded_config::is_elsewhere,
+    },
+    session::{
+        EngineError, EngineSession,
+        waiting::{self, block_on},
+    },
 };
 
 /// A run with results to check again.

@@ -1,7 +1,9 @@
 //! A run that is repeated, with the fate of each of its steps, and the runs nested in it.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use wf_base::name::{Name, RunId};
 use wf_core::machine::{DeselectedStep, DiscardedResult, Event, EventKind, ReusedResult, StepState};

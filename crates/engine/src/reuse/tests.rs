@@ -2,20 +2,22 @@
 
 mod dropped;
 
-use std::collections::BTreeSet;
-use std::sync::Arc;
-use std::time::Duration;
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
-use super::decide::{RepeatContext, fates};
-use super::rows::RecordedSteps;
-use super::{RepeatChoice, StepFate};
-use wf_base::name::{Name, PlanId, TaskRef};
-use wf_base::source::Span;
+use super::{
+    RepeatChoice, StepFate,
+    decide::{RepeatContext, fates},
+    rows::RecordedSteps,
+};
+use wf_base::{
+    name::{Name, PlanId, TaskRef},
+    source::Span,
+};
 use wf_core::machine::{Standing, StepState};
-use wf_model::expr::{Expr, Template};
 use wf_model::{
     ApprovalRequirement, ApprovalStep, Check, JsonObject, NestedPlan, OnStepFailure, Plan, PlanParts,
     PlanPolicy, ShellScript, Step, StepIx, StepRepetition, StepWork,
+    expr::{Expr, Template},
 };
 use wf_store::StepRow;
 

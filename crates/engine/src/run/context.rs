@@ -1,8 +1,10 @@
 //! A run, as the units that work for it share it.
 
-use std::collections::BTreeMap;
-use std::path::PathBuf;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::{
+    collections::BTreeMap,
+    path::PathBuf,
+    sync::{Arc, Mutex, OnceLock, PoisonError},
+};
 
 use serde_json::Value;
 
@@ -23,9 +25,7 @@ use wf_model::{JsonObject, Plan};
 use wf_store::{CacheLookup, FencingToken, StoreError};
 
 use super::{account::RunAccount, evidence_record::EvidenceRecord, result_files::ResultFiles};
-use crate::agent::LiveAgents;
-use crate::reuse::RepeatedRun;
-use crate::session::EngineSession;
+use crate::{agent::LiveAgents, reuse::RepeatedRun, session::EngineSession};
 
 /// The right to work on a run and on what is nested in it, and its earlier holders.
 #[derive(Clone, Debug)]

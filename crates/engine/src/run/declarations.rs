@@ -1,9 +1,11 @@
 //! The files the steps of a plan declare to make or change, and the literal ones among them: those are evidence of
 //! their step until another task declaring them begins.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use wf_base::{name::Name, redact::SecretMask};
 use wf_core::machine::{Artifact, StepItem, TaskId};

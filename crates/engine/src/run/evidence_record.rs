@@ -150,8 +150,7 @@ impl TaskTurns {
 
 #[cfg(test)]
 mod tests {
-    use wf_base::digest::Sha256Digest;
-    use wf_base::name::Name;
+    use wf_base::{digest::Sha256Digest, name::Name};
     use wf_core::machine::{Artifact, Attempt, EventKind, Standing, StepState, TaskId};
     use wf_model::JsonObject;
 

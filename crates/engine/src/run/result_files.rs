@@ -1,9 +1,11 @@
 //! The files of the results of a run, as far as they are known: the outputs of attempts, the evidence of tasks, and the
 //! copies of both.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
-use std::sync::{Arc, MutexGuard, PoisonError};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::{Path, PathBuf},
+    sync::{Arc, MutexGuard, PoisonError},
+};
 
 use wf_base::{digest::Sha256Digest, name::Name};
 use wf_core::machine::{Artifact, Attempt, StaleFile, StepItem, TaskId};

@@ -1,8 +1,10 @@
 //! The end of the work on a run: the finished run, the suspended ones that only wait for approvals, and the processes that
 //! steps left running.
 
-use std::collections::BTreeMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::{
+    collections::BTreeMap,
+    sync::{Mutex, MutexGuard, PoisonError},
+};
 
 use tokio::sync::Notify;
 

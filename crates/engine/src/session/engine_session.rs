@@ -1,8 +1,10 @@
 //! The session of the engine, a request for a run in it, and the errors that leave a run to be resumed.
 
-use std::collections::BTreeSet;
-use std::path::PathBuf;
-use std::sync::{Arc, Mutex, OnceLock};
+use std::{
+    collections::BTreeSet,
+    path::PathBuf,
+    sync::{Arc, Mutex, OnceLock},
+};
 
 use tokio::sync::watch;
 

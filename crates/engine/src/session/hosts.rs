@@ -1,9 +1,7 @@
 //! The data a session has from elsewhere. Several hosts share services, where they do the work of the same runs: the
 //! ledgers, kept by the decider about the runs, and the results for reuse. A replay uses the data of its recorded run.
 
-use std::collections::BTreeMap;
-use std::fmt;
-use std::pin::Pin;
+use std::{collections::BTreeMap, fmt, pin::Pin};
 
 use serde::{Deserialize, Serialize};
 

@@ -1,7 +1,9 @@
 //! The workspace of a run a backend drives, as a host knows it: its files are here, and nothing else of it is.
 
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
 
 use serde::{Deserialize, Serialize};
 

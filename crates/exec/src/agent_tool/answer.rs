@@ -1,7 +1,6 @@
 //! The requests about files and their answers, with names as a model gives them back.
 
-use std::ffi::OsStr;
-use std::path::Path;
+use std::{ffi::OsStr, path::Path};
 
 use serde::{Deserialize, Serialize};
 

@@ -1,6 +1,4 @@
-use std::collections::BTreeMap;
-use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt as _;
+use std::{collections::BTreeMap, ffi::OsStr, os::unix::ffi::OsStrExt as _};
 
 use rustix::fs::{AtFlags, Dir, FileType};
 

@@ -1,7 +1,6 @@
 //! The execution of one tool call: its place, its process, and the outcome for the model.
 
-use std::path::PathBuf;
-use std::time::Duration;
+use std::{path::PathBuf, time::Duration};
 
 use tokio::{sync::watch, time::Instant};
 

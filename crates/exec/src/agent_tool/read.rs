@@ -1,7 +1,9 @@
 //! The tool to read a file: a part of its lines, within a size.
 
-use std::fs::File;
-use std::io::{self, BufRead as _, BufReader, Read as _};
+use std::{
+    fs::File,
+    io::{self, BufRead as _, BufReader, Read as _},
+};
 
 use memchr::{memchr, memchr_iter};
 

@@ -1,8 +1,6 @@
 //! The tool to search files: by a pattern, within limits of entries, bytes and answers.
 
-use std::io::Read as _;
-use std::path::Path;
-use std::time::Duration;
+use std::{io::Read as _, path::Path, time::Duration};
 
 use globset::{GlobBuilder, GlobMatcher};
 use memchr::memchr;

@@ -1,7 +1,9 @@
-use std::ffi::OsString;
-use std::io::{self, Read as _, Write as _};
-use std::path::Path;
-use std::process::ExitCode;
+use std::{
+    ffi::OsString,
+    io::{self, Read as _, Write as _},
+    path::Path,
+    process::ExitCode,
+};
 
 use wf_core::machine::WorkExit;
 

@@ -1,12 +1,11 @@
-use std::ffi::OsStr;
-use std::fs;
-use std::os::unix::ffi::OsStrExt as _;
+use std::{ffi::OsStr, fs, os::unix::ffi::OsStrExt as _};
 
 use proptest::prelude::*;
 
-use super::answer::FileToolOrder;
-use super::answer::shown;
-use super::stage::{command_line, is_stage};
+use super::{
+    answer::{FileToolOrder, shown},
+    stage::{command_line, is_stage},
+};
 use wf_core::agent::ToolRequest;
 
 fn carried_out(root: &std::path::Path, request: ToolRequest) -> String {

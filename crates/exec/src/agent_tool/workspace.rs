@@ -1,9 +1,11 @@
 //! The workspace of an agent: its files, opened below its root, with a note of each one read.
 
-use std::cell::Cell;
-use std::fs::File;
-use std::os::fd::OwnedFd;
-use std::path::{Component, Path, PathBuf};
+use std::{
+    cell::Cell,
+    fs::File,
+    os::fd::OwnedFd,
+    path::{Component, Path, PathBuf},
+};
 
 use rustix::fs::{FileType, Mode, OFlags};
 

@@ -1,11 +1,13 @@
 //! The tools to write a file: its place is checked, and its content replaced at once.
 
-use std::ffi::{OsStr, OsString};
-use std::fmt::Write as _;
-use std::fs::File;
-use std::io::{self, Write as _};
-use std::os::fd::OwnedFd;
-use std::path::{Path, PathBuf};
+use std::{
+    ffi::{OsStr, OsString},
+    fmt::Write as _,
+    fs::File,
+    io::{self, Write as _},
+    os::fd::OwnedFd,
+    path::{Path, PathBuf},
+};
 
 use rustix::{
     fs::{AtFlags, FileType, Mode, OFlags},

@@ -1,8 +1,6 @@
 //! Cache keys: everything the result of a step depends on.
 
-use std::fs::File;
-use std::os::unix::fs::PermissionsExt as _;
-use std::path::Path;
+use std::{fs::File, os::unix::fs::PermissionsExt as _, path::Path};
 
 use serde_json::{Value, json};
 

@@ -2,16 +2,17 @@
 //!
 //! A link is kept as a link, and nothing is kept or put back behind one: the files there are not the step's.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::OsStr;
-use std::fmt::Display;
-use std::fs;
-use std::io;
-use std::os::unix::{
-    ffi::OsStrExt as _,
-    fs::{PermissionsExt as _, symlink},
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    ffi::OsStr,
+    fmt::Display,
+    fs, io,
+    os::unix::{
+        ffi::OsStrExt as _,
+        fs::{PermissionsExt as _, symlink},
+    },
+    path::{Path, PathBuf},
 };
-use std::path::{Path, PathBuf};
 
 use walkdir::DirEntry;
 

@@ -5,10 +5,12 @@
 //! may lead back below the folder, the path is walked part by part, each opened relative to the
 //! previous one without following links.
 
-use std::ffi::{CStr, OsStr, OsString};
-use std::io;
-use std::os::{fd::OwnedFd, unix::ffi::OsStrExt as _};
-use std::path::{Component, Path, PathBuf};
+use std::{
+    ffi::{CStr, OsStr, OsString},
+    io,
+    os::{fd::OwnedFd, unix::ffi::OsStrExt as _},
+    path::{Component, Path, PathBuf},
+};
 
 use rustix::{
     fs::{self, FileType, Mode, OFlags, ResolveFlags, Stat},

@@ -3,11 +3,12 @@
 //! Small files are always read. A large one is read again only if the system reports it was touched; it is synced
 //! before it is read, so that later writes through memory mappings change its times.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
-use std::io;
-use std::path::Path;
-use std::sync::Mutex;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs, io,
+    path::Path,
+    sync::Mutex,
+};
 
 use rustix::fs::{OFlags, Stat};
 

@@ -1,12 +1,14 @@
 //! Files matched by globs inside the workspace.
 
-use std::borrow::Cow;
-use std::collections::BTreeMap;
-use std::fmt::Display;
-use std::fs::{self, File, Metadata};
-use std::io::{self, Read as _};
-use std::os::unix::fs::PermissionsExt as _;
-use std::path::{Path, PathBuf};
+use std::{
+    borrow::Cow,
+    collections::BTreeMap,
+    fmt::Display,
+    fs::{self, File, Metadata},
+    io::{self, Read as _},
+    os::unix::fs::PermissionsExt as _,
+    path::{Path, PathBuf},
+};
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use rustix::fs::{Mode, OFlags, Stat};

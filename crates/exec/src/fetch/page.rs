@@ -1,7 +1,6 @@
 //! The fetch of a page: each address is checked before the connection, and its text is cut to a size.
 
-use std::error::Error;
-use std::time::Duration;
+use std::{error::Error, time::Duration};
 
 use reqwest::{
     Client, Response, Url,

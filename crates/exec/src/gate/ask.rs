@@ -1,6 +1,4 @@
-use std::os::fd::AsRawFd as _;
-use std::path::Path;
-use std::sync::Arc;
+use std::{os::fd::AsRawFd as _, path::Path, sync::Arc};
 
 use tokio::sync::watch;
 

@@ -1,19 +1,20 @@
-use std::path::Path;
-use std::sync::Arc;
-use std::time::Duration;
+use std::{path::Path, sync::Arc, time::Duration};
 
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
 use super::{GateEnvironment, ask};
-use crate::HostEnv;
-use crate::view::WorkspaceView;
-use crate::work::check::CheckEnvironment;
-use crate::work::executor::ProcessExecutor;
-use crate::work_error::StopLevel;
-use wf_base::name::{GateId, PlanId};
-use wf_base::redact::SecretMask;
-use wf_base::time::SystemClock;
+use crate::{
+    HostEnv,
+    view::WorkspaceView,
+    work::{check::CheckEnvironment, executor::ProcessExecutor},
+    work_error::StopLevel,
+};
+use wf_base::{
+    name::{GateId, PlanId},
+    redact::SecretMask,
+    time::SystemClock,
+};
 use wf_core::gate::{GateAction, GateAnswer, GateContext};
 use wf_model::{
     ApprovalRequirement, BoundedJsonPath, CheckProbe, Expectation, Gate, GateLane, GatePredicate,

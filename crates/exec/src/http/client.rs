@@ -1,7 +1,6 @@
 //! The client of requests: its proxies, its limits, and the meaning of a status.
 
-use std::sync::OnceLock;
-use std::time::Duration;
+use std::{sync::OnceLock, time::Duration};
 
 use reqwest::{
     NoProxy, Proxy, Response,

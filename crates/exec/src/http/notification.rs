@@ -1,7 +1,6 @@
 //! The sending of a notification: the server has to accept it, and no more.
 
-use std::borrow::Cow;
-use std::time::Duration;
+use std::{borrow::Cow, time::Duration};
 
 use reqwest::{
     Url,

@@ -1,18 +1,21 @@
-use std::io::{Read as _, Write as _};
-use std::net::TcpListener;
-use std::path::Path;
-use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::{
+    io::{Read as _, Write as _},
+    net::TcpListener,
+    path::Path,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
 
 use serde_json::json;
 use tokio::sync::watch;
 
 use super::{HttpClient, HttpJob, HttpOutcome, HttpRequest};
-use crate::work_error::StopLevel;
-use crate::{HostEnv, log};
-use wf_base::name::Name;
-use wf_base::redact::SecretMask;
-use wf_base::time::{FixedClock, Moment, SystemClock};
+use crate::{HostEnv, log, work_error::StopLevel};
+use wf_base::{
+    name::Name,
+    redact::SecretMask,
+    time::{FixedClock, Moment, SystemClock},
+};
 use wf_core::machine::WorkExit;
 use wf_model::{FailureClass, RequiredOutput, ValueSchema};
 

@@ -1,13 +1,15 @@
 //! The logs of an ended run in one file: an archive in the format of tar, readable without this
 //! program. A run of three steps has one file then instead of six, and one of 20,000 items one instead of 40,000.
 
-use std::collections::HashMap;
-use std::ffi::OsString;
-use std::fs::{self, File};
-use std::io;
-use std::os::unix::fs::OpenOptionsExt as _;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::{
+    collections::HashMap,
+    ffi::OsString,
+    fs::{self, File},
+    io,
+    os::unix::fs::OpenOptionsExt as _,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use super::{
     file::{LogFile, open_regular},

@@ -1,7 +1,6 @@
 //! A cursor in a log: it reads the bytes and their index side by side.
 
-use std::io;
-use std::path::Path;
+use std::{io, path::Path};
 
 use wf_base::time::Moment;
 

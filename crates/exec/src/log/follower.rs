@@ -1,9 +1,11 @@
 //! A follower of a growing log: it goes on in its later files, and ends in the archive.
 
-use std::collections::VecDeque;
-use std::io;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::{
+    collections::VecDeque,
+    io,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use wf_base::time::Moment;
 

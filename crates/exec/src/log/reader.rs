@@ -1,6 +1,4 @@
-use std::collections::VecDeque;
-use std::io;
-use std::path::Path;
+use std::{collections::VecDeque, io, path::Path};
 
 use wf_base::time::Moment;
 

@@ -1,8 +1,10 @@
 //! The logs of one run: each in files of its own while the run goes on, all in one archive when it has ended.
 
-use std::io;
-use std::path::{Path, PathBuf};
-use std::sync::{Arc, OnceLock};
+use std::{
+    io,
+    path::{Path, PathBuf},
+    sync::{Arc, OnceLock},
+};
 
 use wf_base::{digest::Sha256Digest, untrusted::UntrustedText};
 use wf_core::machine::{Attempt, LogDigest};

@@ -1,8 +1,6 @@
 //! The masks added while an attempt runs: values from its output file, and their chain with the masks before.
 
-use std::borrow::Cow;
-use std::path::PathBuf;
-use std::time::SystemTime;
+use std::{borrow::Cow, path::PathBuf, time::SystemTime};
 
 use rustix::fs::OFlags;
 

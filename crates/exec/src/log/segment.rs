@@ -1,9 +1,11 @@
 //! A segment of a log, the first or the last half: its bytes, and its index.
 
-use std::fs::{self, File, OpenOptions};
-use std::io;
-use std::os::unix::fs::FileExt;
-use std::path::Path;
+use std::{
+    fs::{self, File, OpenOptions},
+    io,
+    os::unix::fs::FileExt,
+    path::Path,
+};
 
 use wf_base::time::Moment;
 

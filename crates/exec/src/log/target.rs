@@ -1,5 +1,7 @@
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use wf_base::{redact::SecretMask, time::Clock};
 use wf_core::machine::Attempt;

@@ -1,15 +1,19 @@
 mod archived;
 
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use proptest::prelude::*;
 
 use super::{LogChunk, LogFollower, LogStream, LogTarget, LogWriter, RunLogs, path, target};
 use crate::processes::supervise::OutputSink as _;
-use wf_base::name::Name;
-use wf_base::redact::SecretMask;
-use wf_base::time::{FixedClock, Moment};
+use wf_base::{
+    name::Name,
+    redact::SecretMask,
+    time::{FixedClock, Moment},
+};
 use wf_core::machine::{Attempt, TaskId};
 
 const NOW: Moment = Moment::from_millis(1_700_000_000_000);

@@ -1,8 +1,9 @@
 //! The writing of a log: masked, bounded, and passed on to an observer.
 
-use std::fs;
-use std::io;
-use std::path::{Path, PathBuf};
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
 
 use wf_base::redact::SecretMask;
 use wf_model::EngineFailure;

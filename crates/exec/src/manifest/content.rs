@@ -1,6 +1,4 @@
-use std::fs::File;
-use std::io;
-use std::path::Path;
+use std::{fs::File, io, path::Path};
 
 use rustix::{
     fs::{AtFlags, FileType, Mode, OFlags},

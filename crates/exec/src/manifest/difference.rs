@@ -1,10 +1,12 @@
 //! The difference between two manifests, and the files moved between them.
 
-use std::cmp::Ordering;
-use std::ffi::OsString;
-use std::iter::Peekable;
-use std::path::{Path, PathBuf};
-use std::slice::Iter;
+use std::{
+    cmp::Ordering,
+    ffi::OsString,
+    iter::Peekable,
+    path::{Path, PathBuf},
+    slice::Iter,
+};
 
 use super::{ManifestFolder, ManifestNode, WorkspaceManifest};
 use crate::disk::files::FileStamp;

@@ -1,8 +1,10 @@
 //! The leftovers of an earlier run, which nobody has changed since: for a run repeating it they are no part of the
 //! beginning.
 
-use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+};
 
 use super::{ManifestFolder, ManifestNode, WorkspaceManifest};
 
@@ -79,12 +81,12 @@ fn removed(
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
-    use std::path::Path;
-    use std::time::Duration;
+    use std::{fs, path::Path, time::Duration};
 
-    use super::super::{ExcludedFiles, WorkspaceManifest};
-    use super::LeftoverRule;
+    use super::{
+        super::{ExcludedFiles, WorkspaceManifest},
+        LeftoverRule,
+    };
 
     fn manifest(root: &Path) -> WorkspaceManifest {
         WorkspaceManifest::of_workspace(root, &ExcludedFiles::default()).unwrap()

@@ -1,7 +1,9 @@
 //! The manifest of a workspace: its folders and files at one instant, with a stamp of each.
 
-use std::ffi::{OsStr, OsString};
-use std::path::{Path, PathBuf};
+use std::{
+    ffi::{OsStr, OsString},
+    path::{Path, PathBuf},
+};
 
 use crate::disk::files::FileStamp;
 

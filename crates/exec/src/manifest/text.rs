@@ -1,7 +1,9 @@
 //! The text of a manifest, for the record of a run.
 
-use std::ffi::{OsStr, OsString};
-use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
+use std::{
+    ffi::{OsStr, OsString},
+    os::unix::ffi::{OsStrExt as _, OsStringExt as _},
+};
 
 use rustix::fs::FileType;
 
@@ -87,8 +89,7 @@ fn entry(line: &[u8]) -> Option<(FileStamp, OsString)> {
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
-    use std::os::unix::ffi::OsStringExt as _;
+    use std::{fs, os::unix::ffi::OsStringExt as _};
 
     use super::*;
     use crate::manifest::ExcludedFiles;

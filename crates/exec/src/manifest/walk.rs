@@ -1,12 +1,14 @@
 //! The walk of a workspace, folder by folder.
 
-use std::ffi::{OsStr, OsString};
-use std::io;
-use std::os::{
-    fd::{AsFd, BorrowedFd},
-    unix::ffi::OsStrExt as _,
+use std::{
+    ffi::{OsStr, OsString},
+    io,
+    os::{
+        fd::{AsFd, BorrowedFd},
+        unix::ffi::OsStrExt as _,
+    },
+    path::{Path, PathBuf},
 };
-use std::path::{Path, PathBuf};
 
 use rustix::{
     fs::{AtFlags, Dir, FileType, Mode, OFlags},

@@ -1,10 +1,12 @@
 //! The parts of a repository by their use in git, and the stamp of its moving files.
 
-use std::collections::BTreeMap;
-use std::ffi::OsStr;
-use std::fs;
-use std::os::unix::fs::MetadataExt as _;
-use std::path::{Path, PathBuf};
+use std::{
+    collections::BTreeMap,
+    ffi::OsStr,
+    fs,
+    os::unix::fs::MetadataExt as _,
+    path::{Path, PathBuf},
+};
 
 /// A part of a repository in a workspace, by how git treats it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

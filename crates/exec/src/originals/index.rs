@@ -3,9 +3,7 @@
 //! The format is that of `gitformat-index(5)`, versions 2 to 4, with names of 20 bytes. Entries an index shares with
 //! another file are not found, nor are those of another format: their files count as not being in git.
 
-use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt as _;
-use std::path::PathBuf;
+use std::{ffi::OsStr, os::unix::ffi::OsStrExt as _, path::PathBuf};
 
 use ring::digest::{Context, SHA1_FOR_LEGACY_USE_ONLY};
 

@@ -8,13 +8,15 @@
 //! Logs are left out: they grow with every command, and what they say is of earlier ones. So are other repositories in the
 //! folder, of submodules.
 
-use std::cmp::Reverse;
-use std::collections::BTreeMap;
-use std::ffi::OsStr;
-use std::fs::{self, File};
-use std::io::{self, Read as _};
-use std::os::unix::ffi::OsStrExt as _;
-use std::path::{Path, PathBuf};
+use std::{
+    cmp::Reverse,
+    collections::BTreeMap,
+    ffi::OsStr,
+    fs::{self, File},
+    io::{self, Read as _},
+    os::unix::ffi::OsStrExt as _,
+    path::{Path, PathBuf},
+};
 
 use super::GitPart;
 
@@ -171,8 +173,7 @@ fn object_of(branch: &[u8]) -> Option<&[u8]> {
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
-    use std::path::Path;
+    use std::{fs, path::Path};
 
     use super::read_outside;
 

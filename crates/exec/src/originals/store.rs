@@ -1,13 +1,15 @@
 //! The originals of a run: taken when it begins, and compared, read and copied for its checks.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Debug;
-use std::fs;
-use std::io::{self, Read as _, Write as _};
-use std::os::unix::fs::PermissionsExt as _;
-use std::path::{Path, PathBuf};
-use std::sync::{Arc, OnceLock};
-use std::time::{Duration, SystemTime};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt::Debug,
+    fs,
+    io::{self, Read as _, Write as _},
+    os::unix::fs::PermissionsExt as _,
+    path::{Path, PathBuf},
+    sync::{Arc, OnceLock},
+    time::{Duration, SystemTime},
+};
 
 use rustix::fs::OFlags;
 

@@ -1,12 +1,16 @@
-use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
-use std::os::unix::fs::MetadataExt as _;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    os::unix::fs::MetadataExt as _,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
 
-use super::index::{entries, object_name};
-use super::{Originals, WorkspaceRepository};
+use super::{
+    Originals, WorkspaceRepository,
+    index::{entries, object_name},
+};
 use crate::manifest::{ExcludedFiles, WorkspaceManifest};
 
 /// Returns the name of the object of every file.

@@ -1,9 +1,11 @@
 //! The lists of pinned files: those named by texts, and those of skills.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::io::{self, ErrorKind};
-use std::path::Path;
-use std::sync::Arc;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    io::{self, ErrorKind},
+    path::Path,
+    sync::Arc,
+};
 
 use wf_base::{digest::Sha256Digest, name::Name};
 use wf_model::{

@@ -16,5 +16,4 @@ mod tests;
 mod trail;
 
 pub use files::{files, files_named_by, skills};
-pub use pins::PinnedFiles;
-pub use pins::SkillFileGuard;
+pub use pins::{PinnedFiles, SkillFileGuard};

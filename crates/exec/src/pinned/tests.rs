@@ -1,15 +1,11 @@
-use std::fs;
-use std::os::unix::fs::symlink;
-use std::path::Path;
-use std::sync::Arc;
-use std::time::Duration;
+use std::{fs, os::unix::fs::symlink, path::Path, sync::Arc, time::Duration};
 
 use super::{PinnedFiles, files};
 use crate::processes::process::ProcessCommand;
 use wf_base::name::{Name, PlanId, SkillName};
-use wf_model::expr::Template;
 use wf_model::{
     JsonObject, OnStepFailure, Plan, PlanParts, PlanPolicy, ShellScript, SkillCall, Step, StepWork,
+    expr::Template,
 };
 
 const SKILL: &str = "skills/lint";

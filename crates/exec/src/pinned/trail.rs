@@ -1,9 +1,11 @@
 //! The resolution of a path below a folder: its links, and the file at its end.
 
-use std::fs::File;
-use std::io;
-use std::os::fd::AsRawFd as _;
-use std::path::{Path, PathBuf};
+use std::{
+    fs::File,
+    io,
+    os::fd::AsRawFd as _,
+    path::{Path, PathBuf},
+};
 
 use rustix::fs::FileType;
 

@@ -4,8 +4,10 @@
 //! it does not end a container of docker, whose processes belong to a daemon; so the container has a
 //! name, and is removed by that name after every attempt, however it ended.
 
-use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use wf_model::EngineFailure;
 
@@ -147,8 +149,7 @@ fn env_file(vars: &ProcessEnv) -> Result<String, WorkError> {
 #[cfg(test)]
 mod tests {
     use super::{AttemptContainer, HostEnv, ProcessCommand};
-    use std::os::unix::fs::PermissionsExt as _;
-    use std::path::Path;
+    use std::{os::unix::fs::PermissionsExt as _, path::Path};
 
     const IMAGE: &str = "registry.example/tool@sha256:0123";
 

@@ -3,9 +3,10 @@
 //! A process cannot leave its group by dropping its parents, its session or its environment, so everything a dead
 //! supervisor left is found in the group.
 
-use std::fs;
-use std::io;
-use std::path::{Path, PathBuf};
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
 
 use super::tree::{self, LivingProcess};
 

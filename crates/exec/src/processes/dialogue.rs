@@ -1,8 +1,6 @@
 //! A dialogue with a process: lines to its standard input, lines from its standard output.
 
-use std::future::Future;
-use std::io;
-use std::time::Duration;
+use std::{future::Future, io, time::Duration};
 
 use rustix::pipe::PipeFlags;
 use tokio::{

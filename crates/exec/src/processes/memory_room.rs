@@ -3,10 +3,12 @@
 //! A process started while memory is short waits until others have ended. When it is exhausted nevertheless, the system
 //! kills a process that `wf` started, rather than `wf`.
 
-use std::fs;
-use std::path::{Path, PathBuf};
-use std::sync::{Mutex, OnceLock};
-use std::time::Duration;
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    sync::{Mutex, OnceLock},
+    time::Duration,
+};
 
 use rustix::process::Pid;
 use tokio::{sync::watch, time::Instant};

@@ -3,16 +3,18 @@
 //! Every process leads a session of its own, and signals go to all its descendants: see
 //! [`super::tree`].
 
-use std::collections::BTreeMap;
-use std::io;
-use std::os::{
-    fd::{AsFd as _, OwnedFd},
-    unix::process::ExitStatusExt as _,
+use std::{
+    collections::BTreeMap,
+    io,
+    os::{
+        fd::{AsFd as _, OwnedFd},
+        unix::process::ExitStatusExt as _,
+    },
+    path::{Path, PathBuf},
+    process::ExitStatus,
+    sync::Arc,
+    time::Duration,
 };
-use std::path::{Path, PathBuf};
-use std::process::ExitStatus;
-use std::sync::Arc;
-use std::time::Duration;
 
 use rustix::{
     fs::{Access, OFlags},

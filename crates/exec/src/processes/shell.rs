@@ -1,8 +1,6 @@
 //! Scripts: passed to their shell, or executed directly where a shell would add nothing.
 
-use std::fs::File;
-use std::io::Read as _;
-use std::path::Path;
+use std::{fs::File, io::Read as _, path::Path};
 
 use wf_model::{ShellScript, SkillCall, interpreter_named};
 use wf_skill as skill;

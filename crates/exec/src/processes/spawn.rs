@@ -1,13 +1,15 @@
 //! The system calls starting a process.
 
-use std::ffi::CString;
-use std::io::{self, Seek as _, Write as _};
-use std::os::{
-    fd::{AsFd as _, AsRawFd as _, BorrowedFd, OwnedFd},
-    unix::ffi::OsStrExt as _,
+use std::{
+    ffi::CString,
+    io::{self, Seek as _, Write as _},
+    os::{
+        fd::{AsFd as _, AsRawFd as _, BorrowedFd, OwnedFd},
+        unix::ffi::OsStrExt as _,
+    },
+    path::Path,
+    sync::{Mutex, OnceLock},
 };
-use std::path::Path;
-use std::sync::{Mutex, OnceLock};
 
 use nix::{
     spawn::{PosixSpawnAttr, PosixSpawnFileActions, PosixSpawnFlags, posix_spawn},

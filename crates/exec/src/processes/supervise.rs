@@ -1,9 +1,6 @@
 //! Follows a process until it exits, or terminates it.
 
-use std::io;
-use std::os::unix::process::ExitStatusExt as _;
-use std::process::ExitStatus;
-use std::time::Duration;
+use std::{io, os::unix::process::ExitStatusExt as _, process::ExitStatus, time::Duration};
 
 use tokio::{sync::watch, time::Instant};
 

@@ -5,14 +5,16 @@
 //! [`adopt`]). Its tree is identified by its session, by a mark in its environment, or, if it dropped both, because no
 //! other tree lived when it started.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
-use std::io::Read as _;
-use std::sync::{
-    Mutex,
-    atomic::{AtomicBool, AtomicU64, Ordering},
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    io::Read as _,
+    sync::{
+        Mutex,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+    time::Duration,
 };
-use std::time::Duration;
 
 use rustix::process::{Pid, Signal, WaitOptions};
 
@@ -22,8 +24,7 @@ mod left;
 mod pause;
 
 pub(super) use left::has_adopted;
-pub use left::running;
-pub use left::{adopt, reap_adopted};
+pub use left::{adopt, reap_adopted, running};
 pub(crate) use left::{boot_id, detach};
 pub(super) use pause::PauseGuard;
 

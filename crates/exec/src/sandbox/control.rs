@@ -4,8 +4,10 @@
 //! shown read-only. Missing ones cannot be protected before they are created, so a step creating one fails, and the
 //! file is moved aside. So does one creating a git repository anywhere.
 
-use std::fs;
-use std::path::{Component, Path, PathBuf};
+use std::{
+    fs,
+    path::{Component, Path, PathBuf},
+};
 
 use super::SandboxSpec;
 use crate::{

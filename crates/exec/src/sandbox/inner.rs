@@ -1,9 +1,11 @@
 //! The inner stage: process 1 of its namespace.
 
-use std::io;
-use std::os::{fd::OwnedFd, unix::process::ExitStatusExt as _};
-use std::path::Path;
-use std::process::ExitStatus;
+use std::{
+    io,
+    os::{fd::OwnedFd, unix::process::ExitStatusExt as _},
+    path::Path,
+    process::ExitStatus,
+};
 
 use nix::sys::signal::{SigSet, Signal};
 use rustix::{

@@ -2,9 +2,10 @@
 //!
 //! Only for requested limits: to put a process into a group, the system waits for all processors.
 
-use std::fs;
-use std::io;
-use std::path::{Path, PathBuf};
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
 
 use rustix::process::Pid;
 

@@ -1,10 +1,12 @@
 //! The stages, from the start of each to the start of the next.
 
-use std::ffi::OsString;
-use std::fs::File;
-use std::io::{self, Read as _, Write as _};
-use std::os::fd::AsFd as _;
-use std::process::ExitCode;
+use std::{
+    ffi::OsString,
+    fs::File,
+    io::{self, Read as _, Write as _},
+    os::fd::AsFd as _,
+    process::ExitCode,
+};
 
 use nix::{
     sched::CloneFlags,

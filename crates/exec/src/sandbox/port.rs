@@ -8,15 +8,17 @@
 //! A socket belongs to the namespace where it was created, whoever holds it: so the engine serves programs that can
 //! reach nothing else, and nothing has to be forwarded.
 
-use std::fs::Permissions;
-use std::io::{self, IoSlice, IoSliceMut};
-use std::mem::MaybeUninit;
-use std::net::{Ipv4Addr, TcpListener};
-use std::os::{
-    fd::{AsFd as _, OwnedFd},
-    unix::{fs::PermissionsExt as _, net::UnixStream},
+use std::{
+    fs::Permissions,
+    io::{self, IoSlice, IoSliceMut},
+    mem::MaybeUninit,
+    net::{Ipv4Addr, TcpListener},
+    os::{
+        fd::{AsFd as _, OwnedFd},
+        unix::{fs::PermissionsExt as _, net::UnixStream},
+    },
+    path::{Path, PathBuf},
 };
-use std::path::{Path, PathBuf};
 
 use rustix::net::{
     RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage,

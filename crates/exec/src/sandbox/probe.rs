@@ -1,7 +1,6 @@
 //! The guards this machine can enforce, determined by a trial.
 
-use std::path::Path;
-use std::time::Duration;
+use std::{path::Path, time::Duration};
 
 use wf_core::machine::WorkExit;
 

@@ -1,11 +1,13 @@
 //! The start of a sandbox, and its report.
 
-use std::io::{self, Read as _, Write as _};
-use std::os::{
-    fd::{AsFd as _, OwnedFd},
-    unix::net::UnixStream,
+use std::{
+    io::{self, Read as _, Write as _},
+    os::{
+        fd::{AsFd as _, OwnedFd},
+        unix::net::UnixStream,
+    },
+    path::Path,
 };
-use std::path::Path;
 
 use wf_core::machine::WorkExit;
 use wf_model::EngineFailure;

@@ -8,13 +8,15 @@
 //! **Invariant:** only one process at a time works on the secrets of a connection: it holds the lock of
 //! [`ConnectionSecrets`]. **Invariant:** the files of a script are read without following links, and bounded.
 
-use std::fs::{self, DirBuilder, File};
-use std::io::{self, Write as _};
-use std::os::{
-    fd::AsFd as _,
-    unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _},
+use std::{
+    fs::{self, DirBuilder, File},
+    io::{self, Write as _},
+    os::{
+        fd::AsFd as _,
+        unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _},
+    },
+    path::{Path, PathBuf},
 };
-use std::path::{Path, PathBuf};
 
 use rustix::fs::{FlockOperation, OFlags};
 

@@ -114,8 +114,7 @@ fn fault(error: &keyring_core::Error) -> KeyringError {
 #[cfg(all(test, feature = "keyring"))]
 mod tests {
     use super::{KeyringError, value};
-    use keyring_core::api::CredentialStoreApi as _;
-    use keyring_core::{Error, mock};
+    use keyring_core::{Error, api::CredentialStoreApi as _, mock};
 
     #[test]
     fn an_entry_is_read() {

@@ -4,10 +4,12 @@
 //! a new name and for its owner alone; it is read only from a file no other user can read. Sandboxes never show the
 //! folder: see [`folders`].
 
-use std::fs::{self, DirBuilder, File};
-use std::io::{self, Read as _, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
-use std::path::{Path, PathBuf};
+use std::{
+    fs::{self, DirBuilder, File},
+    io::{self, Read as _, Write as _},
+    os::unix::fs::{DirBuilderExt as _, MetadataExt as _},
+    path::{Path, PathBuf},
+};
 
 use rustix::fs::{Mode, OFlags};
 

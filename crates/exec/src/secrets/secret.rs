@@ -1,9 +1,11 @@
 //! Secrets: read when first needed, once per run, and never shown.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::time::Duration;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
 
 use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};

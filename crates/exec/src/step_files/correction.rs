@@ -1,10 +1,12 @@
 //! Passes the findings on the previous attempt to a process: in a file, and in a variable if they
 //! are small enough.
 
-use std::fs;
-use std::io::Write as _;
-use std::os::unix::fs::OpenOptionsExt as _;
-use std::path::{Path, PathBuf};
+use std::{
+    fs,
+    io::Write as _,
+    os::unix::fs::OpenOptionsExt as _,
+    path::{Path, PathBuf},
+};
 
 use wf_core::machine::AttemptFeedback;
 

@@ -82,8 +82,10 @@ fn block_start(line: &str) -> Option<(&str, &str)> {
 
 #[cfg(test)]
 mod tests {
-    use super::OutputEntry::{Block, Line, Unended};
-    use super::{entries, masks, without_masks};
+    use super::{
+        OutputEntry::{Block, Line, Unended},
+        entries, masks, without_masks,
+    };
 
     #[test]
     fn a_value_may_have_several_lines() {

@@ -1,23 +1,25 @@
 //! The client of a supervisor: it starts one, and passes work to it.
 
-use std::fs::{DirBuilder, File};
-use std::io::{self, Read as _, Write as _};
-use std::net::Shutdown;
-use std::os::{
-    fd::OwnedFd,
-    unix::{
-        fs::DirBuilderExt as _,
-        net::{UnixListener, UnixStream as StdStream},
-        process::CommandExt as _,
+use std::{
+    fs::{DirBuilder, File},
+    io::{self, Read as _, Write as _},
+    net::Shutdown,
+    os::{
+        fd::OwnedFd,
+        unix::{
+            fs::DirBuilderExt as _,
+            net::{UnixListener, UnixStream as StdStream},
+            process::CommandExt as _,
+        },
     },
+    path::{Path, PathBuf},
+    process::Stdio,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
 };
-use std::path::{Path, PathBuf};
-use std::process::Stdio;
-use std::sync::{
-    Arc, Mutex,
-    atomic::{AtomicBool, Ordering},
-};
-use std::time::Duration;
 
 use tokio::sync::watch;
 

@@ -1,8 +1,6 @@
 //! The supervisor's side of one connection.
 
-use std::collections::BTreeMap;
-use std::io;
-use std::sync::Arc;
+use std::{collections::BTreeMap, io, sync::Arc};
 
 use tokio::{
     net::UnixStream,

@@ -167,10 +167,8 @@ impl<R: AsyncRead + Unpin> FrameReader<R> {
 mod tests {
     use tokio::io::AsyncWriteExt as _;
 
-    use super::RequestFollowUp;
-    use super::{FrameReader, SupervisorFrame, outgoing, write};
-    use crate::log::LogStream;
-    use crate::work_error::StopLevel;
+    use super::{FrameReader, RequestFollowUp, SupervisorFrame, outgoing, write};
+    use crate::{log::LogStream, work_error::StopLevel};
 
     #[tokio::test]
     async fn messages_arrive_as_they_were_sent() {

@@ -1,9 +1,11 @@
 //! The journal of a supervisor: requests and outcomes, for the engines after its own.
 
-use std::collections::BTreeSet;
-use std::fs::{File, OpenOptions, TryLockError};
-use std::io::{self, Write as _};
-use std::path::{Path, PathBuf};
+use std::{
+    collections::BTreeSet,
+    fs::{File, OpenOptions, TryLockError},
+    io::{self, Write as _},
+    path::{Path, PathBuf},
+};
 
 use serde::{Deserialize, Serialize};
 
@@ -166,8 +168,7 @@ mod tests {
     use super::{
         JournalLine, RunAttempt, SupervisorJournal, claim, detached, is_orphaned, path, read_record,
     };
-    use crate::processes::tails::StreamTails;
-    use crate::work::attempt::ProcessOutcome;
+    use crate::{processes::tails::StreamTails, work::attempt::ProcessOutcome};
     use wf_base::name::{Name, RunId};
     use wf_core::machine::{Attempt, AttemptUsage, LeftProcess, LeftProcesses, TaskId, WorkExit};
 

@@ -1,13 +1,15 @@
 //! One connection for all concurrent requests of an engine to its supervisor.
 
-use std::collections::BTreeMap;
-use std::io;
-use std::net::Shutdown;
-use std::os::unix::net::UnixStream as StdStream;
-use std::path::Path;
-use std::sync::{
-    Arc, Mutex,
-    atomic::{AtomicU32, Ordering},
+use std::{
+    collections::BTreeMap,
+    io,
+    net::Shutdown,
+    os::unix::net::UnixStream as StdStream,
+    path::Path,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicU32, Ordering},
+    },
 };
 
 use tokio::{

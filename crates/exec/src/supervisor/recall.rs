@@ -1,8 +1,10 @@
 //! The outcome of an attempt an earlier engine requested from a supervisor.
 
-use std::fs;
-use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use wf_base::name::RunId;
 use wf_core::machine::WorkExit;

@@ -1,8 +1,10 @@
 //! One request to a supervisor and its answer.
 
-use std::io;
-use std::os::{fd::AsRawFd as _, unix::net::UnixStream as StdStream};
-use std::path::{Path, PathBuf};
+use std::{
+    io,
+    os::{fd::AsRawFd as _, unix::net::UnixStream as StdStream},
+    path::{Path, PathBuf},
+};
 
 use rustix::fs::{Mode, OFlags};
 use tokio::{

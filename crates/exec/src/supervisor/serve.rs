@@ -1,10 +1,12 @@
 //! The supervisor's main loop.
 
-use std::io::{self, Write as _};
-use std::os::{fd::AsFd as _, unix::net as std_unix};
-use std::path::Path;
-use std::sync::Arc;
-use std::time::Duration;
+use std::{
+    io::{self, Write as _},
+    os::{fd::AsFd as _, unix::net as std_unix},
+    path::Path,
+    sync::Arc,
+    time::Duration,
+};
 
 use tokio::{
     io::AsyncReadExt as _,

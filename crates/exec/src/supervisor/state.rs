@@ -1,7 +1,9 @@
 //! The state of a supervisor: the attempts under way, their output, and their outcomes.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Mutex};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::{Arc, Mutex},
+};
 
 use tokio::{
     net::UnixStream,

@@ -10,9 +10,11 @@
 //!
 //! The state of a repository is seen as it was, whoever changed it, so a commit changes nothing for a check.
 
-use std::collections::BTreeSet;
-use std::os::unix::fs::PermissionsExt as _;
-use std::path::{Path, PathBuf};
+use std::{
+    collections::BTreeSet,
+    os::unix::fs::PermissionsExt as _,
+    path::{Path, PathBuf},
+};
 
 use rustix::fs::OFlags;
 

@@ -32,14 +32,17 @@ mod view;
 mod viewed_check;
 mod worktree_view;
 
-pub use declarations::advice::{ProductAdvice, product_advice};
-pub use declarations::data::{DataFiles, is_program};
-pub(crate) use declarations::declared::{checks, product_globs};
-pub use declarations::declared::{declared_by, exactly, family, is_everything, products};
-pub(crate) use declarations::named::{in_text as named_in, paths as named};
-pub use declarations::tree::tree;
-pub use declarations::writers::UndeclaredFile;
-pub use declarations::writers::undeclared_files;
+pub use declarations::{
+    advice::{ProductAdvice, product_advice},
+    data::{DataFiles, is_program},
+    declared::{declared_by, exactly, family, is_everything, products},
+    tree::tree,
+    writers::{UndeclaredFile, undeclared_files},
+};
+pub(crate) use declarations::{
+    declared::{checks, product_globs},
+    named::{in_text as named_in, paths as named},
+};
 pub use kept_files::{KeptFiles, files_to_keep};
 pub(crate) use remedy::first_paths;
 pub use remedy::paste_line;

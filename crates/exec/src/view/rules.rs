@@ -1,7 +1,9 @@
 //! Which differences from the start of the run a check may see.
 
-use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+};
 
 use globset::GlobSet;
 

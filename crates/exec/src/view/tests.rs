@@ -1,18 +1,14 @@
 mod bound;
 mod products;
 
-use std::fs;
-use std::path::PathBuf;
-use std::sync::Arc;
+use std::{fs, path::PathBuf, sync::Arc};
 
 use super::{WorkspaceSnapshot, WorkspaceView};
-use crate::originals::WorkspaceRepository;
-use crate::work_error::WorkError;
+use crate::{originals::WorkspaceRepository, work_error::WorkError};
 use wf_base::name::{Name, PlanId};
-use wf_model::expr::Template;
 use wf_model::{
     Check, CheckProbe, JsonObject, OnStepFailure, Plan, PlanParts, PlanPolicy, SandboxPermissions,
-    ShellScript, Step, StepWork,
+    ShellScript, Step, StepWork, expr::Template,
 };
 
 /// A workspace in which a run begins.

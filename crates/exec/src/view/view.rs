@@ -1,8 +1,10 @@
 //! The view of a workspace when a run began, its record, and a snapshot of it for a check.
 
-use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use wf_base::{digest::Sha256Digest, time::Moment};
 use wf_core::machine::{Baseline, PinnedFile};

@@ -1,7 +1,9 @@
 //! A check with a view: the workspace is compared before it and after it, and the check made again if disturbed.
 
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use serde_json::Value;
 

@@ -1,10 +1,12 @@
 //! One attempt of a step running a process.
 
-use std::fs::File;
-use std::io;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::time::Duration;
+use std::{
+    fs::File,
+    io,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
 
 use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};

@@ -1,7 +1,6 @@
 //! Waits for a file.
 
-use std::path::Path;
-use std::time::Duration;
+use std::{path::Path, time::Duration};
 
 use tokio::{sync::watch, time::Instant};
 

@@ -1,11 +1,13 @@
 //! The application of a merge to the workspace: all of its files, or none if one is in the way.
 
-use std::collections::BTreeMap;
-use std::ffi::OsStr;
-use std::fs::File;
-use std::io::{self, Read as _, Write as _};
-use std::os::{fd::OwnedFd, unix::ffi::OsStrExt as _};
-use std::path::{Path, PathBuf};
+use std::{
+    collections::BTreeMap,
+    ffi::OsStr,
+    fs::File,
+    io::{self, Read as _, Write as _},
+    os::{fd::OwnedFd, unix::ffi::OsStrExt as _},
+    path::{Path, PathBuf},
+};
 
 use rustix::{
     fs::{AtFlags, FileType, Mode, OFlags},
@@ -220,8 +222,7 @@ fn found_file(folder: &OwnedFd, name: &str) -> io::Result<FoundFile> {
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
-    use std::path::Path;
+    use std::{fs, path::Path};
 
     use super::{FileKind, FileUpdate, FoundFile, MergeOutcome, write_all};
 

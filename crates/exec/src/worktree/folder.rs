@@ -1,8 +1,10 @@
 //! Folders of the workspace, opened and removed without following links.
 
-use std::ffi::OsStr;
-use std::io;
-use std::os::{fd::OwnedFd, unix::ffi::OsStrExt as _};
+use std::{
+    ffi::OsStr,
+    io,
+    os::{fd::OwnedFd, unix::ffi::OsStrExt as _},
+};
 
 use rustix::{
     fs::{AtFlags, Dir, FileType, Mode, OFlags},

@@ -1,8 +1,10 @@
 //! The calls of git for worktrees: with fixed settings, a time limit, and errors as failures of work.
 
-use std::fs;
-use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use tokio::sync::watch;
 

@@ -1,9 +1,6 @@
 //! The merge of a worktree's version: computed by git, without a change of the workspace.
 
-use std::collections::BTreeSet;
-use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt as _;
-use std::path::PathBuf;
+use std::{collections::BTreeSet, ffi::OsStr, os::unix::ffi::OsStrExt as _, path::PathBuf};
 
 use wf_core::machine::MergePlan;
 

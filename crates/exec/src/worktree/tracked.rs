@@ -1,7 +1,6 @@
 //! The tracked files of a workspace, and the repositories inside of it.
 
-use std::collections::BTreeSet;
-use std::fs;
+use std::{collections::BTreeSet, fs};
 
 use super::git::{GitPlace, WorktreeGit};
 use crate::work_error::WorkError;

@@ -1,8 +1,9 @@
 //! The worktree of an attempt, made from a commit.
 
-use std::fs;
-use std::io;
-use std::path::{Path, PathBuf};
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
 
 use super::git::{GitPlace, WorktreeGit};
 use crate::work_error::WorkError;

@@ -1,8 +1,9 @@
-use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
+use std::{fs, os::unix::fs::PermissionsExt as _};
 
-use crate::NamedTest;
-use crate::scene::{SECRET, ToolScene, edit, list, read, search, write};
+use crate::{
+    NamedTest,
+    scene::{SECRET, ToolScene, edit, list, read, search, write},
+};
 use wf_core::agent::ToolRequest;
 
 pub(crate) const TESTS: &[NamedTest] = &[

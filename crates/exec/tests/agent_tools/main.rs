@@ -10,9 +10,7 @@ mod places;
 mod scene;
 mod scripts;
 
-use std::ffi::OsString;
-use std::panic::catch_unwind;
-use std::process::ExitCode;
+use std::{ffi::OsString, panic::catch_unwind, process::ExitCode};
 
 use wf_exec::{agent_tool, sandbox};
 

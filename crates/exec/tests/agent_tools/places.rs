@@ -1,7 +1,9 @@
 use std::fs;
 
-use crate::NamedTest;
-use crate::scene::{ToolScene, edit, list, read, run, search, write};
+use crate::{
+    NamedTest,
+    scene::{ToolScene, edit, list, read, run, search, write},
+};
 
 pub(crate) const TESTS: &[NamedTest] = &[
     ("nothing_outside_is_reached", nothing_outside_is_reached),

@@ -1,13 +1,17 @@
-use std::fs;
-use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use wf_base::redact::SecretMask;
 use wf_core::agent::ToolRequest;
-use wf_exec::agent_tool::{ToolEnvironment, ToolOutcome, run_tool};
-use wf_exec::process::ProcessCommand;
-use wf_exec::sandbox::{SandboxSpec, WorkspaceLayer};
-use wf_exec::{ProcessExecutor, StopLevel};
+use wf_exec::{
+    ProcessExecutor, StopLevel,
+    agent_tool::{ToolEnvironment, ToolOutcome, run_tool},
+    process::ProcessCommand,
+    sandbox::{SandboxSpec, WorkspaceLayer},
+};
 
 /// A secret that is masked.
 pub(crate) const SECRET: &str = "hunter22-correct-horse";

@@ -1,15 +1,14 @@
-use std::fs;
-use std::time::Duration;
+use std::{fs, time::Duration};
 
-use tokio::sync::watch;
-use tokio::time::Instant;
+use tokio::{sync::watch, time::Instant};
 
-use crate::NamedTest;
-use crate::scene::{SECRET, ToolScene, block_on, run};
+use crate::{
+    NamedTest,
+    scene::{SECRET, ToolScene, block_on, run},
+};
 use wf_base::redact::SecretMask;
 use wf_core::agent::ToolRequest;
-use wf_exec::agent_tool::run_tool;
-use wf_exec::{ProcessExecutor, StopLevel};
+use wf_exec::{ProcessExecutor, StopLevel, agent_tool::run_tool};
 
 pub(crate) const TESTS: &[NamedTest] = &[
     ("scripts_report_output_and_exit", scripts_report_output_and_exit),

@@ -1,5 +1,4 @@
-use std::cmp::Reverse;
-use std::fmt;
+use std::{cmp::Reverse, fmt};
 
 use serde::Serialize;
 use wf_base::name::Name;

@@ -1,14 +1,14 @@
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use wf_base::digest::Sha256Digest;
-use wf_base::duration_text::without_durations;
-use wf_base::name::Name;
+use wf_base::{digest::Sha256Digest, duration_text::without_durations, name::Name};
 use wf_core::agent::{ModelReply, ModelRequest};
 use wf_model::{Money, TokenUsage};
 
 use super::portable::map_strings;
-use crate::retry::{ModelFailure, ModelFailureKind};
-use crate::{FailedModelCall, ModelCallError, ModelCallResult};
+use crate::{
+    FailedModelCall, ModelCallError, ModelCallResult,
+    retry::{ModelFailure, ModelFailureKind},
+};
 
 /// A call of a model and its result, as a cassette has it. It has no times, so the same exchange is the same text.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -1,11 +1,13 @@
 //! Recordings with only the newest messages of a conversation, made whole.
 
 use super::RecordedExchange;
-use std::collections::BTreeMap;
-use std::io::{ErrorKind, Read as _, Write as _};
-use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::{fs, io};
+use std::{
+    collections::BTreeMap,
+    fs, io,
+    io::{ErrorKind, Read as _, Write as _},
+    path::{Path, PathBuf},
+    sync::{Mutex, MutexGuard, PoisonError},
+};
 use tempfile::NamedTempFile;
 use wf_base::digest::Sha256Digest;
 use wf_core::agent::{KnownConversations, Message};

@@ -1,12 +1,9 @@
-use std::path::PathBuf;
-use std::sync::PoisonError;
+use std::{path::PathBuf, sync::PoisonError};
 
-use wf_base::digest::Sha256Digest;
-use wf_base::name::Name;
+use wf_base::{digest::Sha256Digest, name::Name};
 use wf_core::agent::ModelRequest;
 
-use super::folder::read_exchange;
-use super::{Cassette, RecordedExchange, RequestDifference, request_digest};
+use super::{Cassette, RecordedExchange, RequestDifference, folder::read_exchange, request_digest};
 use crate::retry::{ModelFailure, ModelFailureKind};
 
 /// The words in the failure of a call whose request was not recorded.

@@ -1,16 +1,15 @@
-use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
-use std::path::PathBuf;
-use std::sync::Arc;
+use std::{fs, os::unix::fs::PermissionsExt as _, path::PathBuf, sync::Arc};
 
 use tempfile::TempDir;
 use wf_core::agent::{Message, ModelReply, ModelRequest, StopReason, ToolCall, ToolResult};
 use wf_model::{ModelApi, Money, TokenUsage};
 
 use super::{Cassette, CassetteError, RecordedExchange, RecordedOutcome, request_digest};
-use crate::retry::{CallFailureClass, ModelFailureKind};
-use crate::tests::{CountedClock, NoKeys, definition, name, request, table};
-use crate::{Gateway, ModelCallResult};
+use crate::{
+    Gateway, ModelCallResult,
+    retry::{CallFailureClass, ModelFailureKind},
+    tests::{CountedClock, NoKeys, definition, name, request, table},
+};
 
 fn exchange(request: ModelRequest, text: &str) -> RecordedExchange {
     let usage = TokenUsage { input: 10, cached_input: 0, cache_write: 0, output: 2 };

@@ -1,6 +1,5 @@
 use reqwest::Url;
-use std::fmt;
-use std::net::IpAddr;
+use std::{fmt, net::IpAddr};
 use wf_model::ModelApi;
 
 /// The address to which the calls of a model go.

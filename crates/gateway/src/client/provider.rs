@@ -1,20 +1,24 @@
-use std::collections::BTreeMap;
-use std::sync::OnceLock;
-use std::time::Duration;
+use std::{collections::BTreeMap, sync::OnceLock, time::Duration};
 
-use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderValue, LOCATION, RETRY_AFTER};
-use reqwest::redirect::Policy;
-use reqwest::{NoProxy, Proxy, Response};
+use reqwest::{
+    NoProxy, Proxy, Response,
+    header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderValue, LOCATION, RETRY_AFTER},
+    redirect::Policy,
+};
 use tokio::time::timeout;
 use wf_base::time::Moment;
 use wf_core::agent::{ModelReply, ModelRequest};
 use wf_model::{ModelApi, TokenUsage};
 
-use super::receive::{receive_error, receive_stream, receive_text};
-use super::{ModelKey, ProviderAddress};
-use crate::retry::{ModelFailure, ModelFailureKind, classify_status, classify_wire};
-use crate::wire::{
-    ReplyStream, WireRequest, decode_reply, encode_request, open_stream, read_error_body, usage_so_far,
+use super::{
+    ModelKey, ProviderAddress,
+    receive::{receive_error, receive_stream, receive_text},
+};
+use crate::{
+    retry::{ModelFailure, ModelFailureKind, classify_status, classify_wire},
+    wire::{
+        ReplyStream, WireRequest, decode_reply, encode_request, open_stream, read_error_body, usage_so_far,
+    },
 };
 
 /// The timeout for a provider to accept a connection.

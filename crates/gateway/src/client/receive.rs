@@ -1,13 +1,14 @@
-use std::ops::Deref;
-use std::time::Duration;
+use std::{ops::Deref, time::Duration};
 
 use reqwest::Response;
 use tokio::time::timeout;
 
 use super::ClientLimits;
-use crate::retry::{ModelFailure, ModelFailureKind, classify_wire};
-use crate::sse::SseParser;
-use crate::wire::ReplyStream;
+use crate::{
+    retry::{ModelFailure, ModelFailureKind, classify_wire},
+    sse::SseParser,
+    wire::ReplyStream,
+};
 
 /// The part of an error's body that is read, in bytes.
 const MAX_ERROR_BYTES: usize = 64 * 1024;

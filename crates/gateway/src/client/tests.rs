@@ -1,5 +1,4 @@
-use std::collections::BTreeMap;
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
 use wf_base::time::Moment;
 use wf_core::agent::{ModelReply, ModelRequest};
@@ -9,8 +8,10 @@ use super::{
     BadBaseUrl, BadModelKey, ClientLimits, FailedSend, ModelKey, ProviderAddress, ProviderCall,
     ProviderClient,
 };
-use crate::retry::{CallFailureClass, ModelFailureKind};
-use crate::tests::{CannedReply, TestServer, request};
+use crate::{
+    retry::{CallFailureClass, ModelFailureKind},
+    tests::{CannedReply, TestServer, request},
+};
 
 const KEY: &str = "sk-very-secret";
 

@@ -1,26 +1,25 @@
-use std::collections::BTreeMap;
-use std::fmt;
-use std::path::PathBuf;
-use std::sync::Arc;
-use std::time::Duration;
+use std::{collections::BTreeMap, fmt, path::PathBuf, sync::Arc, time::Duration};
 
 use tokio::time::{Instant, sleep, timeout};
-use wf_base::name::Name;
-use wf_base::time::Clock;
-use wf_core::agent::{ModelReply, ModelRequest};
-use wf_core::health::{BreakerNote, CallEnd, CallTarget, OpenBreaker};
-use wf_core::machine::AttemptUsage;
+use wf_base::{name::Name, time::Clock};
+use wf_core::{
+    agent::{ModelReply, ModelRequest},
+    health::{BreakerNote, CallEnd, CallTarget, OpenBreaker},
+    machine::AttemptUsage,
+};
 use wf_model::{ModelApi, ModelDefinition, ModelTable, Money, SecretSource, TokenUsage};
 
 use super::{
     CallHealth, FailedModelCall, ModelCallError, ModelCallResult, ModelKeyResolver, ProcessHealth,
     TryAllowance, UnlimitedTries,
 };
-use crate::cassette::{Cassette, CassetteError, RecordedExchange, from_portable, to_portable};
-use crate::client::{ClientLimits, FailedSend, ModelKey, ProviderAddress, ProviderCall, ProviderClient};
-use crate::estimate::estimate_usage;
-use crate::retry::{CallFailureClass, ModelFailure, ModelFailureKind, RetryDelays};
-use crate::scripted;
+use crate::{
+    cassette::{Cassette, CassetteError, RecordedExchange, from_portable, to_portable},
+    client::{ClientLimits, FailedSend, ModelKey, ProviderAddress, ProviderCall, ProviderClient},
+    estimate::estimate_usage,
+    retry::{CallFailureClass, ModelFailure, ModelFailureKind, RetryDelays},
+    scripted,
+};
 
 /// The maximum time for reading a key.
 const KEY_TIME: Duration = Duration::from_mins(1);

@@ -1,12 +1,16 @@
 //! The ports of the gateway, provided by its caller: allowances, health, keys.
 
 use crate::client::ModelKey;
-use std::collections::BTreeMap;
-use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::{
+    collections::BTreeMap,
+    pin::Pin,
+    sync::{Arc, Mutex, PoisonError},
+};
 use wf_base::time::{Clock, Moment};
-use wf_core::health::{BreakerChange, CallEnd, CallTarget, OpenBreaker, TargetHealth};
-use wf_core::machine::AttemptUsage;
+use wf_core::{
+    health::{BreakerChange, CallEnd, CallTarget, OpenBreaker, TargetHealth},
+    machine::AttemptUsage,
+};
 use wf_model::SecretSource;
 
 /// A decision about a further try that is being made.

@@ -1,12 +1,13 @@
 use std::fmt;
 
 use wf_base::name::Name;
-use wf_core::agent::ModelReply;
-use wf_core::health::BreakerNote;
+use wf_core::{agent::ModelReply, health::BreakerNote};
 use wf_model::{Money, TokenUsage};
 
-use crate::cassette::CassetteError;
-use crate::retry::{CallFailureClass, ModelFailure, ModelFailureKind};
+use crate::{
+    cassette::CassetteError,
+    retry::{CallFailureClass, ModelFailure, ModelFailureKind},
+};
 
 /// The result of a call, with its retries and fallbacks.
 #[derive(Clone, Debug, PartialEq)]

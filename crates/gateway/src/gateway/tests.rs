@@ -1,16 +1,18 @@
-use std::fs;
-use std::sync::Arc;
-use std::time::Duration;
+use std::{fs, sync::Arc, time::Duration};
 
 use tempfile::TempDir;
-use wf_core::agent::StopReason;
-use wf_core::health::{BreakerChange, BreakerNote, CallEnd, CallTarget, TargetHealth};
-use wf_core::machine::AttemptUsage;
+use wf_core::{
+    agent::StopReason,
+    health::{BreakerChange, BreakerNote, CallEnd, CallTarget, TargetHealth},
+    machine::AttemptUsage,
+};
 use wf_model::{ModelApi, ModelDefinition, ModelPrice, Money, SecretSource, TokenUsage};
 
 use super::{AllowanceFuture, CallHealth as _, Gateway, ProcessHealth, TryAllowance};
-use crate::retry::{CallFailureClass, ModelFailureKind, RetryDelays};
-use crate::tests::{CannedReply, CountedClock, NoKeys, OneKey, TestServer, definition, name, request, table};
+use crate::{
+    retry::{CallFailureClass, ModelFailureKind, RetryDelays},
+    tests::{CannedReply, CountedClock, NoKeys, OneKey, TestServer, definition, name, request, table},
+};
 
 fn gateway(dir: &TempDir, models: &[ModelDefinition]) -> Gateway {
     let clock = Arc::new(CountedClock::new());

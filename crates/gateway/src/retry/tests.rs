@@ -3,8 +3,10 @@ use std::time::Duration;
 use wf_base::time::Moment;
 
 use super::{CallFailureClass, ModelFailure, ModelFailureKind, RetryDelays, classify_status, classify_wire};
-use crate::sse::SseError;
-use crate::wire::{ProviderMessage, WireError};
+use crate::{
+    sse::SseError,
+    wire::{ProviderMessage, WireError},
+};
 
 fn told(word: &str, message: &str) -> ProviderMessage {
     ProviderMessage { word: word.into(), message: message.into() }

@@ -1,11 +1,11 @@
 use super::{ModelScript, ScriptError, ScriptedConversation, ScriptedError, ScriptedReply};
-use std::fs;
-use std::io::Read as _;
-use std::path::Path;
-use wf_base::keyword::Keyword as _;
-use wf_base::source::{SourceText, Span};
-use wf_base::yaml;
-use wf_base::yaml::{YamlEntry, YamlNode, YamlSchema, YamlValue};
+use std::{fs, io::Read as _, path::Path};
+use wf_base::{
+    keyword::Keyword as _,
+    source::{SourceText, Span},
+    yaml,
+    yaml::{YamlEntry, YamlNode, YamlSchema, YamlValue},
+};
 use wf_core::agent::{StopReason, ToolCall};
 use wf_model::TokenUsage;
 

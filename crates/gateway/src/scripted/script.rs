@@ -4,9 +4,11 @@ use wf_base::time::Moment;
 use wf_core::agent::{Message, ModelReply, ModelRequest, StopReason, ToolCall};
 use wf_model::TokenUsage;
 
-use crate::estimate::estimate_usage;
-use crate::retry::{ModelFailure, ModelFailureKind, classify_status};
-use crate::wire::ProviderMessage;
+use crate::{
+    estimate::estimate_usage,
+    retry::{ModelFailure, ModelFailureKind, classify_status},
+    wire::ProviderMessage,
+};
 
 /// The replies of a model.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -5,8 +5,10 @@ use wf_core::agent::{Message, StopReason, ToolResult};
 use wf_model::TokenUsage;
 
 use super::{ModelScript, load_script};
-use crate::retry::{CallFailureClass, ModelFailureKind};
-use crate::tests::request;
+use crate::{
+    retry::{CallFailureClass, ModelFailureKind},
+    tests::request,
+};
 
 const SCRIPT: &str = r#"
 - tool_calls:

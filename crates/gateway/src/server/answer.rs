@@ -1,16 +1,18 @@
-use std::sync::Arc;
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
-use hyper::body::Incoming;
-use hyper::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
-use hyper::{Method, Request, Response, StatusCode};
+use hyper::{
+    Method, Request, Response, StatusCode,
+    body::Incoming,
+    header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderValue},
+};
 use serde_json::json;
 
-use super::body::{AnswerBody, PendingText, read_body};
-use super::route::{ClientRoute, api_of_path, random_hex, refuse};
 use super::{
-    CallRefusal, ClientApi, ClientCalls, ClientRequest, ClientToken, ReplyBody, read_request, write_error,
-    write_error_event, write_reply,
+    CallRefusal, ClientApi, ClientCalls, ClientRequest, ClientToken, ReplyBody,
+    body::{AnswerBody, PendingText, read_body},
+    read_request,
+    route::{ClientRoute, api_of_path, random_hex, refuse},
+    write_error, write_error_event, write_reply,
 };
 
 /// The longest time for the body of a request to arrive.

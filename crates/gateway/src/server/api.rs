@@ -1,5 +1,4 @@
-use std::collections::BTreeMap;
-use std::pin::Pin;
+use std::{collections::BTreeMap, pin::Pin};
 use wf_core::agent::{ModelReply, ModelRequest};
 use wf_model::ModelApi;
 

@@ -1,16 +1,17 @@
-use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::{
+    pin::Pin,
+    task::{Context, Poll},
+};
 
-use hyper::body::{Body, Bytes, Frame, Incoming, SizeHint};
-use hyper::header::CONTENT_ENCODING;
-use hyper::{HeaderMap, StatusCode};
-use std::convert::Infallible;
-use std::future::poll_fn;
-use std::time::Duration;
+use hyper::{
+    HeaderMap, StatusCode,
+    body::{Body, Bytes, Frame, Incoming, SizeHint},
+    header::CONTENT_ENCODING,
+};
+use std::{convert::Infallible, future::poll_fn, time::Duration};
 use tokio::time::{Interval, MissedTickBehavior};
 
-use super::CallRefusal;
-use super::route::refuse;
+use super::{CallRefusal, route::refuse};
 
 /// The longest body of a request, in bytes.
 pub(super) const MAX_BODY: usize = 32 * 1024 * 1024;

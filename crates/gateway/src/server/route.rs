@@ -1,8 +1,9 @@
 use super::{CallRefusal, ClientApi};
-use hyper::header::{AUTHORIZATION, HeaderMap, PROXY_AUTHORIZATION};
-use hyper::{Method, StatusCode};
-use std::fmt;
-use std::hint::black_box;
+use hyper::{
+    Method, StatusCode,
+    header::{AUTHORIZATION, HeaderMap, PROXY_AUTHORIZATION},
+};
+use std::{fmt, hint::black_box};
 
 /// The headers with a key alone.
 const KEYS: [&str; 2] = ["x-api-key", "api-key"];

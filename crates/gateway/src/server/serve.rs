@@ -1,17 +1,13 @@
-use std::convert::Infallible;
-use std::sync::Arc;
-use std::time::Duration;
+use std::{convert::Infallible, sync::Arc, time::Duration};
 
-use hyper::Request;
-use hyper::body::Incoming;
-use hyper::server::conn::http1;
-use hyper::service::service_fn;
+use hyper::{Request, body::Incoming, server::conn::http1, service::service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
-use tokio::net::{TcpListener, TcpStream};
-use tokio::task::JoinSet;
+use tokio::{
+    net::{TcpListener, TcpStream},
+    task::JoinSet,
+};
 
-use super::answer::ClientService;
-use super::{ClientCalls, ClientToken};
+use super::{ClientCalls, ClientToken, answer::ClientService};
 
 /// The time between two keep-alive events of a stream.
 const KEEP_ALIVE: Duration = Duration::from_secs(10);

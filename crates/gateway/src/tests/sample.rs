@@ -1,13 +1,14 @@
 use std::time::Duration;
 
 use tokio::time::Instant;
-use wf_base::name::Name;
-use wf_base::time::{Clock, Moment};
+use wf_base::{
+    name::Name,
+    time::{Clock, Moment},
+};
 use wf_core::agent::{Message, ModelRequest};
 use wf_model::{ModelApi, ModelDefinition, ModelTable, SecretSource};
 
-use crate::client::ModelKey;
-use crate::{ModelKeyError, ModelKeyFuture, ModelKeyResolver};
+use crate::{ModelKeyError, ModelKeyFuture, ModelKeyResolver, client::ModelKey};
 
 /// A clock that follows tokio's, which tests can pause.
 pub(crate) struct CountedClock(Instant);

@@ -1,9 +1,11 @@
-use super::anthropic::AnthropicStream;
-use super::openai_chat::ChatStream;
-use super::openai_responses::ResponsesStream;
-use super::{WireError, anthropic, openai_chat, openai_responses};
-use crate::field::{FieldError, JsonField};
-use crate::sse::SseEvent;
+use super::{
+    WireError, anthropic, anthropic::AnthropicStream, openai_chat, openai_chat::ChatStream, openai_responses,
+    openai_responses::ResponsesStream,
+};
+use crate::{
+    field::{FieldError, JsonField},
+    sse::SseEvent,
+};
 use serde_json::Value;
 use wf_core::agent::{ModelReply, ModelRequest, StopReason, ToolCall, tokens_of_chars};
 use wf_model::{ModelApi, TokenUsage};

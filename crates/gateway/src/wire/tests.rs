@@ -3,8 +3,10 @@ use serde_json::{Value, json};
 use wf_core::agent::{Message, ModelReply, ModelRequest, ToolCall, ToolDefinition, ToolResult};
 use wf_model::ModelApi;
 
-use super::openai_chat::DEMANDS;
-use super::{ProviderMessage, WireError, WireRequest, encode_request, open_stream, read_error_body};
+use super::{
+    ProviderMessage, WireError, WireRequest, encode_request, open_stream, openai_chat::DEMANDS,
+    read_error_body,
+};
 use crate::sse::{SseEvent, SseParser};
 
 /// Returns a conversation with everything that a request can have.

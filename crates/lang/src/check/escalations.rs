@@ -3,14 +3,17 @@
 use std::collections::BTreeSet;
 
 use super::FileDiagnostics;
-use crate::ast::{EscalationSpec, GateSpec};
-use crate::decode::OrderedEntries;
-use crate::part;
-use wf_base::diag::{Code, Diagnostic};
-use wf_base::name::Name;
-use wf_base::source::SourceText;
-use wf_model::expr::templates_in_script;
-use wf_model::{EscalationAction, GateTrigger};
+use crate::{
+    ast::{EscalationSpec, GateSpec},
+    decode::OrderedEntries,
+    part,
+};
+use wf_base::{
+    diag::{Code, Diagnostic},
+    name::Name,
+    source::SourceText,
+};
+use wf_model::{EscalationAction, GateTrigger, expr::templates_in_script};
 
 /// The built-in escalations.
 const BUILT_IN: [&str; 2] = ["polite_redirect", "report"];

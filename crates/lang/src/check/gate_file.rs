@@ -1,9 +1,10 @@
 //! The mistakes in the file of a gate, read by itself.
 
-use super::FileDiagnostics;
-use super::escalations::{self, KnownEscalations};
-use crate::LoadedSpec;
-use crate::ast::GateSpec;
+use super::{
+    FileDiagnostics,
+    escalations::{self, KnownEscalations},
+};
+use crate::{LoadedSpec, ast::GateSpec};
 use wf_base::diag::{Code, Diagnostic};
 
 /// Checks that a gate has the name of its file, and leads to existing escalations.

@@ -1,8 +1,11 @@
 //! The mistakes in a goal apart from its plan, which the rules of plans cover.
 
 use super::FileDiagnostics;
-use crate::ast::{GoalSpec, PlanSpec};
-use crate::{LoadedSpec, timing};
+use crate::{
+    LoadedSpec,
+    ast::{GoalSpec, PlanSpec},
+    timing,
+};
 use wf_base::diag::{Code, Diagnostic};
 use wf_model::expr::Template;
 

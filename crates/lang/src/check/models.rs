@@ -1,11 +1,15 @@
 use std::sync::Arc;
 
 use super::FileDiagnostics;
-use crate::LoadedSpec;
-use crate::ast::{AgentSpec, EnvelopeSpec, PlanSpec};
-use wf_base::diag::{Code, Diagnostic};
-use wf_base::name::Name;
-use wf_base::source::Spanned;
+use crate::{
+    LoadedSpec,
+    ast::{AgentSpec, EnvelopeSpec, PlanSpec},
+};
+use wf_base::{
+    diag::{Code, Diagnostic},
+    name::Name,
+    source::Spanned,
+};
 use wf_model::{ModelTable, Planner};
 
 /// Adds to the diagnostics the agents, planners and judges whose model, role or MCP server `wf.yaml` does not define. `known` is asked for

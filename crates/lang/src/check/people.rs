@@ -1,8 +1,12 @@
 use super::FileDiagnostics;
-use crate::LoadedSpec;
-use crate::ast::{GateRef, GateSpec, PlanSpec};
-use wf_base::diag::{Code, Diagnostic};
-use wf_base::source::Spanned;
+use crate::{
+    LoadedSpec,
+    ast::{GateRef, GateSpec, PlanSpec},
+};
+use wf_base::{
+    diag::{Code, Diagnostic},
+    source::Spanned,
+};
 
 /// Adds to the diagnostics the named approvers who may approve nothing, so nobody could
 /// answer. `names` are all approvers, and `required` of them must agree.

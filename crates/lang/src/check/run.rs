@@ -1,6 +1,5 @@
 use super::{RuleContext, gate_file, goal_file, rules, taint};
-use crate::LoadedSpec;
-use crate::decode::DiagnosticList;
+use crate::{LoadedSpec, decode::DiagnosticList};
 use std::collections::BTreeSet;
 use wf_base::diag::{Diagnostic, nearest};
 

@@ -1,8 +1,10 @@
 use std::collections::{BTreeSet, HashMap};
 
 use super::{ExprRead, reads};
-use crate::LoadedSpec;
-use crate::ast::{PlanSpec, StepSpec};
+use crate::{
+    LoadedSpec,
+    ast::{PlanSpec, StepSpec},
+};
 use wf_base::source::{SourceText, Spanned};
 use wf_model::graph::StepGraph;
 

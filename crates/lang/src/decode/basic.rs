@@ -3,8 +3,7 @@ use std::borrow::Cow;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::Value;
 
-use super::decoder::wrong_type;
-use super::{DecodeSpec, SpecDecoder};
+use super::{DecodeSpec, SpecDecoder, decoder::wrong_type};
 use crate::yaml::{YamlNode, YamlValue};
 use wf_base::time::Moment;
 use wf_model::expr::{Expr, Template};

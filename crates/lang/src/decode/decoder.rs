@@ -2,8 +2,10 @@ use std::collections::HashMap;
 
 use super::DiagnosticList;
 use crate::yaml::{YamlNode, YamlValue};
-use wf_base::diag::{Code, Diagnostic};
-use wf_base::source::{Span, Spanned};
+use wf_base::{
+    diag::{Code, Diagnostic},
+    source::{Span, Spanned},
+};
 use wf_model::ValueSchema;
 
 /// A type that can be decoded from a value of the tree.

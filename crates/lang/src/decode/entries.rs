@@ -1,10 +1,8 @@
-use std::borrow::Cow;
-use std::ops::Deref;
+use std::{borrow::Cow, ops::Deref};
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
-use super::decoder::wrong_type;
-use super::{DecodeSpec, SpecDecoder};
+use super::{DecodeSpec, SpecDecoder, decoder::wrong_type};
 use crate::yaml::{YamlNode, YamlValue};
 use wf_base::source::{Span, Spanned};
 

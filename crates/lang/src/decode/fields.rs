@@ -1,8 +1,9 @@
-use super::decoder::wrong_type;
-use super::{DecodeSpec, SpecDecoder};
+use super::{DecodeSpec, SpecDecoder, decoder::wrong_type};
 use crate::yaml::{YamlEntry, YamlNode, YamlValue};
-use wf_base::diag::{Code, Diagnostic, nearest};
-use wf_base::source::Span;
+use wf_base::{
+    diag::{Code, Diagnostic, nearest},
+    source::Span,
+};
 
 /// The maximum number of unknown keys of a mapping compared with the known ones.
 const FEW: usize = 20;

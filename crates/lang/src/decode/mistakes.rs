@@ -45,8 +45,10 @@ impl DiagnosticList {
 #[cfg(test)]
 mod tests {
     use super::{DiagnosticList, MAX_MISTAKES};
-    use wf_base::diag::{Code, Diagnostic};
-    use wf_base::source::Span;
+    use wf_base::{
+        diag::{Code, Diagnostic},
+        source::Span,
+    };
 
     #[test]
     fn the_rest_is_counted() {

@@ -1,8 +1,10 @@
 use super::{DecodeSpec, SpecDecoder};
 use crate::yaml::{YamlNode, YamlValue};
-use wf_base::diag::{Code, Diagnostic};
-use wf_base::name::{ArgName, EnvName, GateId, Name, NameFormatError, PlanId, RefId, SkillName};
-use wf_base::source::Span;
+use wf_base::{
+    diag::{Code, Diagnostic},
+    name::{ArgName, EnvName, GateId, Name, NameFormatError, PlanId, RefId, SkillName},
+    source::Span,
+};
 
 use super::EntryKey;
 

@@ -1,13 +1,13 @@
 //! Values with a notation of their own: templates as arguments, durations, sizes.
 
-use super::decoder::wrong_type;
-use super::{DecodeSpec, SpecDecoder};
+use super::{DecodeSpec, SpecDecoder, decoder::wrong_type};
 use crate::yaml::{YamlNode, YamlValue};
-use std::ops::Deref;
-use std::time::Duration;
-use wf_base::diag::{Code, Diagnostic};
-use wf_base::inline_schema;
-use wf_base::time::parse_duration;
+use std::{ops::Deref, time::Duration};
+use wf_base::{
+    diag::{Code, Diagnostic},
+    inline_schema,
+    time::parse_duration,
+};
 use wf_model::expr::Template;
 
 /// A parameter given to a plan: a template, or any other value as it is.

@@ -1,7 +1,9 @@
 use super::SpecDecoder;
 use crate::yaml::{YamlNode, YamlValue};
-use wf_base::diag::{Code, Diagnostic, nearest};
-use wf_base::keyword::Keyword;
+use wf_base::{
+    diag::{Code, Diagnostic, nearest},
+    keyword::Keyword,
+};
 
 /// Reads one of the words of a type.
 pub fn word<T: Keyword>(node: &YamlNode<'_>, decoder: &mut SpecDecoder<'_>) -> Option<T> {

@@ -1,13 +1,13 @@
 use std::time::Duration;
 
-use crate::ast;
-use crate::decode::{ByteSize, OrderedEntries, PathGlob, ReadablePath};
-use wf_base::name::EnvName;
-use wf_base::source::Spanned;
-use wf_model::expr::Template;
+use crate::{
+    ast,
+    decode::{ByteSize, OrderedEntries, PathGlob, ReadablePath},
+};
+use wf_base::{name::EnvName, source::Spanned};
 use wf_model::{
     Check, CheckJudge, CheckPhase, CheckProbe, EnvVar, Expectation, FailureClassRule, JsonExpectation,
-    ResourceLimits, ShellScript, TestExpectation,
+    ResourceLimits, ShellScript, TestExpectation, expr::Template,
 };
 
 /// The default timeout of a check.

@@ -1,13 +1,15 @@
-use std::sync::Arc;
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
-use super::check::{env, expect, json, script};
-use super::plan::LoweringError;
-use crate::LoadedSpec;
-use crate::ast::{self, GateProviderConfig, GateRef, PredicateRule};
-use crate::decode::OrderedEntries;
-use wf_base::name::Name;
-use wf_base::source::Spanned;
+use super::{
+    check::{env, expect, json, script},
+    plan::LoweringError,
+};
+use crate::{
+    LoadedSpec,
+    ast::{self, GateProviderConfig, GateRef, PredicateRule},
+    decode::OrderedEntries,
+};
+use wf_base::{name::Name, source::Spanned};
 use wf_model::{
     ApprovalRequirement, BoundedJsonPath, CheckProbe, Escalation, Gate, GateLane, GatePredicate,
     GateProvider, GateScript, Guardrail, LlmJudge, PredicateRange,

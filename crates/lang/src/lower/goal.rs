@@ -64,13 +64,11 @@ fn address(webhook: &ast::WebhookSpec) -> Option<WebhookUrl> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-    use std::time::Duration;
+    use std::{sync::Arc, time::Duration};
 
     use super::super::tests::defaults;
     use crate::{InMemoryFiles, load, lower, lower_goal};
-    use wf_base::keyword::Keyword;
-    use wf_base::name::Name;
+    use wf_base::{keyword::Keyword, name::Name};
     use wf_model::{
         Goal, GoalApproval, GoalEvent, GoalOverlapPolicy, GoalParam, MissedTimesChoice, MissedTimesPolicy,
         NotificationDelivery, NotificationRule, OnUnmet, Plan, TaintLevel, WebhookUrl,

@@ -1,7 +1,6 @@
 use serde_json::Value;
 
-use crate::ast::MatrixSpec;
-use crate::decode::OrderedEntries;
+use crate::{ast::MatrixSpec, decode::OrderedEntries};
 use wf_base::name::Name;
 use wf_model::JsonObject;
 
@@ -76,9 +75,11 @@ fn insert(combination: &mut JsonObject, entries: &OrderedEntries<Name, Value>) {
 #[cfg(test)]
 mod tests {
     use super::combinations;
-    use crate::ast::MatrixSpec;
-    use crate::decode::{DecodeSpec, DiagnosticList, SpecDecoder};
-    use crate::yaml;
+    use crate::{
+        ast::MatrixSpec,
+        decode::{DecodeSpec, DiagnosticList, SpecDecoder},
+        yaml,
+    };
     use wf_base::source::Span;
 
     fn check(text: &str, expected: &[&str]) {

@@ -1,10 +1,14 @@
 use std::sync::Arc;
 
-use super::check::{checks, env};
-use super::gate;
-use super::step::{SiblingSteps, step};
-use crate::LoadedSpec;
-use crate::ast::{self, SecretSourceKind};
+use super::{
+    check::{checks, env},
+    gate,
+    step::{SiblingSteps, step},
+};
+use crate::{
+    LoadedSpec,
+    ast::{self, SecretSourceKind},
+};
 use wf_model::{
     NestedPlan, OnStepFailure, Plan, PlanError, PlanOutput, PlanParam, PlanParts, PlanPolicy, ReplanSettings,
     RetryPolicy, SecretDeclaration, SecretSource, Step, StepIx, SuggestedPlan, SuggestionLimits,

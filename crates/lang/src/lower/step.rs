@@ -1,10 +1,12 @@
-use std::collections::HashMap;
-use std::sync::Arc;
+use std::{collections::HashMap, sync::Arc};
 
-use super::check::{checks, env, limits, paths, rules, script};
-use super::matrix::combinations;
-use super::plan::{LoweringError, SpecLowering};
-use super::{gate, work};
+use super::{
+    check::{checks, env, limits, paths, rules, script},
+    gate,
+    matrix::combinations,
+    plan::{LoweringError, SpecLowering},
+    work,
+};
 use crate::ast;
 use wf_base::name::Name;
 use wf_model::{

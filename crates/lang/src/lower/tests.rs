@@ -1,12 +1,11 @@
-use std::sync::Arc;
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use crate::{InMemoryFiles, PlanDefaults, load, lower};
-use wf_model::expr::Template;
 use wf_model::{
     CheckCertainty, CheckProbe, FailureClass, Gate, GateLane, GatePredicate, GateProvider, ModelChoice,
     OnStepError, OnStepFailure, Plan, PlanPolicy, ReplanSettings, ResourceLimits, RetryPolicy,
     SandboxPermissions, SecretSource, StepRepetition, StepWork, SuggestionLimits, WaitCondition,
+    expr::Template,
 };
 
 pub(super) fn defaults() -> PlanDefaults {

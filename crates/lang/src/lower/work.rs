@@ -1,18 +1,22 @@
 //! The work of a step: approvals, generated plans, calls of skills, and the skills of agents.
 
-use super::check::limits;
-use super::gate::needs;
-use super::plan::{LoweringError, SpecLowering};
-use super::step;
-use super::step::allow;
-use crate::ast::{AllowSpec, ApproveSpec, SkillArgs, SkillScript, SkillUse, StepSpec};
-use crate::{LoadedSkill, LoadedSpec, ast};
+use super::{
+    check::limits,
+    gate::needs,
+    plan::{LoweringError, SpecLowering},
+    step,
+    step::allow,
+};
+use crate::{
+    LoadedSkill, LoadedSpec, ast,
+    ast::{AllowSpec, ApproveSpec, SkillArgs, SkillScript, SkillUse, StepSpec},
+};
 use serde_json::json;
 use wf_base::name::{Name, SkillName};
-use wf_model::expr::Template;
 use wf_model::{
     AgentSkill, AgentSkillScript, AnswerChoices, AnswerKind, ApprovalStep, ChildPlan, GeneratedPlan,
-    PlanEnvelope, RequiredOutput, SandboxPermissions, SkillArg, SkillCall, ValueSchema, interpreter,
+    PlanEnvelope, RequiredOutput, SandboxPermissions, SkillArg, SkillCall, ValueSchema, expr::Template,
+    interpreter,
 };
 
 /// Returns the decision a step waits for.

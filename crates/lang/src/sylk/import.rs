@@ -1,11 +1,14 @@
-use super::form::{SylkDag, SylkNode, SylkOperation};
-use super::{form, order, text};
-use crate::check::check;
-use crate::{InMemoryFiles, MAX_FILES, load};
-use std::collections::HashMap;
-use std::fmt;
-use wf_base::diag::Severity;
-use wf_base::name::{Name, PlanId};
+use super::{
+    form,
+    form::{SylkDag, SylkNode, SylkOperation},
+    order, text,
+};
+use crate::{InMemoryFiles, MAX_FILES, check::check, load};
+use std::{collections::HashMap, fmt};
+use wf_base::{
+    diag::Severity,
+    name::{Name, PlanId},
+};
 
 /// The workflow files a graph became.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,7 +1,6 @@
 use std::collections::{BTreeSet, HashMap};
 
-use super::SylkMistake;
-use super::form::SylkDag;
+use super::{SylkMistake, form::SylkDag};
 
 /// Checks the ids and the dependencies, and `execution_order` against them.
 pub(super) fn check_order(dag: &SylkDag) -> Result<(), SylkMistake> {

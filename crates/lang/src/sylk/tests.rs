@@ -1,6 +1,5 @@
 use super::{SylkImport, SylkMistake, import_sylk};
-use crate::check::check;
-use crate::{InMemoryFiles, load};
+use crate::{InMemoryFiles, check::check, load};
 
 const DAG: &str = r#"{
   "id": "3f2a-Limits", "session_id": "s1", "prompt": "Limit requests.\n# Soon",

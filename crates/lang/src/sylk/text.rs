@@ -2,8 +2,10 @@ use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 
-use super::form::{SylkDag, SylkNode, SylkPolicy, SylkRetry};
-use super::import::{SylkFile, SylkNames, writes};
+use super::{
+    form::{SylkDag, SylkNode, SylkPolicy, SylkRetry},
+    import::{SylkFile, SylkNames, writes},
+};
 
 /// Writes the dag and the plans of its nodes.
 pub(super) fn files(dag: &SylkDag, names: &SylkNames, notes: &[String]) -> Vec<SylkFile> {

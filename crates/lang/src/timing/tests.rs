@@ -2,8 +2,10 @@ use proptest::prelude::*;
 
 use super::timing;
 use crate::{InMemoryFiles, LoadedSpec, load};
-use wf_base::diag::{Code, Diagnostic};
-use wf_base::time::Moment;
+use wf_base::{
+    diag::{Code, Diagnostic},
+    time::Moment,
+};
 use wf_model::schedule::GoalSchedule;
 
 fn goal(lines: &str) -> LoadedSpec {

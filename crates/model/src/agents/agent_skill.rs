@@ -3,11 +3,15 @@ use std::time::Duration;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::JsonObject;
-use crate::expr::Template;
-use crate::programs::sandbox::{ResourceLimits, SandboxPermissions};
-use crate::programs::script::RequiredOutput;
-use crate::programs::skill::{SkillCall, arg_mistake};
+use crate::{
+    JsonObject,
+    expr::Template,
+    programs::{
+        sandbox::{ResourceLimits, SandboxPermissions},
+        script::RequiredOutput,
+        skill::{SkillCall, arg_mistake},
+    },
+};
 use wf_base::name::{ArgName, SkillName};
 
 /// A skill an agent works by: its text, and the scripts it may call.
@@ -108,10 +112,14 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::{AgentSkill, AgentSkillScript};
-    use crate::expr::{ExprReference, ExprScope, StatusFunction};
-    use crate::json::schema::ValueSchema;
-    use crate::programs::sandbox::{ResourceLimits, SandboxPermissions};
-    use crate::programs::skill::{SkillArg, SkillCall};
+    use crate::{
+        expr::{ExprReference, ExprScope, StatusFunction},
+        json::schema::ValueSchema,
+        programs::{
+            sandbox::{ResourceLimits, SandboxPermissions},
+            skill::{SkillArg, SkillCall},
+        },
+    };
     use wf_base::name::{ArgName, SkillName};
 
     struct Nothing;

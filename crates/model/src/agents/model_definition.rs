@@ -1,14 +1,13 @@
-use std::collections::BTreeMap;
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
 use serde::Serialize;
-use wf_base::digest::Sha256Digest;
-use wf_base::keywords;
-use wf_base::name::Name;
+use wf_base::{digest::Sha256Digest, keywords, name::Name};
 
-use crate::costs::model_price::ModelPrice;
-use crate::programs::script::SecretSource;
-use crate::summary::{RecordView, SummaryBuilder};
+use crate::{
+    costs::model_price::ModelPrice,
+    programs::script::SecretSource,
+    summary::{RecordView, SummaryBuilder},
+};
 
 /// A model a workspace may call, as `wf.yaml` defines it.
 #[derive(Clone, Debug, Serialize)]

@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use wf_base::keyword::Keyword as _;
-use wf_base::keywords;
+use wf_base::{keyword::Keyword as _, keywords};
 
 keywords! {
     listed
@@ -163,8 +162,10 @@ impl MoodWeights {
 
 #[cfg(test)]
 mod tests {
-    use super::PersonaTrait::{Energy, Frustration, Humor, Initiative, Patience, Verbosity, Warmth};
-    use super::{MoodWeights, PersonaChanges, PersonaEvent};
+    use super::{
+        MoodWeights, PersonaChanges, PersonaEvent,
+        PersonaTrait::{Energy, Frustration, Humor, Initiative, Patience, Verbosity, Warmth},
+    };
 
     #[test]
     fn changes_are_added_within_limits_and_go_back() {

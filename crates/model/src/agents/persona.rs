@@ -1,6 +1,5 @@
 use serde::Serialize;
-use wf_base::keyword::Keyword as _;
-use wf_base::keywords;
+use wf_base::{keyword::Keyword as _, keywords};
 
 use crate::agents::mood::{MoodWeights, PersonaChanges, PersonaEvent, PersonaTrait};
 

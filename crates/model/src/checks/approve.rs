@@ -1,7 +1,9 @@
 use std::time::Duration;
 
-use crate::expr::Template;
-use crate::summary::{RecordView, SummaryBuilder};
+use crate::{
+    expr::Template,
+    summary::{RecordView, SummaryBuilder},
+};
 use serde::Serialize;
 use wf_base::name::Name;
 

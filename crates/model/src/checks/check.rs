@@ -3,15 +3,18 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
 
-use crate::checks::phase::CheckPhase;
-use crate::expr::Template;
-use crate::failures::retry::{FailureClassRule, show_failure_rules};
-use crate::json::schema::ValueSchema;
-use crate::programs::sandbox::ResourceLimits;
-use crate::programs::script::{EnvVar, ShellScript};
-use crate::summary::{RecordView, SummaryBuilder, shell_words};
-use wf_base::keywords;
-use wf_base::name::Name;
+use crate::{
+    checks::phase::CheckPhase,
+    expr::Template,
+    failures::retry::{FailureClassRule, show_failure_rules},
+    json::schema::ValueSchema,
+    programs::{
+        sandbox::ResourceLimits,
+        script::{EnvVar, ShellScript},
+    },
+    summary::{RecordView, SummaryBuilder, shell_words},
+};
+use wf_base::{keywords, name::Name};
 
 /// One criterion: a probe running outside the worker, and the expected result.
 #[derive(Clone, Debug, Serialize)]

@@ -2,17 +2,18 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::checks::approve::ApprovalRequirement;
-use crate::checks::check::{
-    CheckProbe, Expectation, JsonExpectation, show_expectations, show_json_expectations,
+use crate::{
+    checks::{
+        approve::ApprovalRequirement,
+        check::{CheckProbe, Expectation, JsonExpectation, show_expectations, show_json_expectations},
+        escalation::{Escalation, show_escalations},
+    },
+    json::path::BoundedJsonPath,
+    programs::script::EnvVar,
+    summary::{RecordView, SummaryBuilder, exact_bytes, weight},
 };
-use crate::checks::escalation::{Escalation, show_escalations};
-use crate::json::path::BoundedJsonPath;
-use crate::programs::script::EnvVar;
-use crate::summary::{RecordView, SummaryBuilder, exact_bytes, weight};
 use std::sync::Arc;
-use wf_base::keywords;
-use wf_base::name::GateId;
+use wf_base::{keywords, name::GateId};
 
 /// A rule at a trigger point (DESIGN section 6).
 #[derive(Clone, Debug)]

@@ -1,8 +1,9 @@
 use serde_json::Value;
 
-use crate::checks::check::JsonExpectation;
-use crate::json::order::equal;
-use crate::json::path::BoundedJsonPath;
+use crate::{
+    checks::check::JsonExpectation,
+    json::{order::equal, path::BoundedJsonPath},
+};
 
 /// A comparison that failed.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,7 +1,9 @@
 use serde::{Deserialize, Serialize};
 
-use crate::costs::money::Money;
-use crate::summary::{exact_duration, weight};
+use crate::{
+    costs::money::Money,
+    summary::{exact_duration, weight},
+};
 use std::time::Duration;
 
 /// The limits on the resources of a run, over all its attempts and however often it is resumed

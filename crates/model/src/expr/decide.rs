@@ -1,7 +1,10 @@
 use serde_json::Value;
 
-use super::node::{ComparisonOperator, ExprNode};
-use super::{ExprReference, StatusFunction, truthy};
+use super::{
+    ExprReference, StatusFunction,
+    node::{ComparisonOperator, ExprNode},
+    truthy,
+};
 
 /// The most pairs of values for which a comparison is tried.
 const MAX_PAIRS: usize = 1000;

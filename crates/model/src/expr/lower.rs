@@ -3,12 +3,17 @@ use std::ops::Range;
 use minijinja::machinery::{Token, ast, parse_expr, tokenize};
 use serde_json::Value;
 
-use super::foreign::foreign_syntax_advice;
-use super::node::{ComparisonOperator, ExprNode, PathKey};
-use super::{Expr, ExprReference, SpannedReference, StatusFunction, names};
-use wf_base::diag::{Code, Diagnostic, nearest};
-use wf_base::keyword::Keyword;
-use wf_base::source::Span;
+use super::{
+    Expr, ExprReference, SpannedReference, StatusFunction,
+    foreign::foreign_syntax_advice,
+    names,
+    node::{ComparisonOperator, ExprNode, PathKey},
+};
+use wf_base::{
+    diag::{Code, Diagnostic, nearest},
+    keyword::Keyword,
+    source::Span,
+};
 
 /// The length up to which a text is within the other bounds.
 const SHORT: usize = 400;

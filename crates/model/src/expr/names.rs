@@ -1,8 +1,8 @@
-use super::foreign::foreign_syntax_advice;
-use super::node::PathKey;
-use super::{BlockField, ExprReference, StatusFunction};
-use wf_base::diag::{Code, nearest};
-use wf_base::keyword::Keyword;
+use super::{BlockField, ExprReference, StatusFunction, foreign::foreign_syntax_advice, node::PathKey};
+use wf_base::{
+    diag::{Code, nearest},
+    keyword::Keyword,
+};
 
 /// The names a lookup can begin with.
 const ROOTS: [&str; 9] =

@@ -1,8 +1,7 @@
 use super::{ExprReference, StatusFunction};
 use crate::json::order::{equal, order};
 use serde_json::Value;
-use std::cmp::Ordering;
-use std::fmt;
+use std::{cmp::Ordering, fmt};
 
 /// The allowed part of the grammar, as a tree. Its depth is bounded by the parser's.
 #[derive(Clone, Debug)]

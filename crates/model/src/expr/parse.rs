@@ -3,11 +3,11 @@ use std::sync::Arc;
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
-use super::lower::ExprLowering;
-use super::node::ExprNode;
-use super::{EvalError, ExprReference, ExprScope, SpannedReference, StatusFunction, decide};
-use wf_base::diag::Diagnostic;
-use wf_base::source::Span;
+use super::{
+    EvalError, ExprReference, ExprScope, SpannedReference, StatusFunction, decide, lower::ExprLowering,
+    node::ExprNode,
+};
+use wf_base::{diag::Diagnostic, source::Span};
 
 /// A parsed expression. Cheap to clone.
 #[derive(Clone, Debug)]

@@ -1,8 +1,7 @@
 use std::fmt;
 
 use super::PathKey;
-use wf_base::keywords;
-use wf_base::source::Span;
+use wf_base::{keywords, source::Span};
 
 /// A name an expression reads, in one of these forms only.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

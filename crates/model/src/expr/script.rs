@@ -1,8 +1,6 @@
-use std::fmt;
-use std::ops::Range;
+use std::{fmt, ops::Range};
 
-use super::foreign::is_foreign;
-use super::{Expr, ExprReference};
+use super::{Expr, ExprReference, foreign::is_foreign};
 use wf_base::source::Span;
 
 /// A read of a template in a script.

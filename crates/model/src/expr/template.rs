@@ -1,15 +1,15 @@
 //! The JSON Schema of what is written as a text with its own grammar. Numbers and booleans count as the text
 //! they are written as.
 
-use super::foreign::foreign_syntax_advice;
-use super::{EvalError, Expr, ExprScope, SpannedReference};
+use super::{EvalError, Expr, ExprScope, SpannedReference, foreign::foreign_syntax_advice};
 use serde::{Serialize, Serializer};
 use serde_json::Value;
-use std::ops::Range;
-use std::sync::Arc;
-use wf_base::diag::{Code, Diagnostic};
-use wf_base::inline_schema;
-use wf_base::source::Span;
+use std::{ops::Range, sync::Arc};
+use wf_base::{
+    diag::{Code, Diagnostic},
+    inline_schema,
+    source::Span,
+};
 
 /// Text with expressions between `{{` and `}}`. Cheap to clone.
 #[derive(Clone, Debug)]

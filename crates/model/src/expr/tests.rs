@@ -4,8 +4,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::{Expr, ExprReference, ExprScope, StatusFunction, Template, templates_in_script};
-use wf_base::diag::Code;
-use wf_base::source::Span;
+use wf_base::{diag::Code, source::Span};
 
 /// A scope of values by the text of their names.
 struct Fixed(BTreeMap<&'static str, Value>);

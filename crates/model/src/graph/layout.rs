@@ -1,6 +1,5 @@
 use super::StepGraph;
-use crate::plans::plan::Plan;
-use crate::plans::step::StepIx;
+use crate::plans::{plan::Plan, step::StepIx};
 
 /// The number of times the layers are ordered from one end to the other and back.
 const SWEEPS: usize = 4;
@@ -106,9 +105,11 @@ mod tests {
     use std::time::Duration;
 
     use super::export;
-    use crate::plans::plan::{OnStepFailure, Plan, PlanParts, PlanPolicy};
-    use crate::plans::step::{Step, StepIx};
-    use crate::plans::work::{StepWork, WaitCondition};
+    use crate::plans::{
+        plan::{OnStepFailure, Plan, PlanParts, PlanPolicy},
+        step::{Step, StepIx},
+        work::{StepWork, WaitCondition},
+    };
     use wf_base::name::{Name, PlanId};
 
     fn step(id: &str, depends_on: &[u32]) -> Step {

@@ -1,6 +1,8 @@
-use petgraph::algo::kosaraju_scc;
-use petgraph::graph::{DiGraph, NodeIndex};
-use petgraph::visit::DfsPostOrder;
+use petgraph::{
+    algo::kosaraju_scc,
+    graph::{DiGraph, NodeIndex},
+    visit::DfsPostOrder,
+};
 
 /// The dependencies between steps. Steps are numbered from zero.
 #[derive(Clone, Debug)]

@@ -3,8 +3,7 @@ use std::sync::Arc;
 use jsonschema::{Keyword, ValidationError};
 use serde::{Serialize, Serializer};
 use serde_json::{Number, Value};
-use wf_base::exact_json;
-use wf_base::exact_json::is_large_integer;
+use wf_base::{exact_json, exact_json::is_large_integer};
 
 /// A valid JSON Schema. Cheap to clone; compiled once.
 #[derive(Clone)]

@@ -1,19 +1,18 @@
-use std::collections::BTreeMap;
-use std::sync::Arc;
-use std::time::Duration;
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use serde::{Deserialize, Serialize};
-use wf_base::keywords;
-use wf_base::name::Name;
+use wf_base::{keywords, name::Name};
 
-use crate::agents::agent_skill::AgentSkill;
-use crate::agents::interaction::AgentInteraction;
-use crate::agents::model_definition::ModelChoice;
-use crate::agents::persona::Persona;
-use crate::expr::Template;
-use crate::plans::plan::Plan;
-use crate::programs::fetch_host::FetchHost;
-use crate::summary::{RecordView, SummaryBuilder, argv_text, show_child_plans};
+use crate::{
+    agents::{
+        agent_skill::AgentSkill, interaction::AgentInteraction, model_definition::ModelChoice,
+        persona::Persona,
+    },
+    expr::Template,
+    plans::plan::Plan,
+    programs::fetch_host::FetchHost,
+    summary::{RecordView, SummaryBuilder, argv_text, show_child_plans},
+};
 
 /// Work a model does with tools (DESIGN section 13; Silas 7.3).
 #[derive(Clone, Debug, Serialize)]

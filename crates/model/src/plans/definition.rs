@@ -13,10 +13,10 @@
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
-use crate::JsonObject;
-use crate::plans::plan::Plan;
-use crate::plans::step::Step;
-use crate::plans::work::StepWork;
+use crate::{
+    JsonObject,
+    plans::{plan::Plan, step::Step, work::StepWork},
+};
 use wf_base::digest::Sha256Digest;
 
 /// The respects in which a step means the same as the earlier step of that name.
@@ -137,19 +137,24 @@ impl Serialize for Plan {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-    use std::time::Duration;
+    use std::{sync::Arc, time::Duration};
 
     use serde_json::Value;
 
     use super::{compare, of_step, of_work, same_plan_meaning};
-    use crate::checks::check::Check;
-    use crate::expr::{Expr, Template};
-    use crate::plans::plan::{OnStepFailure, Plan, PlanParts, PlanPolicy};
-    use crate::plans::step::{Alternative, Step, StepIx, StepRepetition};
-    use crate::plans::work::{NestedPlan, StepWork};
-    use wf_base::name::{Name, PlanId};
-    use wf_base::source::Span;
+    use crate::{
+        checks::check::Check,
+        expr::{Expr, Template},
+        plans::{
+            plan::{OnStepFailure, Plan, PlanParts, PlanPolicy},
+            step::{Alternative, Step, StepIx, StepRepetition},
+            work::{NestedPlan, StepWork},
+        },
+    };
+    use wf_base::{
+        name::{Name, PlanId},
+        source::Span,
+    };
 
     fn name(text: &str) -> Name {
         Name::parse(text).unwrap()

@@ -1,13 +1,16 @@
 use serde::Serialize;
-use wf_base::keywords;
-use wf_base::name::Name;
+use wf_base::{keywords, name::Name};
 
-use crate::costs::budget::RunBudget;
-use crate::expr::Template;
-use crate::plans::agent::{AgentTool, ChildPlan};
-use crate::programs::fetch_host::FetchHost;
-use crate::programs::sandbox::{SandboxPermissions, show_permissions};
-use crate::summary::{SummaryBuilder, show_child_plans};
+use crate::{
+    costs::budget::RunBudget,
+    expr::Template,
+    plans::agent::{AgentTool, ChildPlan},
+    programs::{
+        fetch_host::FetchHost,
+        sandbox::{SandboxPermissions, show_permissions},
+    },
+    summary::{SummaryBuilder, show_child_plans},
+};
 
 /// A plan the run itself makes: a text that is known only in the run, inside an envelope the approved plan
 /// declares.

@@ -4,8 +4,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::expr::{EvalError, Expr, ExprReference, ExprScope, PathKey, StatusFunction};
-use wf_base::inline_schema;
-use wf_base::name::has_paired_brackets;
+use wf_base::{inline_schema, name::has_paired_brackets};
 
 /// The part of each item of a list that is its key: the item itself, or a property of it.
 ///

@@ -1,12 +1,8 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::JsonObject;
-use crate::json::schema::ValueSchema;
-use crate::summary::SummaryBuilder;
-use crate::taint::TaintLevel;
-use wf_base::diag::nearest;
-use wf_base::name::Name;
+use crate::{JsonObject, json::schema::ValueSchema, summary::SummaryBuilder, taint::TaintLevel};
+use wf_base::{diag::nearest, name::Name};
 
 /// A typed input of a plan.
 #[derive(Clone, Debug, Serialize)]
@@ -75,8 +71,7 @@ pub fn resolve_values(params: &[PlanParam], values: &JsonObject) -> Result<JsonO
 #[cfg(test)]
 mod tests {
     use super::{PlanParam, resolve_values};
-    use crate::JsonObject;
-    use crate::json::schema::ValueSchema;
+    use crate::{JsonObject, json::schema::ValueSchema};
     use serde_json::json;
     use wf_base::name::Name;
 

@@ -1,27 +1,39 @@
-use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::sync::Arc;
-use std::time::Duration;
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap},
+    sync::Arc,
+    time::Duration,
+};
 
 use serde::Serialize;
-use wf_base::keywords;
-use wf_base::name::{Name, PlanId, SkillName};
+use wf_base::{
+    keywords,
+    name::{Name, PlanId, SkillName},
+};
 
-use crate::agents::interaction::{InteractionMode, WorkItemType};
-use crate::checks::check::{Check, show_checks};
-use crate::checks::escalation::Escalation;
-use crate::checks::gate::Gate;
-use crate::checks::{escalation, gate};
-use crate::costs::budget::RunBudget;
-use crate::expr::Template;
-use crate::json::schema::ValueSchema;
-use crate::plans::param::{PlanParam, show_params};
-use crate::plans::planner::{OnStuck, Planner};
-use crate::plans::replan::ReplanSettings;
-use crate::plans::step::{Alternative, Step, StepIx};
-use crate::plans::suggestion::{SuggestionSource, UndoPlan};
-use crate::plans::{planner, replan};
-use crate::programs::script::{EnvVar, SecretDeclaration};
-use crate::summary::{show_plan_outputs, show_secrets, time_limit};
+use crate::{
+    agents::interaction::{InteractionMode, WorkItemType},
+    checks::{
+        check::{Check, show_checks},
+        escalation,
+        escalation::Escalation,
+        gate,
+        gate::Gate,
+    },
+    costs::budget::RunBudget,
+    expr::Template,
+    json::schema::ValueSchema,
+    plans::{
+        param::{PlanParam, show_params},
+        planner,
+        planner::{OnStuck, Planner},
+        replan,
+        replan::ReplanSettings,
+        step::{Alternative, Step, StepIx},
+        suggestion::{SuggestionSource, UndoPlan},
+    },
+    programs::script::{EnvVar, SecretDeclaration},
+    summary::{show_plan_outputs, show_secrets, time_limit},
+};
 
 /// Steps and the criteria of their success.
 pub struct Plan {

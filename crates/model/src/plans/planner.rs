@@ -1,10 +1,11 @@
 use std::time::Duration;
 use wf_base::keywords;
 
-use crate::plans::plan::PlanParts;
-use crate::summary::{SummaryBuilder, shell_words};
-use wf_base::name::Name;
-use wf_base::time::format_duration;
+use crate::{
+    plans::plan::PlanParts,
+    summary::{SummaryBuilder, shell_words},
+};
+use wf_base::{name::Name, time::format_duration};
 
 /// A program or a model asked for an alternative when a plan has no other left (artoo v0.8, R2).
 #[derive(Clone, Debug, PartialEq, Eq)]

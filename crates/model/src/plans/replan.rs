@@ -1,5 +1,4 @@
-use crate::plans::plan::PlanParts;
-use crate::summary::SummaryBuilder;
+use crate::{plans::plan::PlanParts, summary::SummaryBuilder};
 use std::time::Duration;
 
 /// The limits on replanning after a run failed: the numbers that weigh its loss, bound its rounds

@@ -1,28 +1,29 @@
 //! The files a step declares to change, so no other task of its run changes them at the same time.
 
-use crate::JsonObject;
-use crate::checks::check::{Check, show_checks};
-use crate::checks::gate;
-use crate::checks::gate::Gate;
-use crate::checks::phase::{CheckPhase, ReworkLimit};
-use crate::expr::{Expr, Template};
-use crate::failures::retry::{FailureClassRule, RetryPolicy, show_failure_rules, show_retries};
-use crate::json::schema::ValueSchema;
-use crate::plans::agent::AgentWorkspace;
-use crate::plans::item_key::ItemKeyPath;
-use crate::plans::plan::Plan;
-use crate::plans::planner;
-use crate::plans::planner::OnStuck;
-use crate::plans::work::StepWork;
-use crate::programs::sandbox::{ResourceLimits, SandboxPermissions};
-use crate::programs::script::{EnvVar, RequiredOutput};
-use crate::summary::{RecordView, SummaryBuilder, show_about, show_execution, time_limit};
+use crate::{
+    JsonObject,
+    checks::{
+        check::{Check, show_checks},
+        gate,
+        gate::Gate,
+        phase::{CheckPhase, ReworkLimit},
+    },
+    expr::{Expr, Template},
+    failures::retry::{FailureClassRule, RetryPolicy, show_failure_rules, show_retries},
+    json::schema::ValueSchema,
+    plans::{
+        agent::AgentWorkspace, item_key::ItemKeyPath, plan::Plan, planner, planner::OnStuck, work::StepWork,
+    },
+    programs::{
+        sandbox::{ResourceLimits, SandboxPermissions},
+        script::{EnvVar, RequiredOutput},
+    },
+    summary::{RecordView, SummaryBuilder, show_about, show_execution, time_limit},
+};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use std::sync::Arc;
-use std::time::Duration;
-use wf_base::keywords;
-use wf_base::name::Name;
+use std::{sync::Arc, time::Duration};
+use wf_base::{keywords, name::Name};
 
 /// The index of a step in its plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

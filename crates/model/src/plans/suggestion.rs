@@ -1,7 +1,6 @@
 //! The output of a plan where its runs suggest what may be done next.
 
-use crate::plans::work::NestedPlan;
-use crate::summary::show_use;
+use crate::{plans::work::NestedPlan, summary::show_use};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 use wf_base::name::Name;

@@ -1,19 +1,18 @@
-use std::sync::Arc;
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
-use crate::agents::interaction::AgentInteraction;
-use crate::checks::approve::{ApprovalStep, show_approval};
-use crate::checks::check::{CheckProbe, show_argv};
-use crate::expr::Template;
-use crate::plans::agent::AgentWork;
-use crate::plans::generated::GeneratedPlan;
-use crate::plans::plan::Plan;
-use crate::programs::script::ShellScript;
-use crate::programs::skill::SkillCall;
-use crate::summary::{RecordView, SummaryBuilder, exact_duration, show_use};
+use crate::{
+    agents::interaction::AgentInteraction,
+    checks::{
+        approve::{ApprovalStep, show_approval},
+        check::{CheckProbe, show_argv},
+    },
+    expr::Template,
+    plans::{agent::AgentWork, generated::GeneratedPlan, plan::Plan},
+    programs::{script::ShellScript, skill::SkillCall},
+    summary::{RecordView, SummaryBuilder, exact_duration, show_use},
+};
 use serde::Serialize;
-use wf_base::name::Name;
-use wf_base::time::Moment;
+use wf_base::{name::Name, time::Moment};
 
 /// The work a step executes.
 #[derive(Clone, Debug, Serialize)]

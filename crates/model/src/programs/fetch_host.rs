@@ -1,5 +1,7 @@
-use std::fmt;
-use std::net::{IpAddr, Ipv6Addr};
+use std::{
+    fmt,
+    net::{IpAddr, Ipv6Addr},
+};
 
 use serde::Serialize;
 

@@ -1,5 +1,7 @@
-use std::path::{Component, Path, PathBuf};
-use std::time::Duration;
+use std::{
+    path::{Component, Path, PathBuf},
+    time::Duration,
+};
 
 use crate::summary::{SummaryBuilder, exact_bytes, weight};
 use serde::{Deserialize, Serialize};

@@ -2,9 +2,7 @@
 
 use serde::Serialize;
 
-use crate::expr::Template;
-use crate::json::schema::ValueSchema;
-use crate::summary::shell_words;
+use crate::{expr::Template, json::schema::ValueSchema, summary::shell_words};
 use wf_base::name::{EnvName, Name, PlanId, RefId};
 
 /// A script and the shell reading it.

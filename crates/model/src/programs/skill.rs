@@ -1,9 +1,11 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::expr::{EvalError, ExprScope, Template};
-use crate::json::schema::ValueSchema;
-use crate::summary::{SummaryBuilder, argv_text};
+use crate::{
+    expr::{EvalError, ExprScope, Template},
+    json::schema::ValueSchema,
+    summary::{SummaryBuilder, argv_text},
+};
 use wf_base::name::{ArgName, SkillName};
 
 /// A call of a script of a skill, with its arguments. Silas 5.2.1 c2.
@@ -210,8 +212,10 @@ pub fn interpreter(script: &str) -> &'static [&'static str] {
 #[cfg(test)]
 mod tests {
     use super::{SkillArg, SkillArgError, SkillCall, interpreter};
-    use crate::expr::{ExprReference, ExprScope, StatusFunction, Template};
-    use crate::json::schema::ValueSchema;
+    use crate::{
+        expr::{ExprReference, ExprScope, StatusFunction, Template},
+        json::schema::ValueSchema,
+    };
     use serde_json::{Value, json};
     use wf_base::name::{ArgName, SkillName};
 

@@ -1,11 +1,12 @@
 //! Dates and times as a wall clock shows them: those of [`jiff::civil`], from the year 1 to 9999, each in the one
 //! writing that the language allows.
 
-use std::fmt;
-use std::str::FromStr;
+use std::{fmt, str::FromStr};
 
-use jiff::SignedDuration;
-use jiff::civil::{Date, DateTime, Time};
+use jiff::{
+    SignedDuration,
+    civil::{Date, DateTime, Time},
+};
 use wf_base::text_form;
 
 /// The seconds of a day of 24 hours.

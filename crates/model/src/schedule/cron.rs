@@ -1,12 +1,15 @@
-use std::fmt;
-use std::str::FromStr;
+use std::{fmt, str::FromStr};
 
-use jiff::SignedDuration;
-use jiff::civil::{Date, DateTime, Time};
+use jiff::{
+    SignedDuration,
+    civil::{Date, DateTime, Time},
+};
 use wf_base::text_form;
 
-use super::BadCron;
-use super::days::{CronDays, has, lowest};
+use super::{
+    BadCron,
+    days::{CronDays, has, lowest},
+};
 
 /// An expression for the seconds of the days at which something is due: wall clock times, in no
 /// zone yet.

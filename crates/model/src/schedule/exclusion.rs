@@ -1,10 +1,11 @@
-use std::fmt;
-use std::ops::{Range, RangeInclusive};
+use std::{
+    fmt,
+    ops::{Range, RangeInclusive},
+};
 
 use jiff::civil::{Date, DateTime};
 use serde::{Deserialize, Serialize};
-use wf_base::keyword::Keyword;
-use wf_base::keywords;
+use wf_base::{keyword::Keyword, keywords};
 
 use super::civil::{CivilDate, ClockTime, DAY};
 

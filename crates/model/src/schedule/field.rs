@@ -2,8 +2,7 @@
 
 use std::ops::Range;
 
-use super::BadCron;
-use super::days::bit;
+use super::{BadCron, days::bit};
 
 /// The values and names a field takes.
 #[derive(Debug, PartialEq, Eq)]

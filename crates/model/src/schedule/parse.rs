@@ -2,9 +2,11 @@
 
 use std::ops::Range;
 
-use super::CronExpression;
-use super::days::{CronDays, MonthDays, WeekDays, bit, has};
-use super::field::{CronField, CronPiece, HOURS, MINUTES, MONTH_DAYS, MONTHS, SECONDS, WEEK_DAYS};
+use super::{
+    CronExpression,
+    days::{CronDays, MonthDays, WeekDays, bit, has},
+    field::{CronField, CronPiece, HOURS, MINUTES, MONTH_DAYS, MONTHS, SECONDS, WEEK_DAYS},
+};
 
 /// A text that is not an expression: the error, its position and a remedy.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -6,15 +6,18 @@
 
 use std::ops::RangeInclusive;
 
-use jiff::civil::{Date, Time};
-use jiff::tz::Offset;
-use jiff::{Timestamp, ToSpan as _};
+use jiff::{
+    Timestamp, ToSpan as _,
+    civil::{Date, Time},
+    tz::Offset,
+};
 
-use super::civil::{DAY, time_of_day};
-use super::zone::{FIRST, LAST, timestamp};
-use super::{ClockTime, CronExpression, GoalSchedule, ScheduleExclusion, Slot, TimingRule, Weekday};
-use wf_base::keyword::Keyword;
-use wf_base::time::Moment;
+use super::{
+    ClockTime, CronExpression, GoalSchedule, ScheduleExclusion, Slot, TimingRule, Weekday,
+    civil::{DAY, time_of_day},
+    zone::{FIRST, LAST, timestamp},
+};
+use wf_base::{keyword::Keyword, time::Moment};
 
 impl GoalSchedule {
     /// Returns a scheduled time that is not excluded, if there is one.

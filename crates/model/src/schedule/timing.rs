@@ -1,14 +1,17 @@
-use std::iter::Peekable;
-use std::time::Duration;
+use std::{iter::Peekable, time::Duration};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::walk::{DueInstant, ScheduleWalk, WallClockTimes};
-use super::zone::{FIRST, LAST};
-use super::{CivilDateTime, CronExpression, DstNote, DstPolicy, ScheduleExclusion, ScheduleZone};
+use super::{
+    CivilDateTime, CronExpression, DstNote, DstPolicy, ScheduleExclusion, ScheduleZone,
+    walk::{DueInstant, ScheduleWalk, WallClockTimes},
+    zone::{FIRST, LAST},
+};
 use crate::summary::{RecordView, SummaryBuilder, cron_in_words};
-use wf_base::digest::Sha256Digest;
-use wf_base::time::{Moment, format_duration, parse_duration};
+use wf_base::{
+    digest::Sha256Digest,
+    time::{Moment, format_duration, parse_duration},
+};
 
 /// One rule for scheduled times.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -3,16 +3,19 @@
 //! [`jiff`] knows which offsets apply to a clock time. Where clocks went back, it has two instants, and its second
 //! comes after the first of later times; so an instant waits until no later time can precede it.
 
-use std::collections::BTreeMap;
-use std::ops::Range;
+use std::{collections::BTreeMap, ops::Range};
 
-use jiff::SignedDuration;
-use jiff::civil::DateTime;
-use jiff::tz::{AmbiguousOffset, Offset, TimeZone};
+use jiff::{
+    SignedDuration,
+    civil::DateTime,
+    tz::{AmbiguousOffset, Offset, TimeZone},
+};
 
-use super::dst::{DstGapPolicy, DstNote, DstOverlapPolicy, DstPolicy};
-use super::zone::{FIRST, LAST, timestamp};
-use super::{CivilDateTime, CronExpression, ScheduleExclusion};
+use super::{
+    CivilDateTime, CronExpression, ScheduleExclusion,
+    dst::{DstGapPolicy, DstNote, DstOverlapPolicy, DstPolicy},
+    zone::{FIRST, LAST, timestamp},
+};
 
 /// The largest difference between two offsets, in seconds.
 const APART: i64 = 2 * 86_400;

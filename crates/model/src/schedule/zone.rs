@@ -1,11 +1,12 @@
 //! Zones of the IANA database: that of the system, or else the built-in one.
 
-use std::fmt;
-use std::str::FromStr;
+use std::{fmt, str::FromStr};
 
-use jiff::Timestamp;
-use jiff::civil::DateTime;
-use jiff::tz::{Offset, TimeZone, TimeZoneDatabase, TimeZoneTransition, db};
+use jiff::{
+    Timestamp,
+    civil::DateTime,
+    tz::{Offset, TimeZone, TimeZoneDatabase, TimeZoneTransition, db},
+};
 use wf_base::text_form;
 
 use super::ClockTime;

@@ -1,9 +1,13 @@
 use super::{RecordView, SummaryBuilder, time_limit};
-use crate::expr::{ExprReference, Template};
-use crate::failures::retry::show_retries;
-use crate::plans::step::{Alternative, Step};
-use crate::plans::work::StepWork;
-use crate::programs::sandbox::show_permissions;
+use crate::{
+    expr::{ExprReference, Template},
+    failures::retry::show_retries,
+    plans::{
+        step::{Alternative, Step},
+        work::StepWork,
+    },
+    programs::sandbox::show_permissions,
+};
 
 /// The differences in one of a step's alternatives.
 pub(crate) fn show_alternative(alternative: &Alternative, summary: &mut SummaryBuilder) {

@@ -1,18 +1,16 @@
-use std::fmt::Display;
-use std::time::Duration;
+use std::{fmt::Display, time::Duration};
 
 use serde_json::Value;
 
 use super::exact::{exact_duration, weight};
-use crate::expr::{Expr, Template};
-use crate::failures::retry::FailureClass;
-use crate::json::path::BoundedJsonPath;
-use crate::json::schema::ValueSchema;
-use crate::plans::agent::AgentTool;
-use crate::plans::generated::EnvelopeExecutor;
-use crate::programs::fetch_host::FetchHost;
-use crate::programs::script::EnvVar;
-use crate::schedule::ScheduleExclusion;
+use crate::{
+    expr::{Expr, Template},
+    failures::retry::FailureClass,
+    json::{path::BoundedJsonPath, schema::ValueSchema},
+    plans::{agent::AgentTool, generated::EnvelopeExecutor},
+    programs::{fetch_host::FetchHost, script::EnvVar},
+    schedule::ScheduleExclusion,
+};
 use wf_base::name::{Name, PlanId, SkillName};
 
 /// The value of a key, as an approver reads it.

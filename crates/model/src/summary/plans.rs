@@ -1,18 +1,20 @@
-use std::collections::VecDeque;
-use std::sync::Arc;
+use std::{collections::VecDeque, sync::Arc};
 
 use super::{RecordView, SummaryBuilder, SummaryLine, shell_words, show_alternative};
-use crate::agents::interaction::{InteractionMode, WorkItemType};
-use crate::checks::gate;
-use crate::checks::gate::Gate;
-use crate::goal::Goal;
-use crate::plans::agent::ChildPlan;
-use crate::plans::plan::{Plan, PlanOutput, ResumeMode};
-use crate::plans::step;
-use crate::plans::step::Step;
-use crate::plans::work::NestedPlan;
-use crate::programs::script::{SecretDeclaration, SecretSource};
-use crate::taint::{MixedTaint, StepTaint, TaintAnalysis};
+use crate::{
+    agents::interaction::{InteractionMode, WorkItemType},
+    checks::{gate, gate::Gate},
+    goal::Goal,
+    plans::{
+        agent::ChildPlan,
+        plan::{Plan, PlanOutput, ResumeMode},
+        step,
+        step::Step,
+        work::NestedPlan,
+    },
+    programs::script::{SecretDeclaration, SecretSource},
+    taint::{MixedTaint, StepTaint, TaintAnalysis},
+};
 
 /// The plans that are shown already, or will be.
 #[derive(Default)]

@@ -1,8 +1,6 @@
 use std::collections::BTreeMap;
 
-use super::key_value::KeyValue;
-use super::plans::ShownPlans;
-use super::{RiskDirection, SummaryLine, SummaryLineKind};
+use super::{RiskDirection, SummaryLine, SummaryLineKind, key_value::KeyValue, plans::ShownPlans};
 
 /// Gathers lines. No two of them have the same path.
 #[derive(Default)]

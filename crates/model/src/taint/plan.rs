@@ -1,11 +1,14 @@
-use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use super::{OutputProducer, PlanFlow, StepFlow, TaintSummary};
-use crate::expr::{ExprReference, Template};
-use crate::plans::plan::Plan;
-use crate::plans::step::{Step, StepRepetition};
-use crate::plans::work::{StepWork, WaitCondition};
+use crate::{
+    expr::{ExprReference, Template},
+    plans::{
+        plan::Plan,
+        step::{Step, StepRepetition},
+        work::{StepWork, WaitCondition},
+    },
+};
 
 /// The summaries of plans and of all plans they use, each analysed once. Plans are told apart
 /// by address, so they outlive it.

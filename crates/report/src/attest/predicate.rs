@@ -3,9 +3,11 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use wf_base::digest::Sha256Digest;
-use wf_base::name::{Name, PlanId, RunId};
-use wf_base::time::Moment;
+use wf_base::{
+    digest::Sha256Digest,
+    name::{Name, PlanId, RunId},
+    time::Moment,
+};
 use wf_core::machine::{
     Baseline, CheckRuling, CriteriaCount, IsolationKind, ProductChanges, RunOutcome, Standing, StepCounts,
     StepState,

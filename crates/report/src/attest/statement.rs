@@ -1,17 +1,18 @@
 //! The rounds of the controller as far as an attestation needs them.
 
-use super::predicate::DigestSet;
 use super::{
     AttestationPredicate, AttestedAttempt, AttestedFile, AttestedPlan, AttestedRun, AttestedStaleResult,
-    AttestedStep, AttestedText, AttestedVerdict,
+    AttestedStep, AttestedText, AttestedVerdict, predicate::DigestSet,
 };
 use crate::record::RunRecord;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use wf_base::digest::Sha256Digest;
-use wf_base::name::{Name, PlanId};
+use wf_base::{
+    digest::Sha256Digest,
+    name::{Name, PlanId},
+};
 use wf_core::machine::{
     AlternativeSwitch, Artifact, Attempt, Baseline, CheckVerdict, Event, EventKind, StaleFile, TaskId,
     WorkExit,

@@ -2,8 +2,10 @@ use serde::Serialize;
 
 use wf_base::untrusted::hides;
 use wf_core::risk::risk_of_plan;
-use wf_model::summary::{self, RiskDirection, SummaryBuilder, SummaryLine, SummaryLineKind};
-use wf_model::{Goal, JsonObject, Plan};
+use wf_model::{
+    Goal, JsonObject, Plan,
+    summary::{self, RiskDirection, SummaryBuilder, SummaryLine, SummaryLineKind},
+};
 
 /// The settings of the workspace applying to every plan.
 #[derive(Clone, Debug)]

@@ -2,8 +2,7 @@ use std::collections::BTreeSet;
 
 use super::{PlanSummary, WorkspaceSettings, consent};
 use sample::{GOAL, all, goal, plan};
-use wf_base::digest::Sha256Digest;
-use wf_base::untrusted::plain;
+use wf_base::{digest::Sha256Digest, untrusted::plain};
 use wf_model::JsonObject;
 
 mod gates;

@@ -3,9 +3,11 @@ use std::fmt::Write as _;
 use anstyle::Style;
 
 use super::{PlanSummary, RiskDirection, SummaryLine, SummaryLineKind};
-use wf_base::digest::Sha256Digest;
-use wf_base::units::plural;
-use wf_base::untrusted::{BAD, BOLD, DIM, NAME, WARN, hides, paint, untrusted};
+use wf_base::{
+    digest::Sha256Digest,
+    units::plural,
+    untrusted::{BAD, BOLD, DIM, NAME, WARN, hides, paint, untrusted},
+};
 use wf_model::{Goal, JsonObject, Plan};
 
 /// The maximum number of files shown: those that differ from the last approval are shown besides.

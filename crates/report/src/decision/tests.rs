@@ -3,8 +3,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use super::{signed_decision_text, value_text};
-use wf_base::digest::Sha256Digest;
-use wf_base::untrusted::plain;
+use wf_base::{digest::Sha256Digest, untrusted::plain};
 use wf_sign::approval::{ApprovalStatement, proposal_text};
 
 /// A request with options, as the text that an answer is bound to.

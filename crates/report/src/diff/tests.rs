@@ -1,6 +1,5 @@
 use super::{PartChange, PlanDiff, diff};
-use crate::consent::PlanSummary;
-use crate::consent::tests::sample;
+use crate::consent::{PlanSummary, tests::sample};
 use wf_base::untrusted::plain;
 
 fn view(steps: &str) -> PlanSummary {

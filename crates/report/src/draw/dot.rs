@@ -52,8 +52,7 @@ fn quote(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::dot;
-    use crate::draw::PlanSketch;
-    use crate::draw::tests::sample;
+    use crate::draw::{PlanSketch, tests::sample};
 
     #[test]
     fn boxes_arrows_and_zones_are_written() {

@@ -58,8 +58,7 @@ fn escape(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::mermaid;
-    use crate::draw::PlanSketch;
-    use crate::draw::tests::sample;
+    use crate::draw::{PlanSketch, tests::sample};
 
     #[test]
     fn boxes_arrows_and_zones_are_written() {

@@ -2,8 +2,7 @@ use std::fmt::Write as _;
 
 use super::{PlanSketch, SketchNode};
 use crate::state_word;
-use wf_base::units::fit;
-use wf_base::untrusted::untrusted;
+use wf_base::{units::fit, untrusted::untrusted};
 
 /// The width of a character, on average.
 const CHAR: usize = 7;
@@ -209,8 +208,7 @@ fn escape(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::{page_svg, place, svg};
-    use crate::draw::PlanSketch;
-    use crate::draw::tests::sample;
+    use crate::draw::{PlanSketch, tests::sample};
 
     #[test]
     fn every_box_stands_below_what_it_needs() {

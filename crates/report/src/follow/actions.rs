@@ -1,12 +1,12 @@
-use std::fmt::Write as _;
-use std::io::Write;
-use std::path::PathBuf;
+use std::{fmt::Write as _, io::Write, path::PathBuf};
 
 use super::{RunNotification, RunTracker, TaskEnding};
 use crate::mistakes::{annotation, path_from_top};
 use wf_base::source::{DeclarationSite, DeclarationSites};
-use wf_core::machine::{Attempt, CheckVerdict, Event, StepState};
-use wf_core::observe::{OutputInterest, OutputStream, RunObserver, RunRef};
+use wf_core::{
+    machine::{Attempt, CheckVerdict, Event, StepState},
+    observe::{OutputInterest, OutputStream, RunObserver, RunRef},
+};
 
 /// Marks failures for GitHub Actions, which shows them beside the log and the line of the plan.
 #[derive(Debug)]
@@ -100,8 +100,10 @@ mod tests {
     use super::{DeclarationSites, GithubAnnotator};
     use crate::follow::TaskEnding;
     use wf_base::name::{Name, PlanId, RunId};
-    use wf_core::machine::{Standing, StepState};
-    use wf_core::observe::RunRef;
+    use wf_core::{
+        machine::{Standing, StepState},
+        observe::RunRef,
+    };
 
     #[test]
     fn an_annotation_is_one_line() {

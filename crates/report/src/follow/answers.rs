@@ -1,9 +1,11 @@
 use super::RunNotification;
 use crate::ItemNames;
 use wf_base::untrusted::untrusted;
-use wf_core::gate::{GateAction, GateResult};
-use wf_core::machine::{ApprovalOutcome, EventKind, GuidanceOutcome, RequestDecision, TaskId};
-use wf_core::observe::RunRef;
+use wf_core::{
+    gate::{GateAction, GateResult},
+    machine::{ApprovalOutcome, EventKind, GuidanceOutcome, RequestDecision, TaskId},
+    observe::RunRef,
+};
 
 /// The answers of gates and approvers; `None` if an event is not one of them, or there is nothing
 /// to print.

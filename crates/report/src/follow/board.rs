@@ -1,15 +1,17 @@
-use std::collections::BTreeMap;
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
-use super::answers::gate_or_approval_notification;
-use super::ending::{changed_result, run_notification, task_ending};
-use super::under_way::{DisplayedTask, RunInProgress, TaskInProgress};
-use super::{ResumeOptions, RunEnding, RunNotification, TaskEnding};
+use super::{
+    ResumeOptions, RunEnding, RunNotification, TaskEnding,
+    answers::gate_or_approval_notification,
+    ending::{changed_result, run_notification, task_ending},
+    under_way::{DisplayedTask, RunInProgress, TaskInProgress},
+};
 use crate::ItemNames;
-use wf_base::name::RunId;
-use wf_base::time::Moment;
-use wf_core::machine::{Attempt, CheckVerdict, Event, EventKind, Round, StepState, TaskId};
-use wf_core::observe::RunRef;
+use wf_base::{name::RunId, time::Moment};
+use wf_core::{
+    machine::{Attempt, CheckVerdict, Event, EventKind, Round, StepState, TaskId},
+    observe::RunRef,
+};
 
 /// The state of running runs. Folds events into notifications.
 #[derive(Debug, Default)]
@@ -300,10 +302,14 @@ mod tests {
     use std::time::Duration;
 
     use super::{ResumeOptions, RunNotification, RunTracker};
-    use wf_base::name::{Name, PlanId, RunId};
-    use wf_base::time::Moment;
-    use wf_core::machine::{Attempt, Event, EventKind, RunOffers, RunOutcome, Standing, StepCounts, TaskId};
-    use wf_core::observe::RunRef;
+    use wf_base::{
+        name::{Name, PlanId, RunId},
+        time::Moment,
+    };
+    use wf_core::{
+        machine::{Attempt, Event, EventKind, RunOffers, RunOutcome, Standing, StepCounts, TaskId},
+        observe::RunRef,
+    };
 
     fn run(id: &str, path: &[&str]) -> RunRef {
         RunRef {

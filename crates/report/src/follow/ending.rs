@@ -1,10 +1,14 @@
 use super::{RunNotification, TaskEnding};
-use crate::locks::{lock_holder_text, permit_wait_text};
-use crate::{ItemNames, threshold_text};
-use wf_base::name::Name;
-use wf_base::time::format_duration;
-use wf_core::machine::{EventKind, StepState};
-use wf_core::observe::{RunRef, TaskRemark};
+use crate::{
+    ItemNames,
+    locks::{lock_holder_text, permit_wait_text},
+    threshold_text,
+};
+use wf_base::{name::Name, time::format_duration};
+use wf_core::{
+    machine::{EventKind, StepState},
+    observe::{RunRef, TaskRemark},
+};
 
 /// The outcome of a step, by its event alone.
 pub(super) fn task_ending(run: &RunRef, kind: &EventKind, names: &ItemNames) -> Option<TaskEnding> {

@@ -2,10 +2,11 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
-use wf_base::name::RunId;
-use wf_base::untrusted::json;
-use wf_core::machine::{Attempt, Event};
-use wf_core::observe::{OutputStream, RunObserver, RunRef};
+use wf_base::{name::RunId, untrusted::json};
+use wf_core::{
+    machine::{Attempt, Event},
+    observe::{OutputStream, RunObserver, RunRef},
+};
 
 /// The version of the public event format. Within a version, keys and events are only added.
 pub const EVENT_VERSION: u32 = 1;
@@ -70,10 +71,14 @@ impl<W: Write> RunObserver for JsonEventWriter<W> {
 #[cfg(test)]
 mod tests {
     use super::JsonEventWriter;
-    use wf_base::name::{PlanId, RunId};
-    use wf_base::time::Moment;
-    use wf_core::machine::{Event, EventKind, RunPhase};
-    use wf_core::observe::{RunObserver, RunRef};
+    use wf_base::{
+        name::{PlanId, RunId},
+        time::Moment,
+    };
+    use wf_core::{
+        machine::{Event, EventKind, RunPhase},
+        observe::{RunObserver, RunRef},
+    };
 
     #[test]
     fn an_event_is_one_line() {

@@ -1,16 +1,19 @@
-use std::fmt::Write as _;
-use std::io::Write;
-use std::sync::Arc;
-use std::time::Duration;
+use std::{fmt::Write as _, io::Write, sync::Arc, time::Duration};
 
-use super::ending::remark_notification;
-use super::{OutputLineBuffer, RunNotification, RunTracker, Verbosity, final_line, notification_text};
+use super::{
+    OutputLineBuffer, RunNotification, RunTracker, Verbosity, ending::remark_notification, final_line,
+    notification_text,
+};
 use crate::usage_line;
-use wf_base::time::{Clock, Moment};
-use wf_base::units::{elapsed, fit, plural};
-use wf_base::untrusted::{BOLD, DIM, paint, plain, styled, untrusted};
-use wf_core::machine::{Attempt, BudgetLedger, Event, EventKind, TaskId};
-use wf_core::observe::{OutputInterest, OutputStream, RunObserver, RunRef, TaskRemark};
+use wf_base::{
+    time::{Clock, Moment},
+    units::{elapsed, fit, plural},
+    untrusted::{BOLD, DIM, paint, plain, styled, untrusted},
+};
+use wf_core::{
+    machine::{Attempt, BudgetLedger, Event, EventKind, TaskId},
+    observe::{OutputInterest, OutputStream, RunObserver, RunRef, TaskRemark},
+};
 
 /// The most running steps on view at once.
 const MAX_LIVE_ROWS: usize = 12;
@@ -215,10 +218,14 @@ mod tests {
     use super::{LiveView, TerminalInfo};
     use crate::follow::{RunTracker, Verbosity};
     use std::sync::Arc;
-    use wf_base::name::{Name, PlanId, RunId};
-    use wf_base::time::{FixedClock, Moment};
-    use wf_core::machine::{Attempt, Event, EventKind, TaskId};
-    use wf_core::observe::{RunObserver, RunRef};
+    use wf_base::{
+        name::{Name, PlanId, RunId},
+        time::{FixedClock, Moment},
+    };
+    use wf_core::{
+        machine::{Attempt, Event, EventKind, TaskId},
+        observe::{RunObserver, RunRef},
+    };
     use wf_model::JsonObject;
 
     fn event(fact: EventKind) -> Event {

@@ -1,10 +1,13 @@
 use std::time::Duration;
 
 use wf_base::name::{Name, PlanId, RunId};
-use wf_core::machine::{
-    CheckVerdict, CriteriaCount, FailureCount, ReworkLoop, Round, RunOutcome, Standing, StepCounts, StepState,
+use wf_core::{
+    machine::{
+        CheckVerdict, CriteriaCount, FailureCount, ReworkLoop, Round, RunOutcome, Standing, StepCounts,
+        StepState,
+    },
+    observe::RunRef,
 };
-use wf_core::observe::RunRef;
 use wf_model::{FailureClass, JsonObject};
 
 /// A notification about a run, with its context.

@@ -1,6 +1,8 @@
 use crate::lines::goal_name;
-use wf_core::machine::{ApprovalPolicy, EventKind};
-use wf_core::observe::RunRef;
+use wf_core::{
+    machine::{ApprovalPolicy, EventKind},
+    observe::RunRef,
+};
 
 /// The options for resuming a run that did not succeed.
 #[derive(Clone, Debug, Default)]
@@ -50,11 +52,15 @@ impl ResumeOptions {
 #[cfg(test)]
 mod tests {
     use super::ResumeOptions;
-    use wf_base::digest::Sha256Digest;
-    use wf_base::name::{PlanId, RunId};
-    use wf_base::time::Moment;
-    use wf_core::machine::{ApprovalPolicy, EventKind, RunApproval};
-    use wf_core::observe::RunRef;
+    use wf_base::{
+        digest::Sha256Digest,
+        name::{PlanId, RunId},
+        time::Moment,
+    };
+    use wf_core::{
+        machine::{ApprovalPolicy, EventKind, RunApproval},
+        observe::RunRef,
+    };
 
     #[test]
     fn no_command_is_named_that_would_be_refused() {

@@ -1,8 +1,10 @@
 use std::collections::BTreeMap;
 
 use super::tail::{append_to_line, line_text};
-use wf_base::name::RunId;
-use wf_base::untrusted::{DIM, paint};
+use wf_base::{
+    name::RunId,
+    untrusted::{DIM, paint},
+};
 use wf_core::machine::Attempt;
 
 /// The longest incomplete line that is held back, in bytes.
@@ -48,8 +50,10 @@ fn prefixed(name: &str, line: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::OutputLineBuffer;
-    use wf_base::name::{Name, RunId};
-    use wf_base::untrusted::plain;
+    use wf_base::{
+        name::{Name, RunId},
+        untrusted::plain,
+    };
     use wf_core::machine::{Attempt, TaskId};
 
     #[test]

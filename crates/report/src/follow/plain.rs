@@ -1,11 +1,13 @@
 use std::io::Write;
 
-use super::ending::remark_notification;
 use super::{
-    OutputLineBuffer, RunEnding, RunNotification, RunTracker, Verbosity, final_line, notification_text,
+    OutputLineBuffer, RunEnding, RunNotification, RunTracker, Verbosity, ending::remark_notification,
+    final_line, notification_text,
 };
-use wf_core::machine::{Attempt, Event, EventKind, TaskId};
-use wf_core::observe::{OutputInterest, OutputStream, RunObserver, RunRef, TaskRemark};
+use wf_core::{
+    machine::{Attempt, Event, EventKind, TaskId},
+    observe::{OutputInterest, OutputStream, RunObserver, RunRef, TaskRemark},
+};
 
 /// Prints a run line after line.
 #[derive(Debug)]

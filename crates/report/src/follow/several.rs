@@ -1,5 +1,7 @@
-use wf_core::machine::{Attempt, Event, TaskId};
-use wf_core::observe::{OutputInterest, OutputStream, RunObserver, RunRef, TaskRemark};
+use wf_core::{
+    machine::{Attempt, Event, TaskId},
+    observe::{OutputInterest, OutputStream, RunObserver, RunRef, TaskRemark},
+};
 
 /// Observers following the same run.
 #[derive(Default)]

@@ -1,15 +1,20 @@
-use std::fmt::Write as _;
-use std::time::Duration;
+use std::{fmt::Write as _, time::Duration};
 
 use super::{RunEnding, RunNotification, TaskEnding};
-use crate::lines::{INDENT, attempt_label, failed_check_text, line, pairs};
-use crate::moves;
-use crate::rounds::rounds_table;
-use crate::words::{counts_text, outcome_style, state_style, state_word};
-use wf_base::units::{elapsed, first_line, fit, plural};
-use wf_base::untrusted::{BAD, BOLD, DIM, GOOD, NAME, WARN, paint, shell_word, styled_line, untrusted};
-use wf_core::ggs::{Directive, SolverOutcome};
-use wf_core::machine::{CheckVerdict, Round, RunOutcome, StepState};
+use crate::{
+    lines::{INDENT, attempt_label, failed_check_text, line, pairs},
+    moves,
+    rounds::rounds_table,
+    words::{counts_text, outcome_style, state_style, state_word},
+};
+use wf_base::{
+    units::{elapsed, first_line, fit, plural},
+    untrusted::{BAD, BOLD, DIM, GOOD, NAME, WARN, paint, shell_word, styled_line, untrusted},
+};
+use wf_core::{
+    ggs::{Directive, SolverOutcome},
+    machine::{CheckVerdict, Round, RunOutcome, StepState},
+};
 
 /// The most characters of a run's outputs at its end; `wf show` has all of them.
 const OUTPUTS_WIDTH: usize = 200;
@@ -180,12 +185,16 @@ mod tests {
     use crate::follow::{RunEnding, RunNotification, TaskEnding};
     use serde_json::json;
     use std::time::Duration;
-    use wf_base::name::{Name, PlanId, RunId};
-    use wf_base::untrusted::plain;
-    use wf_core::machine::{
-        CheckRuling, CheckVerdict, RunOutcome, StaleFile, Standing, StepCounts, StepState, TaskId,
+    use wf_base::{
+        name::{Name, PlanId, RunId},
+        untrusted::plain,
     };
-    use wf_core::observe::RunRef;
+    use wf_core::{
+        machine::{
+            CheckRuling, CheckVerdict, RunOutcome, StaleFile, Standing, StepCounts, StepState, TaskId,
+        },
+        observe::RunRef,
+    };
 
     fn run() -> RunId {
         RunId::from_stored("1a2b3c4d5e6f708192a3b4c5d6e7f809")

@@ -1,8 +1,10 @@
 use serde_json::{Value, json};
 
 use super::{Exposition, MetricsFormat, WorkspaceMetrics};
-use wf_base::digest::Sha256Digest;
-use wf_base::name::{PlanId, RunId};
+use wf_base::{
+    digest::Sha256Digest,
+    name::{PlanId, RunId},
+};
 use wf_core::machine::Event;
 use wf_store::{LogPosition, LogRow};
 

@@ -1,8 +1,7 @@
 use std::collections::BTreeMap;
 
 use super::Exposition;
-use wf_base::name::RunId;
-use wf_base::time::Moment;
+use wf_base::{name::RunId, time::Moment};
 use wf_core::machine::{ApprovalRequest, Event, EventKind, ModelCallOutcome, RequestDecision};
 use wf_store::LogRow;
 

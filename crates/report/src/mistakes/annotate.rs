@@ -1,8 +1,10 @@
 use std::path::Path;
 
 use super::sarif::path_from_top;
-use wf_base::diag::{CheckedFile, Diagnostic, Severity};
-use wf_base::untrusted::untrusted;
+use wf_base::{
+    diag::{CheckedFile, Diagnostic, Severity},
+    untrusted::untrusted,
+};
 
 /// A workflow command of GitHub Actions: a note shown beside the code.
 pub fn annotation(level: &str, properties: &[(&str, &str)], message: &str) -> String {

@@ -1,7 +1,9 @@
 use serde::Serialize;
 
-use wf_base::diag::{CheckedFile, Diagnostic, Severity};
-use wf_base::source::{SourceText, Span};
+use wf_base::{
+    diag::{CheckedFile, Diagnostic, Severity},
+    source::{SourceText, Span},
+};
 
 /// The version of the document of `wf check --json`. Within a version, keys are only added.
 pub const DIAGNOSTICS_VERSION: u32 = 1;

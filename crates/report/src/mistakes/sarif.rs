@@ -1,9 +1,13 @@
 use super::annotate::level;
 use serde_json::{Value, json};
-use std::fmt::Write as _;
-use std::path::{Component, Path, PathBuf};
-use wf_base::diag::{CheckedFile, Code, Diagnostic, Severity};
-use wf_base::source::{SourceText, Span};
+use std::{
+    fmt::Write as _,
+    path::{Component, Path, PathBuf},
+};
+use wf_base::{
+    diag::{CheckedFile, Code, Diagnostic, Severity},
+    source::{SourceText, Span},
+};
 
 /// The diagnostics of all files as a SARIF 2.1.0 log, for code scanners. `folder` is the one their paths are relative to,
 /// from the top of the repository.

@@ -2,10 +2,12 @@ use std::fmt::Write as _;
 
 use annotate_snippets::{AnnotationKind, Element, Group, Level, Origin, Renderer, Snippet};
 
-use wf_base::diag::{CheckedFile, Diagnostic, Severity};
-use wf_base::source::{SourceText, Span};
-use wf_base::units::plural;
-use wf_base::untrusted::{BAD, GOOD, WARN, paint, rendered, untrusted};
+use wf_base::{
+    diag::{CheckedFile, Diagnostic, Severity},
+    source::{SourceText, Span},
+    units::plural,
+    untrusted::{BAD, GOOD, WARN, paint, rendered, untrusted},
+};
 
 /// The maximum number of diagnostics of one file that are drawn.
 const MAX_DRAWN: usize = 50;
@@ -135,9 +137,11 @@ fn clamp(span: Span, window: &std::ops::Range<usize>, shown: &str) -> std::ops::
 mod tests {
     use super::{summary, text};
     use crate::mistakes::tests::sample;
-    use wf_base::diag::{CheckedFile, Code, Diagnostic};
-    use wf_base::source::{SourceText, Span};
-    use wf_base::untrusted::plain;
+    use wf_base::{
+        diag::{CheckedFile, Code, Diagnostic},
+        source::{SourceText, Span},
+        untrusted::plain,
+    };
 
     #[test]
     fn every_place_is_underlined() {

@@ -1,8 +1,10 @@
 //! The round and the alternative of an attempt.
 
 use super::RunRecord;
-use wf_base::name::Name;
-use wf_base::untrusted::{NAME, paint};
+use wf_base::{
+    name::Name,
+    untrusted::{NAME, paint},
+};
 use wf_core::machine::{AlternativeSwitch, TaskId};
 use wf_model::Step;
 use wf_store::AttemptRow;

@@ -3,14 +3,18 @@ use std::fmt::Write as _;
 use serde::Serialize;
 
 use crate::rounds;
-use wf_base::time::Moment;
-use wf_base::units::moment;
-use wf_base::untrusted::{BAD, DIM, WARN, paint, plain, styled_line, untrusted};
-use wf_core::agent::ResolvedMode;
-use wf_core::gate::{GateAction, GateResult};
-use wf_core::machine::{
-    AlternativeSwitch, ApprovalOutcome, ApprovalRequest, Attempt, Event, EventKind, IntentAdvice, Round,
-    RunApproval, TaskId, ToolAdvice,
+use wf_base::{
+    time::Moment,
+    units::moment,
+    untrusted::{BAD, DIM, WARN, paint, plain, styled_line, untrusted},
+};
+use wf_core::{
+    agent::ResolvedMode,
+    gate::{GateAction, GateResult},
+    machine::{
+        AlternativeSwitch, ApprovalOutcome, ApprovalRequest, Attempt, Event, EventKind, IntentAdvice, Round,
+        RunApproval, TaskId, ToolAdvice,
+    },
 };
 
 /// The permissions of a run: approvals, gates, decisions, rounds.

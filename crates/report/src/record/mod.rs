@@ -29,15 +29,15 @@ pub use decisions::{GateRecord, RecordedApproval, RunDecisions};
 pub use gaps::GapTrajectory;
 pub use lifecycle::{RunLifecycle, write_lifecycle};
 pub use record::{NestedRunRecord, RECORD_VERSION, RunRecord};
-pub use reports::findings::{all_pass, findings};
-pub use reports::junit::{OutputLookup, junit};
-pub use reports::otlp::{TraceParent, otlp_trace};
-pub use reports::runs::runs;
-pub use reports::show::show;
-pub use reports::summary::summary;
-pub use reports::taint::trust;
-pub use reports::why::{
-    CacheExplanation, StepExplanation, deciding_tasks, explain_run, explain_step, explain_step_json,
+pub use reports::{
+    findings::{all_pass, findings},
+    junit::{OutputLookup, junit},
+    otlp::{TraceParent, otlp_trace},
+    runs::runs,
+    show::show,
+    summary::summary,
+    taint::trust,
+    why::{CacheExplanation, StepExplanation, deciding_tasks, explain_run, explain_step, explain_step_json},
 };
 pub use rework::LoopedAttempt;
 pub use spending::{ModelCaller, ModelSpending};

@@ -1,18 +1,17 @@
-use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::{collections::BTreeSet, path::PathBuf};
 
 use serde::Serialize;
 use serde_json::Value;
 
-use super::lifecycle::write_lifecycles;
 use super::{
     AgentCalls, AskedCall, CallChain, GapTrajectory, LoopedAttempt, ModelSpending, RunDecisions,
-    RunLifecycle, StaleDependant, UnbegunChild,
+    RunLifecycle, StaleDependant, UnbegunChild, lifecycle::write_lifecycles,
 };
-use wf_base::digest::Sha256Digest;
-use wf_base::name::RunId;
-use wf_core::machine::{BudgetLedger, ChildId, StepState, TaskId};
-use wf_core::undo::UndoRun;
+use wf_base::{digest::Sha256Digest, name::RunId};
+use wf_core::{
+    machine::{BudgetLedger, ChildId, StepState, TaskId},
+    undo::UndoRun,
+};
 use wf_store::{ArtifactRow, AttemptRow, CheckRow, RunOwner, RunRow, StepRow};
 
 /// The version of the document of `wf show --json`. Within a version, keys are only added.

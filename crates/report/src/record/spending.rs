@@ -2,9 +2,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use wf_base::keywords;
-use wf_base::name::Name;
-use wf_base::units::plural;
+use wf_base::{keywords, name::Name, units::plural};
 use wf_core::machine::{AskedModel, Attempt, Event, EventKind, ModelCallOutcome, PlannerRejection};
 use wf_model::Money;
 

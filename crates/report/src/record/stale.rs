@@ -1,7 +1,6 @@
 use serde::Serialize;
 
-use super::RunRecord;
-use super::record::task_of_row;
+use super::{RunRecord, record::task_of_row};
 use wf_base::name::Name;
 use wf_core::machine::StepState;
 use wf_model::{Plan, StepIx, StepWork};

@@ -2,10 +2,11 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::lines::{attempt_label, line};
-use crate::{state_style, state_word};
-use wf_base::name::PlanId;
-use wf_base::untrusted::untrusted;
+use crate::{
+    lines::{attempt_label, line},
+    state_style, state_word,
+};
+use wf_base::{name::PlanId, untrusted::untrusted};
 use wf_core::machine::{ChildId, Event, EventKind, Standing, StepState, WorkExit};
 
 /// A child run requested by an agent and never begun.

@@ -2,11 +2,12 @@ use std::collections::HashMap;
 
 use serde_json::{Value, json};
 
-use super::difference::DURATION;
-use super::facts::{RunFact, facts};
-use super::{DifferingEntry, DifferingPart, RunDiff, RunPart, RunSubject, ValueDifference};
-use wf_base::digest::Sha256Digest;
-use wf_base::keyword::Keyword;
+use super::{
+    DifferingEntry, DifferingPart, RunDiff, RunPart, RunSubject, ValueDifference,
+    difference::DURATION,
+    facts::{RunFact, facts},
+};
+use wf_base::{digest::Sha256Digest, keyword::Keyword};
 use wf_model::{JsonObject, Plan, definition};
 
 /// The shortest change of a duration that is a difference, in milliseconds; below it, machines vary by themselves.

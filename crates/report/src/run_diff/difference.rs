@@ -2,9 +2,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::record::{RunLifecycle, RunRecord};
-use wf_base::keywords;
-use wf_base::name::RunId;
-use wf_base::time::Moment;
+use wf_base::{keywords, name::RunId, time::Moment};
 
 /// The version of the document. Within a version, keys are only added.
 const DIFF_VERSION: u32 = 1;

@@ -2,8 +2,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use super::RunPart;
-use super::difference::DURATION;
+use super::{RunPart, difference::DURATION};
 use crate::record::{ModelSpending, RunRecord};
 use wf_base::digest::Sha256Digest;
 use wf_core::machine::{Round, TaskId};

@@ -1,11 +1,14 @@
 use serde_json::{Value, json};
 
 use super::{RunDiff, RunPart, RunSubject, run_diff};
-use crate::draw::tests::sample::plan as other_plan;
-use crate::record::RunRecord;
-use crate::record::tests::sample::{self, plan};
-use wf_base::time::Moment;
-use wf_base::untrusted::plain;
+use crate::{
+    draw::tests::sample::plan as other_plan,
+    record::{
+        RunRecord,
+        tests::sample::{self, plan},
+    },
+};
+use wf_base::{time::Moment, untrusted::plain};
 use wf_core::machine::{CheckRuling, Standing, StepState, WorkExit};
 
 fn subject(record: &RunRecord) -> RunSubject<'_> {

@@ -1,12 +1,12 @@
-use std::fmt::Write as _;
-use std::time::Duration;
+use std::{fmt::Write as _, time::Duration};
 
 use serde_json::Value;
 
-use super::difference::DURATION;
-use super::{DifferingEntry, RunDiff, RunIdentity, ValueDifference};
-use wf_base::units::{elapsed, fit, moment, plural};
-use wf_base::untrusted::{BAD, BOLD, DIM, GOOD, NAME, paint, untrusted};
+use super::{DifferingEntry, RunDiff, RunIdentity, ValueDifference, difference::DURATION};
+use wf_base::{
+    units::{elapsed, fit, moment, plural},
+    untrusted::{BAD, BOLD, DIM, GOOD, NAME, paint, untrusted},
+};
 use wf_model::Money;
 
 /// The most characters of a value.

@@ -1,9 +1,9 @@
 use std::time::Duration;
 
 use super::{ANSWER_VERSION, ApprovalScope, ApprovedFileDifference, VERSION};
-use wf_base::remedy::{Remedy, UserAction};
 use wf_base::{
     name::RunId,
+    remedy::{Remedy, UserAction},
     time::{Moment, format_duration},
 };
 

@@ -1,10 +1,14 @@
-use std::fs::File;
-use std::io::Read;
-use std::os::fd::OwnedFd;
-use std::path::{Path, PathBuf};
+use std::{
+    fs::File,
+    io::Read,
+    os::fd::OwnedFd,
+    path::{Path, PathBuf},
+};
 
-use rustix::fs::{CWD, FileType, Mode, fstat, openat};
-use rustix::io::Errno;
+use rustix::{
+    fs::{CWD, FileType, Mode, fstat, openat},
+    io::Errno,
+};
 
 use super::{FILE, FOLDER, MAX_FILE, MAX_SKILL_MD, SkillFolderError, SkillFolderProblem, refusal_of_errno};
 
@@ -68,11 +72,9 @@ fn content(opened: OwnedFd, place: PathBuf, most: u64) -> Result<Vec<u8>, SkillF
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
-    use std::os::unix::fs::symlink;
+    use std::{fs, os::unix::fs::symlink};
 
-    use super::super::tests::made;
-    use super::{file, skill_md};
+    use super::{super::tests::made, file, skill_md};
 
     #[test]
     fn a_skill_md_is_read_alone() {

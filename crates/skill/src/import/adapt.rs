@@ -1,12 +1,17 @@
-use super::files::{partition_files, scripts, secret, skill_md, suggestion};
-use super::format::{recognise, standard_name};
-use super::front::{FrontMatterFields, convert_front_matter};
-use super::write::write;
-use super::{ConvertedField, FieldOutcome, SkillConversion, SkillFormat};
-use crate::inspect::TextDetector;
-use crate::load::{self, SkillFrontMatter, load};
-use crate::skill::SkillFinding;
-use crate::{BundleFile, SkillBundle, reference};
+use super::{
+    ConvertedField, FieldOutcome, SkillConversion, SkillFormat,
+    files::{partition_files, scripts, secret, skill_md, suggestion},
+    format::{recognise, standard_name},
+    front::{FrontMatterFields, convert_front_matter},
+    write::write,
+};
+use crate::{
+    BundleFile, SkillBundle,
+    inspect::TextDetector,
+    load::{self, SkillFrontMatter, load},
+    reference,
+    skill::SkillFinding,
+};
 use wf_base::source::SourceText;
 
 /// The options of a conversion.

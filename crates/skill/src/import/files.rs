@@ -1,7 +1,8 @@
-use super::format::{OPENAI_FILE, SkillFormat};
-use super::transformation::OmittedFile;
-use crate::inspect::TextDetector;
-use crate::{BundleFile, SkillBundle};
+use super::{
+    format::{OPENAI_FILE, SkillFormat},
+    transformation::OmittedFile,
+};
+use crate::{BundleFile, SkillBundle, inspect::TextDetector};
 
 /// Folders that programs recreate when needed.
 const CACHES: [&str; 12] = [

@@ -1,11 +1,14 @@
-use super::adapt::SkillConversionError;
-use super::rules::rule;
-use crate::load::split_tools;
-use crate::words::{normal, strip};
-use crate::{MAX_NAME, SkillBundle};
+use super::{adapt::SkillConversionError, rules::rule};
+use crate::{
+    MAX_NAME, SkillBundle,
+    load::split_tools,
+    words::{normal, strip},
+};
 use serde::Serialize;
-use wf_base::keywords;
-use wf_base::yaml::{YamlNode, YamlValue};
+use wf_base::{
+    keywords,
+    yaml::{YamlNode, YamlValue},
+};
 
 /// The file where one flavour configures the display of a skill in its client.
 pub(super) const OPENAI_FILE: &str = "agents/openai.yaml";

@@ -1,12 +1,16 @@
 use std::collections::BTreeMap;
 
-use super::adapt::SkillConversionError;
-use super::rules::{FieldTreatment, rule};
-use super::write::{block, plain};
-use super::{ConvertedField, FieldOutcome};
-use crate::load::{is_null, split_tools};
-use crate::words::{is_alphanumeric, length, strip};
-use crate::{MAX_COMPATIBILITY, MAX_DESCRIPTION};
+use super::{
+    ConvertedField, FieldOutcome,
+    adapt::SkillConversionError,
+    rules::{FieldTreatment, rule},
+    write::{block, plain},
+};
+use crate::{
+    MAX_COMPATIBILITY, MAX_DESCRIPTION,
+    load::{is_null, split_tools},
+    words::{is_alphanumeric, length, strip},
+};
 use wf_base::yaml::{YamlEntry, YamlNode, YamlNotation, YamlValue};
 
 /// The maximum length of a key of `metadata`, in characters.

@@ -1,8 +1,7 @@
 mod odd;
 
 use super::{ConversionOptions, FieldOutcome, SkillConversion, SkillConversionError, SkillFormat, adapt};
-use crate::inspect::DetectorHit;
-use crate::{BundleFile, Skill, SkillBundle, load, reference};
+use crate::{BundleFile, Skill, SkillBundle, inspect::DetectorHit, load, reference};
 
 const BODY: &str = "# Body\r\n\n---\nSee `references/a.md`.  \n";
 

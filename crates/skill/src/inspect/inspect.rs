@@ -1,11 +1,13 @@
 use std::collections::BTreeSet;
 
-use super::flow::flow;
-use super::python::ScriptDialect;
-use super::rules::{
-    FileInspection, ScriptPermissions, assigned, loaded, other, private_content, python, shell,
+use super::{
+    InspectionIssue, IssueClass, Rule, TextDetector,
+    flow::flow,
+    front, paths,
+    python::ScriptDialect,
+    rules::{FileInspection, ScriptPermissions, assigned, loaded, other, private_content, python, shell},
+    texts,
 };
-use super::{InspectionIssue, IssueClass, Rule, TextDetector, front, paths, texts};
 use crate::{ScriptDeclarations, Skill, SkillBundle, shebang};
 
 /// The maximum size of a script that is inspected, in bytes.

@@ -1,8 +1,6 @@
-use std::borrow::Cow;
-use std::ops::Range;
+use std::{borrow::Cow, ops::Range};
 
-use super::tables::WordList;
-use super::{InspectionIssue, IssueClass, Rule, prose};
+use super::{InspectionIssue, IssueClass, Rule, prose, tables::WordList};
 
 /// A finding of a detector in a text.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,11 +1,17 @@
 use std::collections::BTreeMap;
 
-use super::super::reference::{self, FIELDS};
-use super::super::skill::{Skill, SkillFinding};
-use super::super::words::{length, normal, strip};
-use super::SkillFrontMatter;
-use wf_base::source::Span;
-use wf_base::yaml::{YamlEntry, YamlNode, YamlNotation, YamlValue};
+use super::{
+    super::{
+        reference::{self, FIELDS},
+        skill::{Skill, SkillFinding},
+        words::{length, normal, strip},
+    },
+    SkillFrontMatter,
+};
+use wf_base::{
+    source::Span,
+    yaml::{YamlEntry, YamlNode, YamlNotation, YamlValue},
+};
 
 /// Fields that only some clients read.
 const EXTENSIONS: [&str; 11] = [

@@ -3,8 +3,10 @@
 use std::borrow::Cow;
 
 use super::super::yaml::{self, SkillYamlDocument};
-use wf_base::source::Span;
-use wf_base::yaml::{YamlError, YamlNode, YamlNotation, YamlOddityKind, YamlValue};
+use wf_base::{
+    source::Span,
+    yaml::{YamlError, YamlNode, YamlNotation, YamlOddityKind, YamlValue},
+};
 
 /// The maximum number of blanks inserted for our parser only.
 const MOST_BLANKS: usize = 32;

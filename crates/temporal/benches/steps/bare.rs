@@ -1,15 +1,14 @@
 //! A workflow that does nothing but to have processes started: what the library and the server cost by themselves.
 
-use std::path::Path;
-use std::process::Command;
-use std::time::Duration;
+use std::{path::Path, process::Command, time::Duration};
 
 use temporalio_client::{WorkflowGetResultOptions, WorkflowStartOptions};
 use temporalio_macros::{activities, workflow, workflow_methods};
-use temporalio_sdk::activities::{ActivityContext, ActivityError};
-use temporalio_sdk::runtime::RuntimeOptions;
 use temporalio_sdk::{
-    ActivityOptions, Runtime, Worker, WorkerOptions, WorkflowContext, WorkflowResult, workflows,
+    ActivityOptions, Runtime, Worker, WorkerOptions, WorkflowContext, WorkflowResult,
+    activities::{ActivityContext, ActivityError},
+    runtime::RuntimeOptions,
+    workflows,
 };
 
 use wf_app::config::{TemporalBackend, TlsFiles};

@@ -1,11 +1,13 @@
 //! A tree as files of a folder, on this host.
 
-use std::collections::{BTreeMap, btree_map::Entry};
-use std::fs;
-use std::path::{Path, PathBuf};
-use std::sync::{
-    Arc,
-    atomic::{AtomicU64, Ordering},
+use std::{
+    collections::{BTreeMap, btree_map::Entry},
+    fs,
+    path::{Path, PathBuf},
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
 };
 
 use wf_base::digest::Sha256Digest;

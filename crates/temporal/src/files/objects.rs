@@ -3,9 +3,11 @@
 //! **Invariant:** an object never changes, so writing one twice is writing it once, and a workflow may read one
 //! whenever it likes: the digest decides the result.
 
-use std::collections::BTreeMap;
-use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError, mpsc};
+use std::{
+    collections::BTreeMap,
+    path::Path,
+    sync::{Arc, Mutex, PoisonError, mpsc},
+};
 
 use object_store::{
     ObjectStore, ObjectStoreExt as _, PutPayload, aws::AmazonS3Builder, local::LocalFileSystem,

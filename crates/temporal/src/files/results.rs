@@ -85,8 +85,10 @@ fn name(key: &Sha256Digest) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use wf_base::name::{Name, RunId};
-    use wf_base::time::Moment;
+    use wf_base::{
+        name::{Name, RunId},
+        time::Moment,
+    };
     use wf_core::machine::{CachedFile, CachedFileKind, TaskId};
     use wf_model::JsonObject;
     use wf_store::StoreDurability;

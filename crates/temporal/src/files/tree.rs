@@ -3,9 +3,11 @@
 //!
 //! Folders are as good as their files: an empty one is not carried. Repositories (`.git`) and the state are not carried.
 
-use std::collections::BTreeMap;
-use std::io;
-use std::path::{Component, Path, PathBuf};
+use std::{
+    collections::BTreeMap,
+    io,
+    path::{Component, Path, PathBuf},
+};
 
 use serde::{Deserialize, Serialize};
 

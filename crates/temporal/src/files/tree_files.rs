@@ -1,9 +1,11 @@
 //! The files of a folder, as entries of a tree.
 
-use std::fs::{self, Metadata, Permissions};
-use std::io::{self, Write as _};
-use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
-use std::path::{Path, PathBuf};
+use std::{
+    fs::{self, Metadata, Permissions},
+    io::{self, Write as _},
+    os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink},
+    path::{Path, PathBuf},
+};
 
 use walkdir::{DirEntry, WalkDir};
 

@@ -1,7 +1,6 @@
 //! The artifacts of a run, brought back into the workspace it was started from.
 
-use std::collections::BTreeMap;
-use std::path::Path;
+use std::{collections::BTreeMap, path::Path};
 
 use wf_core::machine::EventKind;
 

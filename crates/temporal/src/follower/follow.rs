@@ -1,8 +1,10 @@
 //! The driver of `wf run --on`: it starts a workflow, or finds one, and passes on what happens.
 
-use std::io::{BufRead as _, Write as _};
-use std::path::PathBuf;
-use std::time::Duration;
+use std::{
+    io::{BufRead as _, Write as _},
+    path::PathBuf,
+    time::Duration,
+};
 
 use futures::FutureExt as _;
 use serde::Serialize;

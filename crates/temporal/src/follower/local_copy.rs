@@ -1,7 +1,9 @@
 //! The copy of a run and of those nested in it, in the state of the command following them.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::{Path, PathBuf},
+};
 
 use wf_base::{digest::Sha256Digest, name::RunId};
 use wf_engine::{BackendRun, FromBackend, NestedRun, StateAddition, ended_run};

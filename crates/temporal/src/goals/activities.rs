@@ -1,7 +1,6 @@
 //! The activities of deployed goals: to start a run and wait for it, to cancel one, and to send a notification.
 
-use std::sync::Arc;
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use futures::FutureExt as _;
 use temporalio_client::{

@@ -1,7 +1,6 @@
 //! The permits of a deployed goal: each of its runs starts under the approval that came along, verified as where it was signed.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use wf_app::goals::{DeployedPart, reconciliation_params};
 use wf_base::{digest::Sha256Digest, time::Moment};

@@ -1,7 +1,6 @@
 //! The program that `wf goal deploy` and other commands start for a deployed goal: one request, one answer.
 
-use std::io::Read as _;
-use std::time::Duration;
+use std::{io::Read as _, time::Duration};
 
 use temporalio_client::{
     Client, WorkflowDescribeOptions, WorkflowExecuteUpdateOptions, WorkflowExecutionStatus,

@@ -1,8 +1,6 @@
 //! The workflow of a deployed goal: it waits, and passes on the news. It ends when its workspace has recalled it.
 
-use std::collections::VecDeque;
-use std::sync::Arc;
-use std::time::Duration;
+use std::{collections::VecDeque, sync::Arc, time::Duration};
 
 use futures::FutureExt as _;
 use temporalio_common::RetryPolicy;

@@ -1,11 +1,12 @@
 //! The folder of a run in the state: the logs of its attempts, its transcripts. The working files of steps are not
 //! carried: copies of verified files, worktrees. The versions of worktrees are.
 
-use std::collections::BTreeMap;
-use std::fs;
-use std::io;
-use std::os::unix::fs::MetadataExt as _;
-use std::path::{Path, PathBuf};
+use std::{
+    collections::BTreeMap,
+    fs, io,
+    os::unix::fs::MetadataExt as _,
+    path::{Path, PathBuf},
+};
 
 use walkdir::WalkDir;
 

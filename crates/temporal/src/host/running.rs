@@ -1,7 +1,9 @@
 //! The work of attempts running on this worker, whoever waits for it: a wait may be given up and taken up again.
 
-use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
+use std::{
+    collections::BTreeMap,
+    sync::{Mutex, PoisonError},
+};
 
 use tokio::{sync::watch, task::JoinSet};
 

@@ -4,13 +4,15 @@ mod found;
 mod session;
 mod worktrees;
 
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
-use std::sync::{
-    Arc, Mutex, PoisonError,
-    atomic::{AtomicU64, Ordering},
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
 };
-use std::time::Duration;
 
 use tokio::{
     sync::{Mutex as AsyncMutex, OnceCell, watch},

@@ -1,10 +1,11 @@
 //! The versions of worktrees in the folder of a run: a git repository, of which names and content are carried and nothing
 //! else. People let git read it where they follow the run, and another host must not say what git does there.
 
-use std::ffi::OsStr;
-use std::fs;
-use std::io;
-use std::path::{Path, PathBuf};
+use std::{
+    ffi::OsStr,
+    fs, io,
+    path::{Path, PathBuf},
+};
 
 use wf_base::name::RunId;
 

@@ -6,8 +6,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 
 use wf_app::{Caller, CliExitCode, CommandError, Host, LineReader};
-use wf_base::diag::CheckedFile;
-use wf_base::remedy::UserAction;
+use wf_base::{diag::CheckedFile, remedy::UserAction};
 
 use crate::worker::log_line;
 

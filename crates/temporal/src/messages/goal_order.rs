@@ -1,7 +1,6 @@
 //! The messages of a goal decided about on a backend, and what is stored of it. Large parts go by digest.
 
-use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::{collections::BTreeMap, path::PathBuf};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

@@ -1,7 +1,6 @@
 //! The messages between a driver, a workflow and its workers. Large parts go by digest.
 
-use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::{collections::BTreeMap, path::PathBuf};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

@@ -1,7 +1,9 @@
 //! One of the runs a driver decides about: the one that was started, or one nested in it.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use serde::{Deserialize, Serialize};
 

@@ -9,9 +9,11 @@ mod locks;
 mod nested;
 mod reports;
 
-use std::collections::{BTreeMap, VecDeque};
-use std::sync::Arc;
-use std::time::Duration;
+use std::{
+    collections::{BTreeMap, VecDeque},
+    sync::Arc,
+    time::Duration,
+};
 
 use wf_base::{
     name::{Name, RunId},

@@ -1,7 +1,9 @@
 //! The plans of runs, read once in each process, and the approvers a run was started with.
 
-use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, PoisonError},
+};
 
 use wf_app::{
     RunOptions,

@@ -1,8 +1,7 @@
 //! The one activity: to do a piece of work for a run. Before it calls a model, it asks the ledgers of its workflow, wherever
 //! that is done.
 
-use std::sync::Arc;
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use serde::{Deserialize, Serialize};
 use temporalio_client::{

@@ -4,8 +4,7 @@
 //! decided about such a half, and goes on with it. An update comes with a workflow task, so it is answered from what the
 //! history has of earlier tasks, which is durable; and the server forgets the task of one that is refused.
 
-use std::error::Error;
-use std::time::Duration;
+use std::{error::Error, time::Duration};
 
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use temporalio_client::{

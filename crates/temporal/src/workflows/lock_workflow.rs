@@ -2,9 +2,7 @@
 //!
 //! Around it are activities: a workflow cannot start another one that signals reach at once, nor look at one.
 
-use std::collections::VecDeque;
-use std::sync::Arc;
-use std::time::Duration;
+use std::{collections::VecDeque, sync::Arc, time::Duration};
 
 use serde::{Deserialize, Serialize};
 use temporalio_client::{

@@ -4,11 +4,13 @@
 //! so far. **Invariant** ([`PoolOrder::History`]): ends are taken one at a time in the order of the history, and what a future
 //! asks of the server is asked as it is inserted. So what follows from an end is the same however the history was cut.
 
-use std::collections::{BTreeMap, VecDeque};
-use std::future::Future;
-use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::task::{Context, Poll, Wake, Waker};
+use std::{
+    collections::{BTreeMap, VecDeque},
+    future::Future,
+    pin::Pin,
+    sync::{Arc, Mutex, PoisonError},
+    task::{Context, Poll, Wake, Waker},
+};
 
 use futures::FutureExt as _;
 use temporalio_sdk::{WaitConditionOptions, WorkflowCancellationToken, WorkflowContext};
@@ -157,9 +159,7 @@ impl Wake for NumberWaker {
 
 #[cfg(test)]
 mod tests {
-    use std::cell::Cell;
-    use std::future::poll_fn;
-    use std::rc::Rc;
+    use std::{cell::Cell, future::poll_fn, rc::Rc};
 
     use futures::channel::oneshot;
 

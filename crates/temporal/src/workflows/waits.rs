@@ -1,7 +1,9 @@
 //! The waits of the workflow of a run, and what is taken from their ends.
 
-use std::collections::BTreeMap;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::{
+    collections::BTreeMap,
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
 
 use futures::FutureExt as _;
 use temporalio_sdk::{

@@ -1,7 +1,6 @@
 //! The workflow of a run: it waits, and passes on the news.
 
-use std::collections::VecDeque;
-use std::sync::Arc;
+use std::{collections::VecDeque, sync::Arc};
 
 use temporalio_macros::{workflow, workflow_methods};
 use temporalio_sdk::{

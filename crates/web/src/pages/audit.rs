@@ -1,8 +1,8 @@
-use crate::logins::LoginAccess;
-use crate::respond;
-use crate::site::Site;
-use axum::extract::{Extension, Path, Query, State};
-use axum::response::Response;
+use crate::{logins::LoginAccess, respond, site::Site};
+use axum::{
+    extract::{Extension, Path, Query, State},
+    response::Response,
+};
 use serde::{Deserialize, Serialize};
 use wf_app::views::{
     ActivityPage, ActivityQuery, AuditPage, AuditQuery, AuditVerification, activity_page, audit_page,

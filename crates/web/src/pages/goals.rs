@@ -1,17 +1,19 @@
-use crate::logins::LoginAccess;
-use crate::respond;
-use crate::site::Site;
-use axum::Json;
-use axum::extract::{Extension, Form, Path, Query, State};
-use axum::http::StatusCode;
-use axum::response::{IntoResponse, Response};
+use crate::{logins::LoginAccess, respond, site::Site};
+use axum::{
+    Json,
+    extract::{Extension, Form, Path, Query, State},
+    http::StatusCode,
+    response::{IntoResponse, Response},
+};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use wf_app::ActOrigin;
-use wf_app::approve::{GoalSignature, draft_goal_signature, submit_goal_signature};
-use wf_app::goals::{pause_goal, request_reconciliation, resume_goal, tighten_goal};
-use wf_app::suggestions::{dismiss_suggestion, request_suggestion};
-use wf_app::views::{GoalListing, GoalView, goal_listings, goal_view};
+use wf_app::{
+    ActOrigin,
+    approve::{GoalSignature, draft_goal_signature, submit_goal_signature},
+    goals::{pause_goal, request_reconciliation, resume_goal, tighten_goal},
+    suggestions::{dismiss_suggestion, request_suggestion},
+    views::{GoalListing, GoalView, goal_listings, goal_view},
+};
 
 /// The longest reason of a pause, in bytes.
 const MAX_REASON_SIZE: usize = 1_000;

@@ -1,8 +1,6 @@
-use axum::extract::State;
-use axum::response::Response;
+use axum::{extract::State, response::Response};
 
-use crate::respond;
-use crate::site::Site;
+use crate::{respond, site::Site};
 
 /// The keys of the browser, which the browser and its device alone have.
 pub(crate) async fn key(State(site): State<Site>) -> Response {

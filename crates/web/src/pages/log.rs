@@ -3,24 +3,30 @@
 //! A reader takes one part after another, so one that is slow holds one part in memory and waits for itself alone.
 
 use futures_util::stream;
-use std::convert::Infallible;
-use std::time::Duration;
+use std::{convert::Infallible, time::Duration};
 
-use axum::body::Body;
-use axum::extract::{Path, Query, State};
-use axum::http::HeaderMap;
-use axum::http::header::CONTENT_TYPE;
-use axum::response::sse::{Event, KeepAlive};
-use axum::response::{IntoResponse, Response, Sse};
+use axum::{
+    body::Body,
+    extract::{Path, Query, State},
+    http::{HeaderMap, header::CONTENT_TYPE},
+    response::{
+        IntoResponse, Response, Sse,
+        sse::{Event, KeepAlive},
+    },
+};
 use serde::Deserialize;
 use tokio::sync::watch;
 
-use crate::changes::KEEP_ALIVE;
-use crate::limits::{StreamPlace, no_stream};
-use crate::respond;
-use crate::site::Site;
-use wf_app::CommandError;
-use wf_app::views::{LogFeed, LogPart, LogStart, log_feed};
+use crate::{
+    changes::KEEP_ALIVE,
+    limits::{StreamPlace, no_stream},
+    respond,
+    site::Site,
+};
+use wf_app::{
+    CommandError,
+    views::{LogFeed, LogPart, LogStart, log_feed},
+};
 
 /// The pause between two looks at a log to which nothing was added.
 const LOOK_INTERVAL: Duration = Duration::from_millis(100);

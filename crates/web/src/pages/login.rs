@@ -1,13 +1,19 @@
-use axum::extract::{Extension, Form, Query, State};
-use axum::http::header::{CONTENT_TYPE, LOCATION, SET_COOKIE};
-use axum::http::{HeaderMap, StatusCode};
-use axum::response::{Html, IntoResponse, Response};
+use axum::{
+    extract::{Extension, Form, Query, State},
+    http::{
+        HeaderMap, StatusCode,
+        header::{CONTENT_TYPE, LOCATION, SET_COOKIE},
+    },
+    response::{Html, IntoResponse, Response},
+};
 use serde::Deserialize;
 
-use crate::guard;
-use crate::logins::LoginAccess;
-use crate::respond::{plain, too_many};
-use crate::site::Site;
+use crate::{
+    guard,
+    logins::LoginAccess,
+    respond::{plain, too_many},
+    site::Site,
+};
 
 /// The page after a link, leading to the first one. A redirect would not: browsers send a cookie for this site alone
 /// only if one of its pages asks, and the link may have been on another.

@@ -1,7 +1,8 @@
-use crate::respond;
-use crate::site::Site;
-use axum::extract::{Path, Query, State};
-use axum::response::Response;
+use crate::{respond, site::Site};
+use axum::{
+    extract::{Path, Query, State},
+    response::Response,
+};
 use serde::{Deserialize, Serialize};
 use wf_app::views::{MemoryView, SkillListing, memory_item_view, memory_view, skill_listings, skill_view};
 

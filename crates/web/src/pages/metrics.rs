@@ -1,12 +1,15 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
-use axum::extract::{Request, State};
-use axum::http::StatusCode;
-use axum::http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE};
-use axum::response::{IntoResponse, Response};
+use axum::{
+    extract::{Request, State},
+    http::{
+        StatusCode,
+        header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE},
+    },
+    response::{IntoResponse, Response},
+};
 
-use crate::site::Site;
-use crate::{guard, respond};
+use crate::{guard, respond, site::Site};
 use wf_app::views::{MetricsFormat, WorkspaceMetrics, metrics_text};
 use wf_base::digest::Sha256Digest;
 

@@ -14,13 +14,13 @@ pub(crate) mod review;
 pub(crate) mod run;
 pub(crate) mod secrets;
 
-use axum::extract::State;
-use axum::http::header::{CONTENT_TYPE, HeaderMap};
-use axum::response::{IntoResponse, Response};
+use axum::{
+    extract::State,
+    http::header::{CONTENT_TYPE, HeaderMap},
+    response::{IntoResponse, Response},
+};
 
-use crate::changes;
-use crate::limits::no_stream;
-use crate::site::Site;
+use crate::{changes, limits::no_stream, site::Site};
 
 /// The style of all pages.
 pub(crate) async fn style() -> impl IntoResponse {

@@ -1,15 +1,17 @@
-use axum::Json;
-use axum::extract::{Extension, Path, State};
-use axum::http::StatusCode;
-use axum::response::{IntoResponse, Response};
+use axum::{
+    Json,
+    extract::{Extension, Path, State},
+    http::StatusCode,
+    response::{IntoResponse, Response},
+};
 use serde::{Deserialize, Serialize};
 
-use crate::logins::LoginAccess;
-use crate::respond;
-use crate::site::Site;
-use wf_app::approve::{RemoteAnswer, RequestName, draft_answer};
-use wf_app::resumption::answer_and_resume;
-use wf_app::views::{RequestView, SuggestionRecord, open_requests, open_suggestions, state_reader};
+use crate::{logins::LoginAccess, respond, site::Site};
+use wf_app::{
+    approve::{RemoteAnswer, RequestName, draft_answer},
+    resumption::answer_and_resume,
+    views::{RequestView, SuggestionRecord, open_requests, open_suggestions, state_reader},
+};
 use wf_base::name::RunId;
 
 /// The part of an address naming a request.

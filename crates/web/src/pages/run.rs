@@ -1,14 +1,16 @@
-use crate::logins::LoginAccess;
-use crate::respond;
-use crate::site::Site;
-use axum::extract::{Extension, Path, Query, State};
-use axum::response::Response;
+use crate::{logins::LoginAccess, respond, site::Site};
+use axum::{
+    extract::{Extension, Path, Query, State},
+    response::Response,
+};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use wf_app::undo::request_undo;
-use wf_app::views::{
-    RunQuery, RunView, StepFilter, find_run, run_before, run_diff_of, run_page, run_reader, run_view,
-    state_reader, stream_view, task_view,
+use wf_app::{
+    undo::request_undo,
+    views::{
+        RunQuery, RunView, StepFilter, find_run, run_before, run_diff_of, run_page, run_reader, run_view,
+        state_reader, stream_view, task_view,
+    },
 };
 
 /// The filter of the tasks, as the address has it.

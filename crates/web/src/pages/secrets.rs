@@ -1,16 +1,19 @@
-use crate::logins::LoginAccess;
-use crate::respond;
-use crate::site::Site;
-use axum::Json;
-use axum::extract::rejection::FormRejection;
-use axum::extract::{Extension, Form, Path, State};
-use axum::http::StatusCode;
-use axum::http::header::{ACCEPT, HeaderMap, LOCATION};
-use axum::response::{IntoResponse, Response};
+use crate::{logins::LoginAccess, respond, site::Site};
+use axum::{
+    Json,
+    extract::{Extension, Form, Path, State, rejection::FormRejection},
+    http::{
+        StatusCode,
+        header::{ACCEPT, HeaderMap, LOCATION},
+    },
+    response::{IntoResponse, Response},
+};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use wf_app::connections::{SecretEntryError, SecretPrompt, enter_secret, waiting_secrets};
-use wf_app::views::{ConnectionView, connection_views};
+use wf_app::{
+    connections::{SecretEntryError, SecretPrompt, enter_secret, waiting_secrets},
+    views::{ConnectionView, connection_views},
+};
 
 /// The longest form with a secret, in bytes.
 pub(crate) const MAX_FORM_SIZE: usize = 64 * 1024;

@@ -1,10 +1,14 @@
 //! A view remembering the keys read by a template.
 
-use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex};
+use std::{
+    collections::BTreeSet,
+    sync::{Arc, Mutex},
+};
 
-use minijinja::Value;
-use minijinja::value::{Enumerator, Object};
+use minijinja::{
+    Value,
+    value::{Enumerator, Object},
+};
 use serde_json::{Map, Value as Json};
 
 /// The keys that templates read, by their places in a view, where lists are `[]`.

@@ -3,13 +3,16 @@ use std::time::Duration;
 use clap::Args;
 
 use super::args::{duration, name};
-use crate::Ui;
-use crate::connections::SecretArgs;
-use wf_app::approve::confirmed;
-use wf_app::connections::{ConnectionOffer, EstablishedConnection, NewConnection, write_health_goal};
-use wf_app::{CliExitCode, CommandError};
-use wf_base::name::PlanId;
-use wf_base::untrusted::{BOLD, GOOD, paint, untrusted};
+use crate::{Ui, connections::SecretArgs};
+use wf_app::{
+    CliExitCode, CommandError,
+    approve::confirmed,
+    connections::{ConnectionOffer, EstablishedConnection, NewConnection, write_health_goal},
+};
+use wf_base::{
+    name::PlanId,
+    untrusted::{BOLD, GOOD, paint, untrusted},
+};
 
 /// Set up a connection, or renew one
 #[derive(Args, Debug)]

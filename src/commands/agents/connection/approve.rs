@@ -3,12 +3,16 @@ use std::time::Duration;
 use clap::Args;
 
 use super::args::{duration, name};
-use crate::Ui;
-use crate::keys::SigningArgs;
-use wf_app::connections::{ConnectionApprovalRequest, ConnectionReview};
-use wf_app::{CliExitCode, CommandError, relative_path};
-use wf_base::name::PlanId;
-use wf_base::untrusted::{BOLD, paint};
+use crate::{Ui, keys::SigningArgs};
+use wf_app::{
+    CliExitCode, CommandError,
+    connections::{ConnectionApprovalRequest, ConnectionReview},
+    relative_path,
+};
+use wf_base::{
+    name::PlanId,
+    untrusted::{BOLD, paint},
+};
 
 /// Sign an approval of a connection that another user sets up
 #[derive(Args, Debug)]

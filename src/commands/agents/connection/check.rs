@@ -1,17 +1,24 @@
-use std::cell::Cell;
-use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::{
+    cell::Cell,
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use clap::Args;
 use serde_json::{Value, json};
 
 use super::args::{duration, name};
 use crate::Ui;
-use wf_app::connections::{AdapterFailure, ConnectionCheckResult, check_connections};
-use wf_app::{Caller as _, CliExitCode, CommandError, Host, normalize_path};
-use wf_base::name::PlanId;
-use wf_base::units::plural;
-use wf_base::untrusted::{BAD, GOOD, WARN, paint};
+use wf_app::{
+    Caller as _, CliExitCode, CommandError, Host,
+    connections::{AdapterFailure, ConnectionCheckResult, check_connections},
+    normalize_path,
+};
+use wf_base::{
+    name::PlanId,
+    units::plural,
+    untrusted::{BAD, GOOD, WARN, paint},
+};
 
 /// Check that connections work, and refresh expiring tokens
 #[derive(Args, Debug)]

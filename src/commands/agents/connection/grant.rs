@@ -3,11 +3,8 @@ use std::time::Duration;
 use clap::Args;
 
 use super::args::{duration, name};
-use crate::Ui;
-use crate::connections::SecretArgs;
-use wf_app::approve::confirmed;
-use wf_app::connections::ConnectionGrant;
-use wf_app::{CliExitCode, CommandError};
+use crate::{Ui, connections::SecretArgs};
+use wf_app::{CliExitCode, CommandError, approve::confirmed, connections::ConnectionGrant};
 use wf_base::name::PlanId;
 
 /// Grant a connection another permission

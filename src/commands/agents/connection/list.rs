@@ -4,11 +4,15 @@ use serde_json::json;
 
 use super::args::name;
 use crate::Ui;
-use wf_app::connections::{ConnectionRecord, RecordedConnectionFailure, list_connections, read_connection};
-use wf_app::{CliExitCode, CommandError};
-use wf_base::name::PlanId;
-use wf_base::units::moment;
-use wf_base::untrusted::{BAD, BOLD, DIM, GOOD, WARN};
+use wf_app::{
+    CliExitCode, CommandError,
+    connections::{ConnectionRecord, RecordedConnectionFailure, list_connections, read_connection},
+};
+use wf_base::{
+    name::PlanId,
+    units::moment,
+    untrusted::{BAD, BOLD, DIM, GOOD, WARN},
+};
 use wf_core::connection::ConnectionState;
 use wf_report::{ColumnAlign, TextTable};
 

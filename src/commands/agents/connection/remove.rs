@@ -2,9 +2,11 @@ use clap::Args;
 
 use super::args::name;
 use crate::Ui;
-use wf_app::approve::confirmed;
-use wf_app::connections::{read_connection, remove_connection};
-use wf_app::{CliExitCode, CommandError};
+use wf_app::{
+    CliExitCode, CommandError,
+    approve::confirmed,
+    connections::{read_connection, remove_connection},
+};
 use wf_base::name::PlanId;
 
 /// Remove a connection and its secrets immediately

@@ -2,8 +2,10 @@ use clap::Args;
 use serde_json::json;
 
 use crate::Ui;
-use wf_app::mcp_pin::{PinState, ServerReview};
-use wf_app::{CliExitCode, CommandError};
+use wf_app::{
+    CliExitCode, CommandError,
+    mcp_pin::{PinState, ServerReview},
+};
 use wf_base::untrusted::{GOOD, NAME, paint, untrusted};
 use wf_report::unified_diff;
 

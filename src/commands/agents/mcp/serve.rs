@@ -3,8 +3,7 @@ use std::io;
 use clap::Args;
 
 use crate::Ui;
-use wf_app::keep::own_program;
-use wf_app::{CliExitCode, CommandError};
+use wf_app::{CliExitCode, CommandError, keep::own_program};
 use wf_mcp::{WfProgram, serve};
 
 /// Serve this workspace to an MCP client over standard input and output

@@ -1,9 +1,7 @@
 use clap::Args;
 
 use crate::Ui;
-use wf_app::memory::add_note;
-use wf_app::sessions::active_session;
-use wf_app::{CliExitCode, CommandError};
+use wf_app::{CliExitCode, CommandError, memory::add_note, sessions::active_session};
 use wf_base::name::SessionName;
 use wf_core::memory::{MemoryNote, NoteDraft};
 

@@ -2,8 +2,10 @@ use clap::Args;
 
 use super::rows::{document, table};
 use crate::Ui;
-use wf_app::memory::{MemoryReader, consolidate_memory};
-use wf_app::{CliExitCode, CommandError};
+use wf_app::{
+    CliExitCode, CommandError,
+    memory::{MemoryReader, consolidate_memory},
+};
 use wf_base::untrusted::{BOLD, paint};
 use wf_core::memory::{DreamChanges, Megram};
 

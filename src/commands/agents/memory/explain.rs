@@ -5,11 +5,15 @@ use clap::Args;
 
 use super::rows::{document, short_line, signed_number, standing, style, tags};
 use crate::Ui;
-use wf_app::memory::{MemoryReader, cluster_explanation};
-use wf_app::{CliExitCode, CommandError};
-use wf_base::digest::Sha256Digest;
-use wf_base::time::Moment;
-use wf_base::untrusted::{DIM, NAME, paint};
+use wf_app::{
+    CliExitCode, CommandError,
+    memory::{MemoryReader, cluster_explanation},
+};
+use wf_base::{
+    digest::Sha256Digest,
+    time::Moment,
+    untrusted::{DIM, NAME, paint},
+};
 use wf_core::memory::{Megram, potentials, ruled_action, share};
 use wf_report::{ColumnAlign, TextTable};
 

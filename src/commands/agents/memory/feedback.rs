@@ -1,8 +1,10 @@
 use clap::Args;
 
 use crate::Ui;
-use wf_app::memory::{MemoryReader, contradict_rule};
-use wf_app::{CliExitCode, CommandError};
+use wf_app::{
+    CliExitCode, CommandError,
+    memory::{MemoryReader, contradict_rule},
+};
 use wf_core::memory::{MegramOrigin, contradict};
 
 /// Contradict a rule

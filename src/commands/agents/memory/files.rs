@@ -1,15 +1,22 @@
-use std::fs;
-use std::io::{self, Read as _, Write as _};
-use std::path::{Path, PathBuf};
+use std::{
+    fs,
+    io::{self, Read as _, Write as _},
+    path::{Path, PathBuf},
+};
 
 use clap::Args;
 
 use super::rows::counts;
-use crate::Ui;
-use crate::commands::trust::attest::{self, seal_text, signing_key};
-use crate::keys::PassphraseArgs;
-use wf_app::memory::{BUNDLE_PAYLOAD, MemoryCounts, MemoryReader, OpenedBundle, import_bundle, open_bundle};
-use wf_app::{CliExitCode, CommandError, keys, normalize_path, relative_path};
+use crate::{
+    Ui,
+    commands::trust::attest::{self, seal_text, signing_key},
+    keys::PassphraseArgs,
+};
+use wf_app::{
+    CliExitCode, CommandError, keys,
+    memory::{BUNDLE_PAYLOAD, MemoryCounts, MemoryReader, OpenedBundle, import_bundle, open_bundle},
+    normalize_path, relative_path,
+};
 use wf_core::memory::{BadBundleLine, MemoryBundle, read_bundle, write_bundle};
 
 /// Export memory, one megram or note per line

@@ -2,9 +2,11 @@ use clap::Args;
 
 use super::rows::{counts, short_line, table, tags};
 use crate::Ui;
-use wf_app::approve::confirmed;
-use wf_app::memory::{MemoryCounts, MemoryReader, erase_forgotten, forget_entries};
-use wf_app::{CliExitCode, CommandError, Host};
+use wf_app::{
+    CliExitCode, CommandError, Host,
+    approve::confirmed,
+    memory::{MemoryCounts, MemoryReader, erase_forgotten, forget_entries},
+};
 use wf_core::memory::MemoryBundle;
 
 /// Delete entries from memory, and their text from the log

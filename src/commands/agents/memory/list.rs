@@ -2,8 +2,7 @@ use clap::{Args, ValueEnum};
 
 use super::rows::{document, table};
 use crate::Ui;
-use wf_app::memory::MemoryReader;
-use wf_app::{CliExitCode, CommandError};
+use wf_app::{CliExitCode, CommandError, memory::MemoryReader};
 use wf_core::memory::MegramLevel;
 
 /// List memory, oldest first

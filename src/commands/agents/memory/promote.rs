@@ -2,12 +2,16 @@ use clap::Args;
 
 use super::rows::line;
 use crate::Ui;
-use wf_app::approve::confirmed;
-use wf_app::memory::{MemoryReader, share_note};
-use wf_app::{CliExitCode, CommandError};
-use wf_base::name::SessionName;
-use wf_base::units::plural;
-use wf_base::untrusted::{WARN, paint};
+use wf_app::{
+    CliExitCode, CommandError,
+    approve::confirmed,
+    memory::{MemoryReader, share_note},
+};
+use wf_base::{
+    name::SessionName,
+    units::plural,
+    untrusted::{WARN, paint},
+};
 use wf_core::memory::MemoryNote;
 
 /// Share notes of a session with all sessions

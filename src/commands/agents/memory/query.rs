@@ -4,8 +4,10 @@ use serde_json::{Value, json};
 
 use super::rows::{document, line, signed_number, standing, style};
 use crate::Ui;
-use wf_app::memory::{ClusterKnowledge, MemoryReader, cluster_knowledge};
-use wf_app::{CliExitCode, CommandError};
+use wf_app::{
+    CliExitCode, CommandError,
+    memory::{ClusterKnowledge, MemoryReader, cluster_knowledge},
+};
 use wf_base::untrusted::{DIM, NAME};
 use wf_core::memory::{Megram, MegramLevel};
 use wf_report::{ColumnAlign, TextTable};

@@ -3,9 +3,10 @@
 use anstyle::Style;
 
 use wf_app::{CliExitCode, CommandError};
-use wf_base::units::{fit, moment, plural};
-use wf_base::untrusted::untrusted;
-use wf_base::untrusted::{BAD, DIM, GOOD, NAME, WARN};
+use wf_base::{
+    units::{fit, moment, plural},
+    untrusted::{BAD, DIM, GOOD, NAME, WARN, untrusted},
+};
 use wf_core::memory::{Megram, MegramLevel, MegramTags, MemoryAction, RuleSense};
 use wf_report::{ColumnAlign, TextTable};
 

@@ -4,10 +4,14 @@ use serde_json::json;
 
 use super::rows::{document, line};
 use crate::Ui;
-use wf_app::memory::{MemoryReader, NoteSearch};
-use wf_app::{CliExitCode, CommandError};
-use wf_base::name::SessionName;
-use wf_base::untrusted::{DIM, NAME, WARN};
+use wf_app::{
+    CliExitCode, CommandError,
+    memory::{MemoryReader, NoteSearch},
+};
+use wf_base::{
+    name::SessionName,
+    untrusted::{DIM, NAME, WARN},
+};
 use wf_core::memory::RankedNote;
 use wf_report::{ColumnAlign, TextTable};
 

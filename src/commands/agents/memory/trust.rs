@@ -1,11 +1,12 @@
 use clap::{Args, ValueEnum};
 
 use super::rows::line;
-use crate::Ui;
-use crate::commands::goals::goal::author;
-use wf_app::approve::confirmed;
-use wf_app::memory::{MemoryReader, confirm_megram, set_note_trust};
-use wf_app::{CliExitCode, CommandError};
+use crate::{Ui, commands::goals::goal::author};
+use wf_app::{
+    CliExitCode, CommandError,
+    approve::confirmed,
+    memory::{MemoryReader, confirm_megram, set_note_trust},
+};
 use wf_core::memory::{Megram, MemoryNote, NoteConfirmation, NoteTrust};
 
 /// Change the trust in a note, or in a claim of an imported file

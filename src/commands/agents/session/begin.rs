@@ -1,8 +1,7 @@
 use clap::Args;
 
 use crate::Ui;
-use wf_app::sessions::begin_session;
-use wf_app::{CliExitCode, CommandError};
+use wf_app::{CliExitCode, CommandError, sessions::begin_session};
 use wf_base::name::SessionName;
 
 /// Create a session and make it the current one

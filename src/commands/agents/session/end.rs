@@ -1,13 +1,12 @@
 use clap::Args;
 
-use crate::Ui;
-use crate::commands::agents::memory::promote_notes;
-use wf_app::sessions::{OpenedSession, change_session};
-use wf_app::{CliExitCode, CommandError};
-use wf_base::name::SessionName;
-use wf_base::units::plural;
-use wf_core::memory::MemoryNote;
-use wf_core::session::SessionChange;
+use crate::{Ui, commands::agents::memory::promote_notes};
+use wf_app::{
+    CliExitCode, CommandError,
+    sessions::{OpenedSession, change_session},
+};
+use wf_base::{name::SessionName, units::plural};
+use wf_core::{memory::MemoryNote, session::SessionChange};
 
 /// End a session as completed
 #[derive(Args, Debug)]

@@ -3,10 +3,14 @@ use clap::Args;
 use serde_json::json;
 
 use crate::Ui;
-use wf_app::sessions::{SessionSummary, list_sessions};
-use wf_app::{CliExitCode, CommandError};
-use wf_base::units::moment;
-use wf_base::untrusted::{BOLD, DIM, GOOD, WARN};
+use wf_app::{
+    CliExitCode, CommandError,
+    sessions::{SessionSummary, list_sessions},
+};
+use wf_base::{
+    units::moment,
+    untrusted::{BOLD, DIM, GOOD, WARN},
+};
 use wf_core::session::SessionState;
 use wf_report::{ColumnAlign, TextTable};
 

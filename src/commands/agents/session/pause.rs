@@ -1,14 +1,16 @@
-use std::thread;
-use std::time::Duration;
+use std::{thread, time::Duration};
 
 use clap::Args;
 
-use crate::Ui;
-use crate::commands::running::resume::resume_run;
-use wf_app::sessions::{OpenedSession, change_session};
-use wf_app::{CliExitCode, CommandError};
-use wf_base::name::{RunId, SessionName};
-use wf_base::units::plural;
+use crate::{Ui, commands::running::resume::resume_run};
+use wf_app::{
+    CliExitCode, CommandError,
+    sessions::{OpenedSession, change_session},
+};
+use wf_base::{
+    name::{RunId, SessionName},
+    units::plural,
+};
 use wf_core::session::SessionChange;
 
 /// The interval between two looks at the runs under way.

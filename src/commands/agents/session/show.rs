@@ -1,8 +1,7 @@
 use clap::Args;
 
 use crate::Ui;
-use wf_app::sessions::session_checkpoint;
-use wf_app::{CliExitCode, CommandError};
+use wf_app::{CliExitCode, CommandError, sessions::session_checkpoint};
 use wf_base::name::SessionName;
 
 /// Show a session: its runs, open requests, answers, files and notes

@@ -1,8 +1,10 @@
 use clap::Args;
 
 use crate::Ui;
-use wf_app::sessions::{change_session, leave_session};
-use wf_app::{CliExitCode, CommandError};
+use wf_app::{
+    CliExitCode, CommandError,
+    sessions::{change_session, leave_session},
+};
 use wf_base::name::SessionName;
 use wf_core::session::SessionChange;
 

@@ -1,10 +1,7 @@
 use clap::Args;
 
-use crate::Ui;
-use crate::skills::SkillSigningArgs;
-use wf_app::approve::SigningOptions;
-use wf_app::skills::approve_skill;
-use wf_app::{CliExitCode, CommandError};
+use crate::{Ui, skills::SkillSigningArgs};
+use wf_app::{CliExitCode, CommandError, approve::SigningOptions, skills::approve_skill};
 
 /// Review a locked skill in full, and sign an approval of it
 #[derive(Args, Debug)]

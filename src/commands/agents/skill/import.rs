@@ -1,14 +1,16 @@
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 
-use crate::Ui;
-use crate::actions::command_text;
-use wf_app::skills::adapted;
-use wf_app::skills::fetch::{FetchedSkill, fetch_skill};
-use wf_app::skills::put::{SKILLS, SkillFolderLock};
-use wf_app::skills::{InspectedSkill, detect, inspect_skill};
-use wf_app::skills::{consent, locks};
-use wf_app::{CliExitCode, CommandError, Workspace};
+use crate::{Ui, actions::command_text};
+use wf_app::{
+    CliExitCode, CommandError, Workspace,
+    skills::{
+        InspectedSkill, adapted, consent, detect,
+        fetch::{FetchedSkill, fetch_skill},
+        inspect_skill, locks,
+        put::{SKILLS, SkillFolderLock},
+    },
+};
 use wf_skill::import::{ConversionOptions, SkillConversion, SkillFormat, adapt};
 
 /// Convert a skill of another format to the standard, and put it into skills/

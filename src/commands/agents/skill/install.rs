@@ -1,14 +1,21 @@
 use clap::Args;
 
-use crate::Ui;
-use crate::skills::AcceptDangerArgs;
-use crate::skills::SkillSigningArgs;
-use crate::skills::place::{SkillInstallation, install_skill};
-use wf_app::skills::fetch::{self, fetch_skill};
-use wf_app::skills::put::{SKILLS, SkillFolderLock};
-use wf_app::skills::{consent, locks};
-use wf_app::skills::{inspect_skill, own_name};
-use wf_app::{CliExitCode, CommandError};
+use crate::{
+    Ui,
+    skills::{
+        AcceptDangerArgs, SkillSigningArgs,
+        place::{SkillInstallation, install_skill},
+    },
+};
+use wf_app::{
+    CliExitCode, CommandError,
+    skills::{
+        consent,
+        fetch::{self, fetch_skill},
+        inspect_skill, locks, own_name,
+        put::{SKILLS, SkillFolderLock},
+    },
+};
 use wf_skill::SkillBundle;
 
 /// Inspect a skill, try its scripts in a sandbox, and put it into skills/

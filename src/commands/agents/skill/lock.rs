@@ -1,16 +1,19 @@
 use clap::Args;
 use serde_json::json;
 
-use crate::Ui;
-use crate::actions::command_text;
-use crate::skills::AcceptDangerArgs;
-use crate::skills::SkillSigningArgs;
-use crate::skills::place::{SkillInstallation, install_skill};
-use wf_app::approve::SigningRules;
-use wf_app::skills::inspect_skill;
-use wf_app::skills::put::SkillFolderLock;
-use wf_app::skills::{check_usable, consent, fetch, locks};
-use wf_app::{CliExitCode, CommandError, Workspace};
+use crate::{
+    Ui,
+    actions::command_text,
+    skills::{
+        AcceptDangerArgs, SkillSigningArgs,
+        place::{SkillInstallation, install_skill},
+    },
+};
+use wf_app::{
+    CliExitCode, CommandError, Workspace,
+    approve::SigningRules,
+    skills::{check_usable, consent, fetch, inspect_skill, locks, put::SkillFolderLock},
+};
 use wf_base::untrusted::{BAD, GOOD, paint};
 use wf_skill::SHELVES;
 

@@ -3,9 +3,11 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use serde_json::Value;
 
-use super::properties::{invalid, text};
-use super::shelves::{find, warn_of_broken};
-use super::walk::find_skill;
+use super::{
+    properties::{invalid, text},
+    shelves::{find, warn_of_broken},
+    walk::find_skill,
+};
 use crate::Ui;
 use wf_app::{CliExitCode, CommandError};
 use wf_base::untrusted::untrusted;

@@ -1,9 +1,13 @@
 use clap::Args;
 
 use crate::Ui;
-use wf_app::skills::put::{SKILLS, SkillFolderLock};
-use wf_app::skills::{consent, locks};
-use wf_app::{CliExitCode, CommandError};
+use wf_app::{
+    CliExitCode, CommandError,
+    skills::{
+        consent, locks,
+        put::{SKILLS, SkillFolderLock},
+    },
+};
 
 /// Remove a skill from the workspace
 #[derive(Args, Debug)]

@@ -1,9 +1,10 @@
 use clap::Args;
 
 use crate::Ui;
-use wf_app::skills::inspect_skill;
-use wf_app::skills::{fetch, locks, tell};
-use wf_app::{CliExitCode, CommandError};
+use wf_app::{
+    CliExitCode, CommandError,
+    skills::{fetch, inspect_skill, locks, tell},
+};
 use wf_skill::inspect::report_text;
 
 /// Show the install report of a locked skill

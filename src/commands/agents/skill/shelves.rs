@@ -4,8 +4,7 @@ use serde_json::{Value, json};
 
 use crate::Ui;
 use wf_app::skills::discover_skills;
-use wf_base::units::plural;
-use wf_base::untrusted::untrusted;
+use wf_base::{units::plural, untrusted::untrusted};
 use wf_core::agent::authoring::SkillSummary;
 use wf_skill::{DiscoveredSkill, OmittedFolders, SkillDiscovery};
 

@@ -5,9 +5,10 @@ use clap::Args;
 use super::shelves::{find, line};
 use crate::Ui;
 use wf_app::{CliExitCode, CommandError};
-use wf_base::diag::nearest;
-use wf_base::untrusted::untrusted;
-use wf_base::untrusted::{BOLD, DIM, WARN, paint};
+use wf_base::{
+    diag::nearest,
+    untrusted::{BOLD, DIM, WARN, paint, untrusted},
+};
 use wf_skill::{DiscoveredSkill, Skill, SkillFinding, disk};
 
 /// Show the text of a skill, or one of its files

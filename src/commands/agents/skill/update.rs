@@ -1,14 +1,21 @@
 use clap::Args;
 
-use crate::Ui;
-use crate::skills::AcceptDangerArgs;
-use crate::skills::SkillSigningArgs;
-use crate::skills::place::{SkillInstallation, install_skill};
-use wf_app::skills::fetch::{self, fetch_skill};
-use wf_app::skills::inspect_skill;
-use wf_app::skills::put::{SKILLS, SkillFolderLock};
-use wf_app::skills::{SkillUseError, locks};
-use wf_app::{CliExitCode, CommandError};
+use crate::{
+    Ui,
+    skills::{
+        AcceptDangerArgs, SkillSigningArgs,
+        place::{SkillInstallation, install_skill},
+    },
+};
+use wf_app::{
+    CliExitCode, CommandError,
+    skills::{
+        SkillUseError,
+        fetch::{self, fetch_skill},
+        inspect_skill, locks,
+        put::{SKILLS, SkillFolderLock},
+    },
+};
 use wf_skill::lock::changes;
 
 /// Fetch installed skills again from their sources

@@ -2,12 +2,13 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::verdicts::{SkillVerdicts, document, judge, table};
-use super::walk::find_skills;
+use super::{
+    verdicts::{SkillVerdicts, document, judge, table},
+    walk::find_skills,
+};
 use crate::Ui;
 use wf_app::{CliExitCode, CommandError};
-use wf_base::keyword::Keyword;
-use wf_base::untrusted::untrusted;
+use wf_base::{keyword::Keyword, untrusted::untrusted};
 use wf_skill::ValidationProfile;
 
 /// Validate skills against the standard, and check that wf loads them

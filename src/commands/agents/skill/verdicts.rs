@@ -3,10 +3,11 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value, json};
 
 use super::walk::SkillLocation;
-use wf_base::source::SourceText;
-use wf_base::units::plural;
-use wf_base::untrusted::untrusted;
-use wf_base::untrusted::{BAD, BOLD, DIM, GOOD, WARN, paint};
+use wf_base::{
+    source::SourceText,
+    units::plural,
+    untrusted::{BAD, BOLD, DIM, GOOD, WARN, paint, untrusted},
+};
 use wf_report::{ColumnAlign, TextTable};
 use wf_skill::{SkillFinding, SkillVerdict, ValidationProfile, ValidationSubject, validate};
 

@@ -1,11 +1,12 @@
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
 use crate::Ui;
 use wf_app::{CliExitCode, CommandError, Host, normalize_path, relative_path};
 use wf_base::untrusted::untrusted;
-use wf_skill::disk::SkillFolderProblem;
-use wf_skill::{SHELVES, SkillTextError, disk};
+use wf_skill::{SHELVES, SkillTextError, disk, disk::SkillFolderProblem};
 
 /// The folders in which skills are not searched.
 const SKIPPED_FOLDERS: [&str; 4] = [".git", "node_modules", "target", "__pycache__"];

@@ -1,11 +1,16 @@
 use clap::Args;
 
-use crate::Ui;
-use crate::approve::{accept_goal, accept_goals};
-use crate::keys::SigningArgs;
-use wf_app::approve::{SigningOptions, SigningRules, awaited_acceptance};
-use wf_app::goals::{GoalSource, find_paths, list_goals_on_disk, wake_daemon};
-use wf_app::{CliExitCode, CommandError, load};
+use crate::{
+    Ui,
+    approve::{accept_goal, accept_goals},
+    keys::SigningArgs,
+};
+use wf_app::{
+    CliExitCode, CommandError,
+    approve::{SigningOptions, SigningRules, awaited_acceptance},
+    goals::{GoalSource, find_paths, list_goals_on_disk, wake_daemon},
+    load,
+};
 use wf_base::untrusted::untrusted;
 use wf_core::goal::ReconciliationPart;
 use wf_sign::approval::ReviewPolicy;

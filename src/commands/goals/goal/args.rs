@@ -5,8 +5,7 @@ use super::{
     tighten,
 };
 use crate::Ui;
-use wf_app::goals;
-use wf_app::{CliExitCode, CommandError};
+use wf_app::{CliExitCode, CommandError, goals};
 
 #[derive(Args, Debug)]
 #[command(subcommand_required = true, arg_required_else_help = true)]

@@ -1,13 +1,17 @@
 use clap::Args;
 use serde_json::{Value, json};
 
-use crate::Ui;
-use crate::actions::command_text;
-use wf_app::goals::{AutonomyStatus, GoalSource, find_paths};
-use wf_app::{CliExitCode, CommandError, load};
-use wf_base::time::{Moment, format_duration};
-use wf_base::units::plural;
-use wf_base::untrusted::{BOLD, DIM, WARN, paint};
+use crate::{Ui, actions::command_text};
+use wf_app::{
+    CliExitCode, CommandError,
+    goals::{AutonomyStatus, GoalSource, find_paths},
+    load,
+};
+use wf_base::{
+    time::{Moment, format_duration},
+    units::plural,
+    untrusted::{BOLD, DIM, WARN, paint},
+};
 use wf_core::goal::ReconciliationPart;
 
 /// Show what goals may do unattended, the feedback on it, and the advice that follows

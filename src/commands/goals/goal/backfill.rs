@@ -1,12 +1,19 @@
 use clap::Args;
 use serde_json::{Value, json};
 
-use crate::Ui;
-use crate::execute::{OutputArgs, observer};
-use wf_app::goals::{FileLock, GoalBackfill, LEADER_LOCK, load_by_name, send_notifications, wake_daemon};
-use wf_app::{CliExitCode, CommandError, Host, load};
-use wf_base::time::Moment;
-use wf_base::untrusted::{WARN, paint};
+use crate::{
+    Ui,
+    execute::{OutputArgs, observer},
+};
+use wf_app::{
+    CliExitCode, CommandError, Host,
+    goals::{FileLock, GoalBackfill, LEADER_LOCK, load_by_name, send_notifications, wake_daemon},
+    load,
+};
+use wf_base::{
+    time::Moment,
+    untrusted::{WARN, paint},
+};
 use wf_core::goal::ReconciliationHealth;
 use wf_model::Goal;
 

@@ -2,15 +2,16 @@
 
 use clap::Args;
 
-use crate::Ui;
-use crate::execute::{OutputArgs, observer};
-use wf_app::goals::{
-    GoalSyncOutcome, SyncEnd, SyncExtent, deploy_goal, forget_deployment, recall_goal, sync_goal,
+use crate::{
+    Ui,
+    execute::{OutputArgs, observer},
 };
-use wf_app::load::LoadedPlan;
-use wf_app::{CliExitCode, CommandError};
-use wf_base::time::Moment;
-use wf_base::units::plural;
+use wf_app::{
+    CliExitCode, CommandError,
+    goals::{GoalSyncOutcome, SyncEnd, SyncExtent, deploy_goal, forget_deployment, recall_goal, sync_goal},
+    load::LoadedPlan,
+};
+use wf_base::{time::Moment, units::plural};
 
 /// Deploy a goal: its backend schedules and runs it, without a daemon at the workspace
 #[derive(Args, Debug)]

@@ -1,8 +1,10 @@
 use clap::{Args, ValueEnum};
 
 use crate::Ui;
-use wf_app::goals::{RecordedOpinion, RepairOpinionRequest, record_opinion};
-use wf_app::{CliExitCode, CommandError};
+use wf_app::{
+    CliExitCode, CommandError,
+    goals::{RecordedOpinion, RepairOpinionRequest, record_opinion},
+};
 use wf_core::goal::RepairOpinion;
 
 /// Give feedback on a repair of a goal

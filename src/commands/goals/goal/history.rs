@@ -1,8 +1,10 @@
 use clap::Args;
 
 use crate::Ui;
-use wf_app::views::{GoalHistoryEntry, goal_history};
-use wf_app::{CliExitCode, CommandError};
+use wf_app::{
+    CliExitCode, CommandError,
+    views::{GoalHistoryEntry, goal_history},
+};
 use wf_base::untrusted::{BAD, DIM, GOOD};
 use wf_core::goal::SlotState;
 use wf_report::{ColumnAlign, TextTable};

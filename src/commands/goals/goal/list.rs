@@ -2,11 +2,15 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use crate::Ui;
-use wf_app::views::{GoalListing, goal_listings};
-use wf_app::{CliExitCode, CommandError};
-use wf_base::time::Moment;
-use wf_base::units::first_line;
-use wf_base::untrusted::{BAD, BOLD, DIM, GOOD, WARN};
+use wf_app::{
+    CliExitCode, CommandError,
+    views::{GoalListing, goal_listings},
+};
+use wf_base::{
+    time::Moment,
+    units::first_line,
+    untrusted::{BAD, BOLD, DIM, GOOD, WARN},
+};
 use wf_report::{ColumnAlign, TextTable};
 
 /// List the goals of this workspace with their health and next scheduled time

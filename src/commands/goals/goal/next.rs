@@ -2,11 +2,16 @@ use clap::{Args, ValueEnum};
 
 use super::shown;
 use crate::Ui;
-use wf_app::goals::{GoalSource, find_path};
-use wf_app::{CliExitCode, CommandError, load};
-use wf_base::diag::{Code, Diagnostic};
-use wf_base::source::{SourceText, Span};
-use wf_base::time::Moment;
+use wf_app::{
+    CliExitCode, CommandError,
+    goals::{GoalSource, find_path},
+    load,
+};
+use wf_base::{
+    diag::{Code, Diagnostic},
+    source::{SourceText, Span},
+    time::Moment,
+};
 use wf_core::goal::ReconciliationPart;
 use wf_model::schedule::{
     BadZone, CronExpression, DstGapPolicy, DstOverlapPolicy, DstPolicy, GoalSchedule, ScheduleZone,

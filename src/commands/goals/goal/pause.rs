@@ -1,8 +1,10 @@
 use clap::Args;
 
 use crate::Ui;
-use wf_app::goals::{pause_goal, resume_goal};
-use wf_app::{ActOrigin, CliExitCode, CommandError};
+use wf_app::{
+    ActOrigin, CliExitCode, CommandError,
+    goals::{pause_goal, resume_goal},
+};
 
 /// Pause a goal; times that are due meanwhile are skipped
 #[derive(Args, Debug)]

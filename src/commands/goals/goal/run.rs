@@ -1,18 +1,24 @@
 use clap::{Args, ValueEnum};
 
 use super::accept;
-use crate::Ui;
-use crate::execute::{OutputArgs, observer};
-use wf_app::approve::awaited_acceptance;
-use wf_app::goals::ObserverFactory;
-use wf_app::goals::{
-    self, GoalSource, ReconciliationRequest, ReconciliationResult, adopt_reconciliation, find_path,
-    run_deployed, send_notifications, start_reconciliation, wake_daemon,
+use crate::{
+    Ui,
+    execute::{OutputArgs, observer},
 };
-use wf_app::load::LoadedPlan;
-use wf_app::{CliExitCode, CommandError, GitRevision, StateReader, load};
-use wf_base::time::Moment;
-use wf_base::untrusted::{BAD, BOLD, GOOD, WARN, paint};
+use wf_app::{
+    CliExitCode, CommandError, GitRevision, StateReader,
+    approve::awaited_acceptance,
+    goals::{
+        self, GoalSource, ObserverFactory, ReconciliationRequest, ReconciliationResult, adopt_reconciliation,
+        find_path, run_deployed, send_notifications, start_reconciliation, wake_daemon,
+    },
+    load,
+    load::LoadedPlan,
+};
+use wf_base::{
+    time::Moment,
+    untrusted::{BAD, BOLD, GOOD, WARN, paint},
+};
 use wf_core::goal::{ReconciliationCause, ReconciliationHealth, ReconciliationPart};
 
 /// Reconcile a goal now: run its checks, and the repair if one fails

@@ -3,8 +3,10 @@
 use anstyle::Style;
 use serde::Serialize;
 
-use wf_base::time::{Moment, format_duration};
-use wf_base::untrusted::{DIM, NAME, WARN};
+use wf_base::{
+    time::{Moment, format_duration},
+    untrusted::{DIM, NAME, WARN},
+};
 use wf_model::schedule::{ClockChange, DstNote, GoalSchedule, ScheduleZone, Slot};
 use wf_report::{ColumnAlign, TextTable};
 

@@ -1,18 +1,20 @@
-use std::collections::BTreeMap;
-use std::mem::ManuallyDrop;
-use std::sync::Arc;
-use std::time::Duration;
+use std::{collections::BTreeMap, mem::ManuallyDrop, sync::Arc, time::Duration};
 
 use clap::Args;
 use serde_json::json;
 
 use super::{instant, local};
 use crate::Ui;
-use wf_app::goals::{GoalSource, find_path, list_goals_on_disk, longest_reconciliations};
-use wf_app::{CliExitCode, CommandError, Host, load};
-use wf_base::name::PlanId;
-use wf_base::time::{Moment, format_duration, parse_duration};
-use wf_base::untrusted::{BAD, DIM, NAME, WARN, paint};
+use wf_app::{
+    CliExitCode, CommandError, Host,
+    goals::{GoalSource, find_path, list_goals_on_disk, longest_reconciliations},
+    load,
+};
+use wf_base::{
+    name::PlanId,
+    time::{Moment, format_duration, parse_duration},
+    untrusted::{BAD, DIM, NAME, WARN, paint},
+};
 use wf_core::goal::{
     ReconciliationPart, SimulationResult, SimulationScenario, SlotEntry, SlotState, simulate,
 };

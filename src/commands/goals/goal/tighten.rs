@@ -1,9 +1,10 @@
 use clap::Args;
 
-use crate::Ui;
-use crate::actions::command_text;
-use wf_app::goals::{GoalTightenOutcome, tighten_goal};
-use wf_app::{ActOrigin, CliExitCode, CommandError};
+use crate::{Ui, actions::command_text};
+use wf_app::{
+    ActOrigin, CliExitCode, CommandError,
+    goals::{GoalTightenOutcome, tighten_goal},
+};
 use wf_base::name::RunId;
 
 /// Revoke the standing approval of a goal immediately

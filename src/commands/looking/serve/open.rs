@@ -1,7 +1,9 @@
 //! The browser of a desktop, which opens the link by itself.
 
-use std::io::Write as _;
-use std::process::{Command, Stdio};
+use std::{
+    io::Write as _,
+    process::{Command, Stdio},
+};
 
 use crate::Ui;
 use wf_app::Caller as _;

@@ -1,16 +1,11 @@
-use std::convert::Infallible;
-use std::path::PathBuf;
-use std::time::Duration;
+use std::{convert::Infallible, path::PathBuf, time::Duration};
 
 use clap::Args;
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::open;
-use crate::Ui;
-use crate::actions::command_text;
-use wf_app::keys::from_private_file;
-use wf_app::views::state_reader;
-use wf_app::{CliExitCode, CommandError};
+use crate::{Ui, actions::command_text};
+use wf_app::{CliExitCode, CommandError, keys::from_private_file, views::state_reader};
 use wf_base::time::parse_duration;
 use wf_web::{SiteAddress, SiteOptions, WebServer};
 

@@ -1,11 +1,12 @@
 use clap::Args;
 
-use crate::Ui;
-use crate::approve::ApprovalArgs;
-use crate::cassette::CassetteArgs;
-use crate::execute::{OutputArgs, start_run};
-use wf_app::suggestions::suggestion_start;
-use wf_app::{CliExitCode, CommandError};
+use crate::{
+    Ui,
+    approve::ApprovalArgs,
+    cassette::CassetteArgs,
+    execute::{OutputArgs, start_run},
+};
+use wf_app::{CliExitCode, CommandError, suggestions::suggestion_start};
 
 /// Run the plan of a suggestion, with its parameters
 #[derive(Args, Debug)]

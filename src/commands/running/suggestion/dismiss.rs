@@ -1,8 +1,7 @@
 use clap::Args;
 
 use crate::Ui;
-use wf_app::suggestions::dismiss_suggestion;
-use wf_app::{ActOrigin, CliExitCode, CommandError};
+use wf_app::{ActOrigin, CliExitCode, CommandError, suggestions::dismiss_suggestion};
 
 /// Dismiss a suggestion; its plan is not suggested during the `cooldown` of wf.yaml
 #[derive(Args, Debug)]

@@ -4,11 +4,12 @@ use clap::Args;
 use serde_json::json;
 
 use crate::Ui;
-use wf_app::suggestions::list_suggestions;
-use wf_app::{CliExitCode, CommandError};
-use wf_base::name::RunId;
-use wf_base::units::moment;
-use wf_base::untrusted::{BOLD, DIM, NAME, paint, styled_line};
+use wf_app::{CliExitCode, CommandError, suggestions::list_suggestions};
+use wf_base::{
+    name::RunId,
+    units::moment,
+    untrusted::{BOLD, DIM, NAME, paint, styled_line},
+};
 use wf_core::suggestion::{SuggestionRecord, SuggestionState};
 
 /// List the pending suggestions

@@ -2,11 +2,15 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::Ui;
-use crate::commands::trust::attest::{seal_text, signing_key, write};
-use crate::keys::PassphraseArgs;
-use wf_app::audit_log::{record_checkpoint, verify_logs};
-use wf_app::{CliExitCode, CommandError};
+use crate::{
+    Ui,
+    commands::trust::attest::{seal_text, signing_key, write},
+    keys::PassphraseArgs,
+};
+use wf_app::{
+    CliExitCode, CommandError,
+    audit_log::{record_checkpoint, verify_logs},
+};
 use wf_audit::PAYLOAD;
 
 /// Record where both logs end, so that a replaced history is detected

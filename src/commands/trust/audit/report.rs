@@ -4,16 +4,19 @@ use clap::Args;
 
 use super::tail::no_audit_log;
 use crate::Ui;
-use wf_app::audit_log::AuditRecords;
-use wf_app::names::recorded_task_name;
-use wf_app::{CliExitCode, CommandError, Host, StateReader};
-use wf_audit::AuditRecord;
-use wf_audit::stats::{AuditReport, FailureTrend, PlanDrift, ReportTrigger, ReportWindow, ThrashPattern};
-use wf_base::name::RunId;
-use wf_base::time::{Moment, parse_duration};
-use wf_base::units::plural;
-use wf_base::untrusted::styled_line;
-use wf_base::untrusted::{BAD, NAME, WARN, paint};
+use wf_app::{
+    CliExitCode, CommandError, Host, StateReader, audit_log::AuditRecords, names::recorded_task_name,
+};
+use wf_audit::{
+    AuditRecord,
+    stats::{AuditReport, FailureTrend, PlanDrift, ReportTrigger, ReportWindow, ThrashPattern},
+};
+use wf_base::{
+    name::RunId,
+    time::{Moment, parse_duration},
+    units::plural,
+    untrusted::{BAD, NAME, WARN, paint, styled_line},
+};
 
 /// Summarize the audit log: corrections, gaps, violations, drift, the health of the tools
 #[derive(Args, Debug)]

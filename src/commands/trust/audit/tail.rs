@@ -1,14 +1,14 @@
-use std::fmt::Write as _;
-use std::time::Duration;
+use std::{fmt::Write as _, time::Duration};
 
 use clap::Args;
 
 use crate::Ui;
-use wf_app::audit_log::{AuditRecords, record_details};
-use wf_app::{CliExitCode, CommandError, Host};
+use wf_app::{
+    CliExitCode, CommandError, Host,
+    audit_log::{AuditRecords, record_details},
+};
 use wf_audit::AuditRecord;
-use wf_base::untrusted::styled_line;
-use wf_base::untrusted::{BAD, DIM, NAME, paint};
+use wf_base::untrusted::{BAD, DIM, NAME, paint, styled_line};
 
 /// The interval at which a followed log is read.
 const POLL_INTERVAL: Duration = Duration::from_millis(200);

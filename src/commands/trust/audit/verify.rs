@@ -2,13 +2,19 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use crate::Ui;
-use crate::commands::trust::attest::{public, read};
-use wf_app::audit_log::{describe_start, is_repairable, keep_verification, verify_logs};
-use wf_app::{CliExitCode, CommandError};
+use crate::{
+    Ui,
+    commands::trust::attest::{public, read},
+};
+use wf_app::{
+    CliExitCode, CommandError,
+    audit_log::{describe_start, is_repairable, keep_verification, verify_logs},
+};
 use wf_audit::{AuditFindings, Checkpoint, PAYLOAD};
-use wf_base::units::plural;
-use wf_base::untrusted::{BAD, GOOD, NAME, WARN, paint};
+use wf_base::{
+    units::plural,
+    untrusted::{BAD, GOOD, NAME, WARN, paint},
+};
 use wf_sign::DsseEnvelope;
 
 /// Verify that the history is unaltered

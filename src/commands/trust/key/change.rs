@@ -1,10 +1,12 @@
 use clap::Args;
 
 use super::make::listing;
-use crate::Ui;
-use crate::keys::NewKeyArgs;
-use wf_app::keys::{self, KeyRevocation, revoke_key};
-use wf_app::{CliExitCode, CommandError, load};
+use crate::{Ui, keys::NewKeyArgs};
+use wf_app::{
+    CliExitCode, CommandError,
+    keys::{self, KeyRevocation, revoke_key},
+    load,
+};
 use wf_exec::keyfile::KeyFolder;
 use wf_sign::ApproverKey;
 

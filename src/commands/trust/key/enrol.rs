@@ -1,8 +1,10 @@
 use clap::Args;
 
 use crate::Ui;
-use wf_app::keys::{KeyEnrolment, enrol_key};
-use wf_app::{CliExitCode, CommandError};
+use wf_app::{
+    CliExitCode, CommandError,
+    keys::{KeyEnrolment, enrol_key},
+};
 use wf_sign::ApproverKey;
 
 /// Add a public key to the approvers, such as that of a browser

@@ -2,10 +2,15 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::Ui;
-use crate::keys::{NewKeyArgs, PassphraseArgs};
-use wf_app::keys::{self, NewKey, OwnKey, passphrase};
-use wf_app::{CliExitCode, CommandError, normalize_path, relative_path};
+use crate::{
+    Ui,
+    keys::{NewKeyArgs, PassphraseArgs},
+};
+use wf_app::{
+    CliExitCode, CommandError,
+    keys::{self, NewKey, OwnKey, passphrase},
+    normalize_path, relative_path,
+};
 use wf_exec::keyfile::private_text;
 use wf_sign::{BadKey, Signer};
 

@@ -1,16 +1,21 @@
-use std::fmt::Write as _;
-use std::fs::OpenOptions;
-use std::io::Write as _;
-use std::os::unix::fs::OpenOptionsExt as _;
-use std::path::{Path, PathBuf};
+use std::{
+    fmt::Write as _,
+    fs::OpenOptions,
+    io::Write as _,
+    os::unix::fs::OpenOptionsExt as _,
+    path::{Path, PathBuf},
+};
 
 use clap::Args;
 use serde_json::{Value, json};
 
 use crate::Ui;
-use wf_app::config::ApproversFile;
-use wf_app::keys::{self, OwnKey};
-use wf_app::{CliExitCode, CommandError, Host, load, normalize_path, relative_path};
+use wf_app::{
+    CliExitCode, CommandError, Host,
+    config::ApproversFile,
+    keys::{self, OwnKey},
+    load, normalize_path, relative_path,
+};
 use wf_base::units::plural;
 use wf_exec::keyfile::KeyFolder;
 

@@ -1,17 +1,22 @@
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
 
 use super::refused::refuse_run;
-use crate::approve::owner::owner_signer;
-use crate::approve::pins::{approved_tree, run_pins, token_at, token_path};
-use crate::approve::rules::SigningRules;
-use crate::approve::signing::SigningOptions;
-use crate::approve::skilled::check_skills;
-use crate::approve::token::{draft_statement, plan_ref, read_token, use_count};
-use crate::specs::load::LoadedPlan;
-use crate::{Caller, CommandError};
-use wf_base::digest::Sha256Digest;
-use wf_base::name::RunId;
+use crate::{
+    Caller, CommandError,
+    approve::{
+        owner::owner_signer,
+        pins::{approved_tree, run_pins, token_at, token_path},
+        rules::SigningRules,
+        signing::SigningOptions,
+        skilled::check_skills,
+        token::{draft_statement, plan_ref, read_token, use_count},
+    },
+    specs::load::LoadedPlan,
+};
+use wf_base::{digest::Sha256Digest, name::RunId};
 use wf_core::machine::{PinnedFile, RunApproval, tree_of};
 use wf_exec::pinned;
 use wf_model::JsonObject;

@@ -1,8 +1,12 @@
-use crate::approve::before::text_by_digest;
-use crate::approve::lines::changed_lines;
-use crate::{Caller, CliExitCode, CommandError, Host, Workspace, relative_path};
-use wf_base::units::plural;
-use wf_base::untrusted::{BAD, paint, shell_word};
+use crate::{
+    Caller, CliExitCode, CommandError, Host, Workspace,
+    approve::{before::text_by_digest, lines::changed_lines},
+    relative_path,
+};
+use wf_base::{
+    units::plural,
+    untrusted::{BAD, paint, shell_word},
+};
 use wf_sign::approval::{ApprovalRefusal, ApprovedFileDifference};
 
 /// Refuses to run a plan: prints the reason, the differences where they are known, and the remedy.

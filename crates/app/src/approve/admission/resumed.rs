@@ -1,15 +1,18 @@
 use std::path::Path;
 
 use super::refused::refuse_run;
-use crate::approve::accepted::{approved_config, config_of, with_config};
-use crate::approve::pins::{current_tree, token_path};
-use crate::approve::rules::SigningRules;
-use crate::approve::skilled::check_skills;
-use crate::approve::spawned::spawned_goal;
-use crate::specs::load::LoadedPlan;
-use crate::{Caller, CommandError, Host};
-use wf_base::name::RunId;
-use wf_base::time::Moment;
+use crate::{
+    Caller, CommandError, Host,
+    approve::{
+        accepted::{approved_config, config_of, with_config},
+        pins::{current_tree, token_path},
+        rules::SigningRules,
+        skilled::check_skills,
+        spawned::spawned_goal,
+    },
+    specs::load::LoadedPlan,
+};
+use wf_base::{name::RunId, time::Moment};
 use wf_core::machine::{EventKind, RunApproval};
 use wf_sign::approval::{
     ApprovalContext, ApprovalRefusal, ApprovalToken, ReviewPolicy, check, check_unconsumed,

@@ -2,22 +2,32 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::entry::{ApprovalDemand, RunAuthorization, authorize};
-use super::refused::refuse_run;
-use crate::approve::accepted::{approved_config, config_of, with_config};
-use crate::approve::pins::{ApprovedTree, approved_tree, token_at, token_path};
-use crate::approve::rules::SigningRules;
-use crate::approve::skilled::check_skills;
-use crate::approve::spawned::spawned_goal;
-use crate::approve::token::{read_token, use_count};
-use crate::approve::withdrawal::withdrawal_time;
-use crate::specs::load::LoadedPlan;
-use crate::{Caller, CliExitCode, CommandError};
-use wf_base::digest::Sha256Digest;
-use wf_base::name::{PlanId, RunId};
-use wf_base::time::Moment;
-use wf_core::goal::ReconciliationPart;
-use wf_core::machine::{PinnedFile, RunApproval, tree_of};
+use super::{
+    entry::{ApprovalDemand, RunAuthorization, authorize},
+    refused::refuse_run,
+};
+use crate::{
+    Caller, CliExitCode, CommandError,
+    approve::{
+        accepted::{approved_config, config_of, with_config},
+        pins::{ApprovedTree, approved_tree, token_at, token_path},
+        rules::SigningRules,
+        skilled::check_skills,
+        spawned::spawned_goal,
+        token::{read_token, use_count},
+        withdrawal::withdrawal_time,
+    },
+    specs::load::LoadedPlan,
+};
+use wf_base::{
+    digest::Sha256Digest,
+    name::{PlanId, RunId},
+    time::Moment,
+};
+use wf_core::{
+    goal::ReconciliationPart,
+    machine::{PinnedFile, RunApproval, tree_of},
+};
 use wf_model::{GoalApproval, JsonObject};
 use wf_sign::approval::{
     ApprovalContext, ApprovalRefusal, ApprovalScope, ApprovalToken, Approvers, ReviewPolicy, SpawnedPlan,

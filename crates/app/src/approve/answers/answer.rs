@@ -1,21 +1,23 @@
 use std::slice;
 
-use super::decided::AnswerCount;
-use super::form::AnswerForm;
-use super::questions::{RunApprovalRequest, approval_requests, pending_request};
-use crate::approve::agree;
-use crate::approve::rules::SigningRules;
-use crate::approve::signing::SigningOptions;
-use crate::approve::token::draft_statement;
-use crate::goals::wake_daemon;
-use crate::runs::backend::backend_of;
-use crate::runs::lineage::outermost_run;
-use crate::runs::run_worktree::RunWorktree;
-use crate::{Caller, CliExitCode, CommandError, Host, watch};
-use wf_base::digest::Sha256Digest;
-use wf_base::name::{PlanId, RunId};
-use wf_base::remedy::{Remedy, RequestAnswerForm, UserAction};
-use wf_base::untrusted::shell_word;
+use super::{
+    decided::AnswerCount,
+    form::AnswerForm,
+    questions::{RunApprovalRequest, approval_requests, pending_request},
+};
+use crate::{
+    Caller, CliExitCode, CommandError, Host,
+    approve::{agree, rules::SigningRules, signing::SigningOptions, token::draft_statement},
+    goals::wake_daemon,
+    runs::{backend::backend_of, lineage::outermost_run, run_worktree::RunWorktree},
+    watch,
+};
+use wf_base::{
+    digest::Sha256Digest,
+    name::{PlanId, RunId},
+    remedy::{Remedy, RequestAnswerForm, UserAction},
+    untrusted::shell_word,
+};
 use wf_core::machine::{AnswerOptions, Artifact, Event, EventKind, RunApproval, TypedAnswer};
 use wf_engine::{recorded_evidence, scope};
 use wf_exec::evidence::{DigestMemo, first_stale};
@@ -23,10 +25,9 @@ use wf_sign::approval::{
     ApprovalDecision, ApprovalRefusal, ApprovalRequestRef, ApprovalScope, ApprovalStatement, ApprovalToken,
     PlanRef, QuorumState, plan_digest, proposal_text,
 };
-use wf_store::feed::WorkspaceAction;
 use wf_store::{
     AnswerEffect, AnswerQuorum, ApprovalAnswer, DENIED, RunRow, Store, StoreDurability, StoreError,
-    StoreReader,
+    StoreReader, feed::WorkspaceAction,
 };
 
 /// Reads a typed answer from a person, given what they may answer; none for a plain yes or no.

@@ -1,9 +1,6 @@
 use super::answer::AnswerReview;
-use crate::approve::rules::SigningRules;
-use crate::{CliExitCode, CommandError};
-use wf_base::digest::Sha256Digest;
-use wf_base::name::PlanId;
-use wf_base::time::Moment;
+use crate::{CliExitCode, CommandError, approve::rules::SigningRules};
+use wf_base::{digest::Sha256Digest, name::PlanId, time::Moment};
 use wf_model::JsonObject;
 use wf_sign::approval::{
     ApprovalContext, ApprovalRefusal, ApprovalRequestRef, ApprovalToken, Quorum, QuorumState, decide,

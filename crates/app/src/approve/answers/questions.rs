@@ -1,7 +1,8 @@
-use crate::names::task_name;
-use crate::{CliExitCode, CommandError, Workspace};
-use wf_base::name::RunId;
-use wf_base::remedy::{RequestAnswerForm, UserAction};
+use crate::{CliExitCode, CommandError, Workspace, names::task_name};
+use wf_base::{
+    name::RunId,
+    remedy::{RequestAnswerForm, UserAction},
+};
 use wf_core::machine::{ApprovalOutcome, ApprovalRequest, RequestDecision, TaskId};
 use wf_report::record::RecordedApproval;
 use wf_sign::approval::ApprovalDecision;

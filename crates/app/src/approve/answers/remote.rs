@@ -5,18 +5,25 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::answer::{AnswerRequest, AnswerReview};
-use super::form::AnswerForm;
-use super::questions::approval_requests;
-use crate::approve::rules::SigningRules;
-use crate::approve::signing::SigningOptions;
-use crate::runs::lineage::outermost_run;
-use crate::{Caller, CliExitCode, CommandError};
-use wf_base::digest::Sha256Digest;
-use wf_base::name::RunId;
-use wf_base::remedy::{RequestAnswerForm, UserAction};
-use wf_core::machine::{AnswerOptions, TypedAnswer};
-use wf_core::risk::{ActionRisk, RiskLevel};
+use super::{
+    answer::{AnswerRequest, AnswerReview},
+    form::AnswerForm,
+    questions::approval_requests,
+};
+use crate::{
+    Caller, CliExitCode, CommandError,
+    approve::{rules::SigningRules, signing::SigningOptions},
+    runs::lineage::outermost_run,
+};
+use wf_base::{
+    digest::Sha256Digest,
+    name::RunId,
+    remedy::{RequestAnswerForm, UserAction},
+};
+use wf_core::{
+    machine::{AnswerOptions, TypedAnswer},
+    risk::{ActionRisk, RiskLevel},
+};
 use wf_sign::approval::{ApprovalDecision, ApprovalToken, PAYLOAD, QuorumState};
 use wf_store::StoreReader;
 

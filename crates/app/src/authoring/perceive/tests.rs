@@ -1,12 +1,10 @@
-use std::collections::BTreeMap;
-use std::fs;
-use std::path::Path;
-use std::sync::Mutex;
+use std::{collections::BTreeMap, fs, path::Path, sync::Mutex};
 
-use crate::authoring::{AuthoringSettings, PlanAuthor};
-use crate::{Caller, CommandError, Host, LineReader};
-use wf_base::diag::CheckedFile;
-use wf_base::remedy::UserAction;
+use crate::{
+    Caller, CommandError, Host, LineReader,
+    authoring::{AuthoringSettings, PlanAuthor},
+};
+use wf_base::{diag::CheckedFile, remedy::UserAction};
 use wf_core::agent::authoring::{PlanningBudget, PlanningRecord, TaskSpec};
 use wf_engine::Cassette;
 use wf_store::{PlanningStore, StateFolder};

@@ -1,8 +1,7 @@
 use std::time::Duration;
 
 use super::super::load;
-use wf_base::name::Name;
-use wf_base::source::SourceText;
+use wf_base::{name::Name, source::SourceText};
 use wf_model::{ModelApi, ModelChoice, ModelDefinition, ModelTable, SecretSource};
 
 fn name(text: &str) -> Name {

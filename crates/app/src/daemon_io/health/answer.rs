@@ -1,13 +1,13 @@
 use std::collections::BTreeMap;
 
-use hyper::body::Incoming;
-use hyper::header::{ACCEPT, ALLOW, CACHE_CONTROL, CONTENT_TYPE, HOST, HeaderValue};
-use hyper::{Method, Request, Response, StatusCode};
+use hyper::{
+    Method, Request, Response, StatusCode,
+    body::Incoming,
+    header::{ACCEPT, ALLOW, CACHE_CONTROL, CONTENT_TYPE, HOST, HeaderValue},
+};
 use serde_json::json;
 
-use super::DaemonHealth;
-use super::address::names_this_machine;
-use super::metrics::metrics;
+use super::{DaemonHealth, address::names_this_machine, metrics::metrics};
 use wf_report::metrics::MetricsFormat;
 
 /// Answers one request; its body, if any, is not read.

@@ -1,19 +1,14 @@
-use std::convert::Infallible;
-use std::io;
-use std::net::SocketAddr;
-use std::time::Duration;
+use std::{convert::Infallible, io, net::SocketAddr, time::Duration};
 
-use hyper::body::Incoming;
-use hyper::server::conn::http1;
-use hyper::service::service_fn;
-use hyper::{Request, Response};
+use hyper::{Request, Response, body::Incoming, server::conn::http1, service::service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
-use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::watch;
-use tokio::task::JoinSet;
+use tokio::{
+    net::{TcpListener, TcpStream},
+    sync::watch,
+    task::JoinSet,
+};
 
-use super::DaemonHealth;
-use super::answer::answer;
+use super::{DaemonHealth, answer::answer};
 
 /// The longest time for a request to arrive, and for an answer to be read.
 pub const REQUEST_TIMEOUT: Duration = Duration::from_secs(5);

@@ -2,8 +2,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::Caller;
-use crate::approve::standing_approval;
+use crate::{Caller, approve::standing_approval};
 use wf_base::time::Moment;
 use wf_core::goal::ReconciliationHealth;
 use wf_model::{Goal, GoalApproval};

@@ -1,9 +1,11 @@
 use std::net::SocketAddr;
 
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::TcpStream;
-use tokio::sync::watch;
-use tokio::time::{Instant, timeout};
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::TcpStream,
+    sync::watch,
+    time::{Instant, timeout},
+};
 
 use super::{DaemonHealth, HealthEndpoint, MAX_CONNECTIONS, REQUEST_TIMEOUT, address};
 

@@ -1,17 +1,20 @@
-use std::path::PathBuf;
-use std::sync::Arc;
-use std::time::Duration;
+use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use tokio::sync::watch;
 
 use super::{GoalNotification, WebhookSecret};
-use wf_base::redact::SecretMask;
-use wf_base::time::{Moment, format_duration};
-use wf_base::untrusted::UntrustedText;
+use wf_base::{
+    redact::SecretMask,
+    time::{Moment, format_duration},
+    untrusted::UntrustedText,
+};
 use wf_core::machine::WorkExit;
-use wf_exec::http::{HttpClient, HttpNotification};
-use wf_exec::probe::{ProbeJob, ProbeOutcome, ProbeRole};
-use wf_exec::{HostEnv, ProcessEnv, ProcessExecutor, StopLevel, WorkError, process};
+use wf_exec::{
+    HostEnv, ProcessEnv, ProcessExecutor, StopLevel, WorkError,
+    http::{HttpClient, HttpNotification},
+    probe::{ProbeJob, ProbeOutcome, ProbeRole},
+    process,
+};
 
 /// The longest run time of a command, and its time to exit after that.
 const COMMAND_TIMEOUT: Duration = Duration::from_secs(30);

@@ -1,7 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-use wf_base::digest::Sha256Digest;
-use wf_base::time::Moment;
+use wf_base::{digest::Sha256Digest, time::Moment};
 
 /// A notification, sent as this JSON object.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

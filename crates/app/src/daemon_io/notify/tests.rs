@@ -1,17 +1,20 @@
-use std::io::{Read as _, Write as _};
-use std::net::TcpListener;
-use std::path::Path;
-use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::{
+    io::{Read as _, Write as _},
+    net::TcpListener,
+    path::Path,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
 
 use super::{
     GoalNotification, NotificationChannel, NotificationCommand, NotificationError, NotificationWebhook,
     WebhookSecret, passed_variables, send_with_retries,
 };
-use wf_base::redact::SecretMask;
-use wf_base::time::{FixedClock, Moment};
-use wf_exec::HostEnv;
-use wf_exec::http::HttpClient;
+use wf_base::{
+    redact::SecretMask,
+    time::{FixedClock, Moment},
+};
+use wf_exec::{HostEnv, http::HttpClient};
 
 const NOW: Moment = Moment::from_millis(1_614_265_330_999);
 

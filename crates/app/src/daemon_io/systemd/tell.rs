@@ -1,7 +1,11 @@
-use std::io;
-use std::os::linux::net::SocketAddrExt as _;
-use std::os::unix::net::{SocketAddr, UnixDatagram};
-use std::time::Duration;
+use std::{
+    io,
+    os::{
+        linux::net::SocketAddrExt as _,
+        unix::net::{SocketAddr, UnixDatagram},
+    },
+    time::Duration,
+};
 
 use rustix::time::{ClockId, clock_gettime};
 
@@ -89,9 +93,13 @@ pub fn watchdog_interval(usec: Option<&str>, pid: Option<&str>, own: u32) -> Opt
 
 #[cfg(test)]
 mod tests {
-    use std::os::linux::net::SocketAddrExt as _;
-    use std::os::unix::net::{SocketAddr, UnixDatagram};
-    use std::time::Duration;
+    use std::{
+        os::{
+            linux::net::SocketAddrExt as _,
+            unix::net::{SocketAddr, UnixDatagram},
+        },
+        time::Duration,
+    };
 
     use super::{SystemdNotifier, watchdog_interval};
 

@@ -1,15 +1,17 @@
-use std::ffi::{OsStr, OsString};
-use std::io;
-use std::mem::MaybeUninit;
-use std::os::fd::OwnedFd;
-use std::os::unix::ffi::OsStrExt as _;
-use std::path::PathBuf;
-use std::time::Duration;
+use std::{
+    ffi::{OsStr, OsString},
+    io,
+    mem::MaybeUninit,
+    os::{fd::OwnedFd, unix::ffi::OsStrExt as _},
+    path::PathBuf,
+    time::Duration,
+};
 
-use rustix::fs::inotify::{self, CreateFlags, ReadFlags};
-use rustix::io::Errno;
-use tokio::io::unix::AsyncFd;
-use tokio::time::Instant;
+use rustix::{
+    fs::inotify::{self, CreateFlags, ReadFlags},
+    io::Errno,
+};
+use tokio::{io::unix::AsyncFd, time::Instant};
 
 use super::places::{self, WatchedFolders};
 

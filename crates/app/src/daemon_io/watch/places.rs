@@ -1,13 +1,15 @@
-use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::{OsStr, OsString};
-use std::fs;
-use std::io;
-use std::os::fd::OwnedFd;
-use std::os::unix::ffi::OsStrExt as _;
-use std::path::{Path, PathBuf};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    ffi::{OsStr, OsString},
+    fs, io,
+    os::{fd::OwnedFd, unix::ffi::OsStrExt as _},
+    path::{Path, PathBuf},
+};
 
-use rustix::fs::inotify::{self, WatchFlags};
-use rustix::io::Errno;
+use rustix::{
+    fs::inotify::{self, WatchFlags},
+    io::Errno,
+};
 
 /// The folders that are full of build products.
 const BUILD_FOLDERS: [&str; 2] = ["target", "node_modules"];

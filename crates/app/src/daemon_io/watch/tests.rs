@@ -1,7 +1,9 @@
-use std::fs;
-use std::os::fd::AsRawFd as _;
-use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::{
+    fs,
+    os::fd::AsRawFd as _,
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use tokio::time::{Instant, timeout};
 

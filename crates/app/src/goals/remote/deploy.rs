@@ -4,28 +4,36 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::deployment::{DeployedGoal, DeployedPart, GoalDeployment};
-use super::goal_backend::{GoalBackend, PreparedGoal};
-use super::sync_lock::lock_sync;
-use crate::approve::{CarriedApproval, awaited_acceptance, check_accepted, refuse_run, withdrawal_time};
-use crate::goals::find::load_by_name;
-use crate::goals::ledger::{StoreLedger, ledger_of};
-use crate::goals::params::reconciliation_params;
-use crate::goals::poke::wake_daemon;
-use crate::keys::author;
-use crate::runs::backend::{backend_program, of_deployment};
-use crate::specs::load::{self, LoadedPlan};
-use crate::{Caller, CliExitCode, CommandError, watch};
-use wf_base::name::{PlanId, RunId};
-use wf_base::remedy::{Remedy, UserAction};
-use wf_base::time::Moment;
+use super::{
+    deployment::{DeployedGoal, DeployedPart, GoalDeployment},
+    goal_backend::{GoalBackend, PreparedGoal},
+    sync_lock::lock_sync,
+};
+use crate::{
+    Caller, CliExitCode, CommandError,
+    approve::{CarriedApproval, awaited_acceptance, check_accepted, refuse_run, withdrawal_time},
+    goals::{
+        find::load_by_name,
+        ledger::{StoreLedger, ledger_of},
+        params::reconciliation_params,
+        poke::wake_daemon,
+    },
+    keys::author,
+    runs::backend::{backend_program, of_deployment},
+    specs::load::{self, LoadedPlan},
+    watch,
+};
+use wf_base::{
+    name::{PlanId, RunId},
+    remedy::{Remedy, UserAction},
+    time::Moment,
+};
 use wf_core::goal::{GoalAccountAtDeployment, GoalLedgerState, ReconciliationPart, turn};
 use wf_engine::CarriedState;
 use wf_lang::DiskFiles;
 use wf_model::{Goal, OnUnmet};
 use wf_sign::approval::{ApprovalRefusal, ApprovalToken};
-use wf_store::feed::WorkspaceAction;
-use wf_store::{Store, StoreReader};
+use wf_store::{Store, StoreReader, feed::WorkspaceAction};
 
 /// The number of ended reconciliations that a backend gets to know, at most.
 const KNOWN_ENDS: usize = 1000;

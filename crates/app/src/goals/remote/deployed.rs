@@ -1,22 +1,29 @@
 //! The deployment of a goal as its workspace has it, and the acts of people on it.
 
-use std::collections::BTreeMap;
-use std::path::Path;
+use std::{collections::BTreeMap, path::Path};
 
 use serde::Deserialize as _;
 use serde_json::Value;
 
-use super::deployment::{DeployedGoal, GoalAct};
-use super::goal_backend::{GoalBackend, PreparedGoal};
-use super::sync::SyncExtent;
-use super::sync_lock::{is_synced, lock_sync};
-use crate::goals::FileLock;
-use crate::goals::cycle::ObserverFactory;
-use crate::goals::find::{GoalSource, find_path};
-use crate::specs::load::{LoadedPlan, configuration};
-use crate::{Caller, CliExitCode, CommandError, Host, Workspace};
-use wf_base::name::{PlanId, RunId};
-use wf_base::remedy::UserAction;
+use super::{
+    deployment::{DeployedGoal, GoalAct},
+    goal_backend::{GoalBackend, PreparedGoal},
+    sync::SyncExtent,
+    sync_lock::{is_synced, lock_sync},
+};
+use crate::{
+    Caller, CliExitCode, CommandError, Host, Workspace,
+    goals::{
+        FileLock,
+        cycle::ObserverFactory,
+        find::{GoalSource, find_path},
+    },
+    specs::load::{LoadedPlan, configuration},
+};
+use wf_base::{
+    name::{PlanId, RunId},
+    remedy::UserAction,
+};
 use wf_core::observe::RunObserver;
 use wf_lang::DiskFiles;
 use wf_report::follow::CombinedObserver;

@@ -9,11 +9,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::approve::CarriedApproval;
-use wf_base::digest::Sha256Digest;
-use wf_base::name::RunId;
-use wf_base::time::Moment;
-use wf_core::goal::{GoalAccountAtDeployment, GoalRecord};
-use wf_core::machine::RunApproval;
+use wf_base::{digest::Sha256Digest, name::RunId, time::Moment};
+use wf_core::{
+    goal::{GoalAccountAtDeployment, GoalRecord},
+    machine::RunApproval,
+};
 use wf_engine::CarriedState;
 use wf_model::{Goal, JsonObject};
 

@@ -1,13 +1,17 @@
 //! The way to the program that keeps goals on a backend.
 
-use std::io::Write as _;
-use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::{
+    io::Write as _,
+    path::PathBuf,
+    process::{Command, Stdio},
+};
 
 use super::deployment::{DeployedRecord, GoalAct, GoalAnswer, GoalRequest};
-use crate::config::WorkspaceConfig;
-use crate::runs::backend::{BackendCommand, backend_command};
-use crate::{CliExitCode, CommandError, Host, Workspace};
+use crate::{
+    CliExitCode, CommandError, Host, Workspace,
+    config::WorkspaceConfig,
+    runs::backend::{BackendCommand, backend_command},
+};
 use wf_base::digest::Sha256Digest;
 
 /// A backend that goals are deployed on.

@@ -2,18 +2,20 @@
 
 use std::time::Duration;
 
-use super::deployed::{DeployedAccount, OperatedDeployment, require_deployed};
-use super::deployment::GoalAct;
-use super::sync::{GoalSyncOutcome, SyncEnd, SyncExtent};
-use super::sync_lock::{is_synced, lock_sync};
-use crate::goals::cycle::ObserverFactory;
-use crate::goals::poke::wake_daemon;
-use crate::goals::signals::SignalListener;
-use crate::keys::author;
-use crate::{Caller, CommandError, watch};
+use super::{
+    deployed::{DeployedAccount, OperatedDeployment, require_deployed},
+    deployment::GoalAct,
+    sync::{GoalSyncOutcome, SyncEnd, SyncExtent},
+    sync_lock::{is_synced, lock_sync},
+};
+use crate::{
+    Caller, CommandError,
+    goals::{cycle::ObserverFactory, poke::wake_daemon, signals::SignalListener},
+    keys::author,
+    watch,
+};
 use wf_base::name::PlanId;
-use wf_store::feed::WorkspaceAction;
-use wf_store::{Store, StoreDurability, StoreReader};
+use wf_store::{Store, StoreDurability, StoreReader, feed::WorkspaceAction};
 
 /// The pause between two looks for what another process records.
 const POLL: Duration = Duration::from_millis(300);

@@ -1,17 +1,16 @@
 //! A reconciliation of a deployed goal that a person asks for.
 
-use std::collections::BTreeSet;
-use std::time::Duration;
+use std::{collections::BTreeSet, time::Duration};
 
-use super::deployed::OperatedDeployment;
-use super::deployment::GoalAct;
-use super::sync::SyncExtent;
-use crate::goals::cycle::{ObserverFactory, ReconciliationResult};
-use crate::goals::signals::SignalListener;
-use crate::{Caller, CliExitCode, CommandError};
-use wf_base::name::RunId;
-use wf_base::remedy::UserAction;
-use wf_base::time::Moment;
+use super::{deployed::OperatedDeployment, deployment::GoalAct, sync::SyncExtent};
+use crate::{
+    Caller, CliExitCode, CommandError,
+    goals::{
+        cycle::{ObserverFactory, ReconciliationResult},
+        signals::SignalListener,
+    },
+};
+use wf_base::{name::RunId, remedy::UserAction, time::Moment};
 use wf_core::goal::{GoalOutcome, ReconciliationCause, SlotState};
 use wf_store::StoreReader;
 

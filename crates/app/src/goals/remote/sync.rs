@@ -2,14 +2,20 @@
 
 use std::time::Duration;
 
-use super::deployed::DeployedAccount;
-use super::deployment::{DeployedGoal, DeployedRecord, StartedRun};
-use crate::goals::cycle::ObserverFactory;
-use crate::goals::left::resumable_reconciliations;
-use crate::goals::part_run::{follow_recorded, follow_started};
-use crate::goals::poke::wake_daemon;
-use crate::goals::signals::SignalListener;
-use crate::{Caller, CliExitCode, CommandError};
+use super::{
+    deployed::DeployedAccount,
+    deployment::{DeployedGoal, DeployedRecord, StartedRun},
+};
+use crate::{
+    Caller, CliExitCode, CommandError,
+    goals::{
+        cycle::ObserverFactory,
+        left::resumable_reconciliations,
+        part_run::{follow_recorded, follow_started},
+        poke::wake_daemon,
+        signals::SignalListener,
+    },
+};
 use wf_base::name::{PlanId, RunId};
 use wf_core::goal::{GoalFact, ReconciliationCause};
 use wf_store::{ReconciliationClaim, ReconciliationEnd, RunState, StoreReader};

@@ -2,10 +2,11 @@
 
 use std::path::Path;
 
-use crate::goals::FileLock;
-use crate::{CliExitCode, CommandError};
-use wf_base::name::PlanId;
-use wf_base::remedy::{Remedy, UserAction};
+use crate::{CliExitCode, CommandError, goals::FileLock};
+use wf_base::{
+    name::PlanId,
+    remedy::{Remedy, UserAction},
+};
 
 /// Locks a goal for its deployment, or for what is recorded of it; refused if another process has the lock.
 pub(super) fn lock_sync(state: &Path, goal: &PlanId) -> Result<FileLock, CommandError> {

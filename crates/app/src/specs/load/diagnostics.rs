@@ -1,7 +1,8 @@
-use crate::Host;
-use crate::{Workspace, relative_path};
-use wf_base::diag::CheckedFile;
-use wf_base::source::{DeclarationSite, DeclarationSites, SourceText, Span};
+use crate::{Host, Workspace, relative_path};
+use wf_base::{
+    diag::CheckedFile,
+    source::{DeclarationSite, DeclarationSites, SourceText, Span},
+};
 use wf_lang::LoadedSpec;
 
 /// The diagnostics, file by file, with paths as seen from the current folder.

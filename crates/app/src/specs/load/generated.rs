@@ -1,9 +1,7 @@
 use std::sync::Arc;
 
-use super::recorded::memory_files;
-use super::{LoadedPlan, load_with_gates, read_config};
-use crate::config::WorkspaceConfig;
-use crate::{CONFIG, RunOptions};
+use super::{LoadedPlan, load_with_gates, read_config, recorded::memory_files};
+use crate::{CONFIG, RunOptions, config::WorkspaceConfig};
 use wf_base::diag::Severity;
 use wf_engine::PlanReader;
 use wf_lang::{self as lang, InMemoryFiles, LoadedSpec};

@@ -1,7 +1,8 @@
-use crate::Host;
-use crate::{CliExitCode, CommandError, Workspace, relative_path};
-use wf_base::remedy::{Remedy, UserAction};
-use wf_base::untrusted::shell_word;
+use crate::{CliExitCode, CommandError, Host, Workspace, relative_path};
+use wf_base::{
+    remedy::{Remedy, UserAction},
+    untrusted::shell_word,
+};
 
 /// A file that is not a plan, as the command for its kind takes it.
 pub(super) struct NonPlanFile {

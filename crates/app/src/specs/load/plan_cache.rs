@@ -4,8 +4,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::recorded::RecordedPlanSource;
 use crate::CommandError;
-use wf_base::digest::Sha256Digest;
-use wf_base::name::RunId;
+use wf_base::{digest::Sha256Digest, name::RunId};
 use wf_model::Plan;
 use wf_store::StoreReader;
 
@@ -84,11 +83,12 @@ mod tests {
     use std::sync::Arc;
 
     use super::{CachedPlan, MAX_BYTES, MAX_PLANS, PlanCache};
-    use crate::RunOptions;
-    use crate::specs::load::collect_plan;
-    use wf_base::digest::Sha256Digest;
-    use wf_base::name::{PlanId, RunId};
-    use wf_base::time::{FixedClock, Moment};
+    use crate::{RunOptions, specs::load::collect_plan};
+    use wf_base::{
+        digest::Sha256Digest,
+        name::{PlanId, RunId},
+        time::{FixedClock, Moment},
+    };
     use wf_core::machine::{Event, EventKind};
     use wf_lang::InMemoryFiles;
     use wf_model::JsonObject;

@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use super::{LoadedPlan, collect_plan};
 use crate::{CONFIG, CommandError, RunOptions};
-use wf_base::digest::Sha256Digest;
-use wf_base::name::RunId;
+use wf_base::{digest::Sha256Digest, name::RunId};
 use wf_lang::InMemoryFiles;
 use wf_model::Plan;
 use wf_store::{StoreError, StoreReader};

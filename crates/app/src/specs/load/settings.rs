@@ -1,13 +1,15 @@
 use std::sync::Arc;
 
-use crate::Caller;
-use crate::config::{self, ApproversFile, WorkspaceConfig};
-use crate::{APPROVERS, CONFIG};
-use crate::{CliExitCode, CommandError, Workspace, relative_path};
-use wf_base::diag::CheckedFile;
-use wf_base::diag::{Code, Diagnostic, Severity};
-use wf_base::name::GateId;
-use wf_base::source::{SourceText, Span};
+use crate::{
+    APPROVERS, CONFIG, Caller, CliExitCode, CommandError, Workspace,
+    config::{self, ApproversFile, WorkspaceConfig},
+    relative_path,
+};
+use wf_base::{
+    diag::{CheckedFile, Code, Diagnostic, Severity},
+    name::GateId,
+    source::{SourceText, Span},
+};
 use wf_lang::{self as lang, DiskFiles, FileReadError, SpecFileSource};
 use wf_model::ModelTable;
 

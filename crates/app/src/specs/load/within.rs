@@ -2,12 +2,13 @@
 
 use std::path::Path;
 
-use super::generated::SnapshotReader;
-use super::{LoadedPlan, diagnostics_by_file, load_named};
+use super::{LoadedPlan, diagnostics_by_file, generated::SnapshotReader, load_named};
 use crate::{Caller, CliExitCode, CommandError, Host, RunOptions, normalize_path, relative_path};
-use wf_base::diag::{CheckedFile, Code, Diagnostic};
-use wf_base::name::Name;
-use wf_base::source::Span;
+use wf_base::{
+    diag::{CheckedFile, Code, Diagnostic},
+    name::Name,
+    source::Span,
+};
 use wf_core::envelope::{EnvelopeBreach, MAX_PLAN_BYTES, breaches, misfit_params, missing_outputs};
 use wf_lang::{DiskFiles, FileReadError, LoadedSpec, SpecFileSource as _};
 use wf_model::{GeneratedPlan, Step, StepWork};

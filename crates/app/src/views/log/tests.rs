@@ -1,12 +1,16 @@
 //! A reader whose stream breaks, anywhere and again and again, and who goes on from the position that it has.
 
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use super::{LogFeed, LogStart, MAX_PART_BYTES};
-use wf_base::name::{Name, RunId};
-use wf_base::redact::SecretMask;
-use wf_base::time::{FixedClock, Moment};
+use wf_base::{
+    name::{Name, RunId},
+    redact::SecretMask,
+    time::{FixedClock, Moment},
+};
 use wf_core::machine::{Attempt, TaskId};
 use wf_exec::log::{LogStream, LogTarget, LogWriter, RunLogs};
 

@@ -5,17 +5,25 @@
 //! model call begins only where its reserve fits the budget beside those of the calls under way, so limits are kept as
 //! far as reserves are right. **Invariant:** an agent ends once nothing that it asked for is under way.
 
-use crate::agent::ContextCut;
-use crate::machine::agents::tool_approval::{self, ToolEntry};
-use crate::machine::agents::{children, client, compaction, exchange};
-use crate::machine::state::budget_limits::{self, BUDGET_SPENT_PREFIX};
-use crate::machine::state::follow_up::FollowUp;
-use crate::machine::state::in_flight::TaskRequest;
-use crate::machine::state::{Run, TaskIx};
-use crate::machine::words::agents::agent_record::AgentStep;
-use crate::machine::words::{
-    AgentBriefing, AgentExit, AgentRecord, AgentTurn, Attempt, Effect, EventKind, GatePoint, ModelCallEnd,
-    ModelCallStart, ToolCallEnd, ToolCallId, ToolCallRefusal, ToolCallStart, WorkExit,
+use crate::{
+    agent::ContextCut,
+    machine::{
+        agents::{
+            children, client, compaction, exchange,
+            tool_approval::{self, ToolEntry},
+        },
+        state::{
+            Run, TaskIx,
+            budget_limits::{self, BUDGET_SPENT_PREFIX},
+            follow_up::FollowUp,
+            in_flight::TaskRequest,
+        },
+        words::{
+            AgentBriefing, AgentExit, AgentRecord, AgentTurn, Attempt, Effect, EventKind, GatePoint,
+            ModelCallEnd, ModelCallStart, ToolCallEnd, ToolCallId, ToolCallRefusal, ToolCallStart, WorkExit,
+            agents::agent_record::AgentStep,
+        },
+    },
 };
 use wf_base::digest::Sha256Digest;
 use wf_model::{EngineFailure, FailureClass};

@@ -14,16 +14,21 @@
 //! from the facts, and [`InFlight`](crate::machine::InFlight) knows which of them this engine was told to begin.
 //! **Invariant:** an attempt ends only when all its child runs have ended. **Invariant:** `collect ready` never waits.
 
-use crate::agent::{ChildChoice, ChildReport, ChildRequest, ChildStart, ChildrenReport};
-use crate::machine::agents::agent;
-use crate::machine::state::budget_limits::{self, BUDGET_SPENT_PREFIX};
-use crate::machine::state::follow_up::FollowUp;
-use crate::machine::state::in_flight::TaskRequest;
-use crate::machine::state::{Run, TaskIx};
-use crate::machine::words::agents::agent_record::AgentStep;
-use crate::machine::words::{
-    AgentRecord, Attempt, AttemptEnd, ChildDispatch, ChildEnd, ChildId, ChildPhase, ChildRecord, Effect,
-    EventKind, ToolCallId, WorkExit,
+use crate::{
+    agent::{ChildChoice, ChildReport, ChildRequest, ChildStart, ChildrenReport},
+    machine::{
+        agents::agent,
+        state::{
+            Run, TaskIx,
+            budget_limits::{self, BUDGET_SPENT_PREFIX},
+            follow_up::FollowUp,
+            in_flight::TaskRequest,
+        },
+        words::{
+            AgentRecord, Attempt, AttemptEnd, ChildDispatch, ChildEnd, ChildId, ChildPhase, ChildRecord,
+            Effect, EventKind, ToolCallId, WorkExit, agents::agent_record::AgentStep,
+        },
+    },
 };
 use wf_base::name::Name;
 use wf_model::FailureClass;

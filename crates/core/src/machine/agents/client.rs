@@ -7,12 +7,14 @@
 //! and with the same budget, and is told its answer and the mistake. The fact that it is comes first, so that a crash neither
 //! loses the repair nor allows a second one.
 
-use crate::machine::agents::agent;
-use crate::machine::state::{Run, TaskIx};
-use crate::machine::words::agents::agent_record::AgentStep;
-use crate::machine::words::{
-    AgentRecord, AgentTurn, Attempt, CallEffort, ClientCall, ClientRepair, Effect, EventKind, InvalidAnswer,
-    ModelCallEnd, ModelCallOutcome, ModelCallStart, ToolCallEnd, ToolRecord, WorkExit,
+use crate::machine::{
+    agents::agent,
+    state::{Run, TaskIx},
+    words::{
+        AgentRecord, AgentTurn, Attempt, CallEffort, ClientCall, ClientRepair, Effect, EventKind,
+        InvalidAnswer, ModelCallEnd, ModelCallOutcome, ModelCallStart, ToolCallEnd, ToolRecord, WorkExit,
+        agents::agent_record::AgentStep,
+    },
 };
 use wf_base::digest::Sha256Digest;
 use wf_model::EngineFailure;

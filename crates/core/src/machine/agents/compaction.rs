@@ -4,14 +4,16 @@
 //! It is asked once for a cut, and its answer is recorded before the request that relies on it. Without an answer
 //! that may be used, the oldest turns are omitted. **Invariant:** no answer makes a conversation fit less, or an agent fail.
 
-use crate::agent::GroupChoice;
-use crate::machine::agents::agent;
-use crate::machine::state::in_flight::TaskRequest;
-use crate::machine::state::{Run, TaskIx, budget_limits};
-use crate::machine::words::reason::truncate_reason;
-use crate::machine::words::{
-    CompactionEnd, CompactionOutcome, CompactionReply, CompactionRequest, CompactionStart, Effect, EventKind,
-    ModelCallStart,
+use crate::{
+    agent::GroupChoice,
+    machine::{
+        agents::agent,
+        state::{Run, TaskIx, budget_limits, in_flight::TaskRequest},
+        words::{
+            CompactionEnd, CompactionOutcome, CompactionReply, CompactionRequest, CompactionStart, Effect,
+            EventKind, ModelCallStart, reason::truncate_reason,
+        },
+    },
 };
 
 /// Asks the compactor about a call that is to begin, if there is something to choose. True if it is being asked.

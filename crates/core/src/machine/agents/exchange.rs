@@ -5,17 +5,19 @@
 
 use serde_json::Value;
 
-use crate::gate::{self, GateOutcome, GateResult, GateRuling};
-use crate::machine::agents::{agent, tool_approval};
-use crate::machine::state::follow_up::FollowUp;
-use crate::machine::state::in_flight::TaskRequest;
-use crate::machine::state::plan_rules::has_gates;
-use crate::machine::state::{self, Run, TaskIx, requests};
-use crate::machine::words::agents::tool_subject::subject;
-use crate::machine::words::reason::truncate_reason;
-use crate::machine::words::{
-    AgentExit, AgentRecord, ApprovalRequest, Attempt, CallSupplement, EventKind, ExchangeGated, ExchangePart,
-    ExchangeSubject, GatePoint, GatedExchange, ModelCallStart, ShownContent, WorkExit,
+use crate::{
+    gate::{self, GateOutcome, GateResult, GateRuling},
+    machine::{
+        agents::{agent, tool_approval},
+        state::{
+            self, Run, TaskIx, follow_up::FollowUp, in_flight::TaskRequest, plan_rules::has_gates, requests,
+        },
+        words::{
+            AgentExit, AgentRecord, ApprovalRequest, Attempt, CallSupplement, EventKind, ExchangeGated,
+            ExchangePart, ExchangeSubject, GatePoint, GatedExchange, ModelCallStart, ShownContent, WorkExit,
+            agents::tool_subject::subject, reason::truncate_reason,
+        },
+    },
 };
 use wf_model::{EngineFailure, FailureClass};
 

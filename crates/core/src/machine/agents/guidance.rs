@@ -4,16 +4,18 @@
 //! The step waits in the meantime, and takes up no room. The answer is checked against what is blocked, and recorded
 //! either way. **Invariant:** guidance lets a step reach no more, and proves nothing: it is text for the next attempt.
 
-use crate::agent::authoring::MemoryCalibration;
-use crate::agent::read_guidance;
-use crate::machine::state::fold::task_end::TaskCompletion;
-use crate::machine::state::follow_up::FollowUp;
-use crate::machine::state::task_phase::ActivityKind;
-use crate::machine::state::{self, Run, TaskIx, feedback, tool_choice};
-use crate::machine::words::reason::truncate_reason;
-use crate::machine::words::{
-    Attempt, Effect, EventKind, GuidanceEnd, GuidanceOutcome, GuidanceReply, GuidanceRequest, GuidanceStart,
-    Standing,
+use crate::{
+    agent::{authoring::MemoryCalibration, read_guidance},
+    machine::{
+        state::{
+            self, Run, TaskIx, feedback, fold::task_end::TaskCompletion, follow_up::FollowUp,
+            task_phase::ActivityKind, tool_choice,
+        },
+        words::{
+            Attempt, Effect, EventKind, GuidanceEnd, GuidanceOutcome, GuidanceReply, GuidanceRequest,
+            GuidanceStart, Standing, reason::truncate_reason,
+        },
+    },
 };
 use wf_model::CheckPhase;
 

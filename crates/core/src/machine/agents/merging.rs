@@ -15,14 +15,18 @@
 
 use serde_json::{Value, json};
 
-use crate::machine::state::fold::merges::TaskMerge;
-use crate::machine::state::fold::task_end::TaskCompletion;
-use crate::machine::state::follow_up::FollowUp;
-use crate::machine::state::task_phase::ActivityKind;
-use crate::machine::state::{self, Run, TaskIx, requests};
-use crate::machine::words::{
-    ApprovalRequest, Attempt, Effect, EventKind, MergeEnd, MergeOutcome, MergePlan, MergePreparation,
-    MergeStart, MergeSubject, Standing,
+use crate::machine::{
+    state::{
+        self, Run, TaskIx,
+        fold::{merges::TaskMerge, task_end::TaskCompletion},
+        follow_up::FollowUp,
+        requests,
+        task_phase::ActivityKind,
+    },
+    words::{
+        ApprovalRequest, Attempt, Effect, EventKind, MergeEnd, MergeOutcome, MergePlan, MergePreparation,
+        MergeStart, MergeSubject, Standing,
+    },
 };
 use wf_base::units::plural;
 use wf_model::{ApprovalRequirement, FailureClass, JsonObject, WorktreeMerge};

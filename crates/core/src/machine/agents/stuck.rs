@@ -9,11 +9,10 @@
 
 use serde_json::Value;
 
-use crate::machine::state::fold::task_end::TaskCompletion;
-use crate::machine::state::follow_up::FollowUp;
-use crate::machine::state::{Run, TaskIx, requests};
-use crate::machine::words::reason::truncate_reason;
-use crate::machine::words::{ApprovalRequest, FailedCheck, Standing, StuckAttempt};
+use crate::machine::{
+    state::{Run, TaskIx, fold::task_end::TaskCompletion, follow_up::FollowUp, requests},
+    words::{ApprovalRequest, FailedCheck, Standing, StuckAttempt, reason::truncate_reason},
+};
 use wf_model::{ApprovalRequirement, JsonObject};
 
 impl StuckAttempt {

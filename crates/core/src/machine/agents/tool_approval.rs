@@ -7,21 +7,24 @@
 
 use serde_json::{Value, json};
 
-use crate::gate::{self, GateOutcome, GateResult, GateRuling};
-use crate::machine::agents::{agent, children};
-use crate::machine::state::follow_up::FollowUp;
-use crate::machine::state::in_flight::TaskRequest;
-use crate::machine::state::plan_rules::has_gates;
-use crate::machine::state::{self, Run, TaskIx, requests};
-use crate::machine::words::agents::agent_record::AgentStep;
-use crate::machine::words::reason::truncate_reason;
-use crate::machine::words::requests::approval_request::choices;
-use crate::machine::words::{
-    ApprovalRequest, EventKind, GatePoint, RequestedTool, ShownContent, ToolCallId, ToolCallRefusal,
-    ToolCallStart, ToolCallSubject,
+use crate::{
+    gate::{self, GateOutcome, GateResult, GateRuling},
+    machine::{
+        agents::{agent, children},
+        state::{
+            self, Run, TaskIx, follow_up::FollowUp, in_flight::TaskRequest, plan_rules::has_gates, requests,
+        },
+        words::{
+            ApprovalRequest, EventKind, GatePoint, RequestedTool, ShownContent, ToolCallId, ToolCallRefusal,
+            ToolCallStart, ToolCallSubject, agents::agent_record::AgentStep, reason::truncate_reason,
+            requests::approval_request::choices,
+        },
+    },
 };
-use wf_model::taint::{TaintLevel, taints};
-use wf_model::{AgentTool, AgentWork, JsonObject, Plan, StepIx, UntrustedRule};
+use wf_model::{
+    AgentTool, AgentWork, JsonObject, Plan, StepIx, UntrustedRule,
+    taint::{TaintLevel, taints},
+};
 
 /// The way of a tool call before it begins.
 pub(in crate::machine) enum ToolEntry {

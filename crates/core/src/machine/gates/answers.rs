@@ -1,12 +1,14 @@
 //! The answers of approvers, and their silence.
 
-use crate::machine::gates::escalation::{self, GateBlock};
-use crate::machine::gates::{approvals, points};
-use crate::machine::state::fold::gates::PendingApproval;
-use crate::machine::state::follow_up::FollowUp;
-use crate::machine::state::in_flight::TaskRequest;
-use crate::machine::state::{Run, requests};
-use crate::machine::words::{ApprovalOutcome, ApprovalRequest, RequestDecision, WorkExit};
+use crate::machine::{
+    gates::{
+        approvals,
+        escalation::{self, GateBlock},
+        points,
+    },
+    state::{Run, fold::gates::PendingApproval, follow_up::FollowUp, in_flight::TaskRequest, requests},
+    words::{ApprovalOutcome, ApprovalRequest, RequestDecision, WorkExit},
+};
 use wf_model::{FailureClass, JsonObject};
 
 /// Applies a decision. Its expiry is left to the timer.

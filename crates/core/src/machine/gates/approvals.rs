@@ -2,15 +2,21 @@
 
 use std::sync::Arc;
 
-use crate::gate::GateResult;
-use crate::machine::gates::escalation::GateBlock;
-use crate::machine::state::fold::task_end::TaskCompletion;
-use crate::machine::state::follow_up::FollowUp;
-use crate::machine::state::scope::{self, TaskScope};
-use crate::machine::state::{self, Run, TaskIx, requests};
-use crate::machine::words::{AnswerOptions, ApprovalRequest, AttemptEnd, GatePoint, Standing, WorkExit};
-use wf_model::expr::EvalError;
-use wf_model::{JsonObject, StepWork};
+use crate::{
+    gate::GateResult,
+    machine::{
+        gates::escalation::GateBlock,
+        state::{
+            self, Run, TaskIx,
+            fold::task_end::TaskCompletion,
+            follow_up::FollowUp,
+            requests,
+            scope::{self, TaskScope},
+        },
+        words::{AnswerOptions, ApprovalRequest, AttemptEnd, GatePoint, Standing, WorkExit},
+    },
+};
+use wf_model::{JsonObject, StepWork, expr::EvalError};
 
 /// A request for a decision about a block.
 pub(in crate::machine) struct ApprovalDraft {

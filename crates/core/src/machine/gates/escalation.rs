@@ -2,14 +2,19 @@
 
 use std::collections::BTreeSet;
 
-use crate::gate::{self, GateResult, ResolvedEscalation};
-use crate::machine::gates::approvals::{self, ApprovalDraft};
-use crate::machine::gates::points;
-use crate::machine::state::fold::task_end::TaskCompletion;
-use crate::machine::state::follow_up::FollowUp;
-use crate::machine::state::task_phase::ActivityKind;
-use crate::machine::state::{self, Run, TaskIx};
-use crate::machine::words::{EventKind, GatePoint, RunBlock, Standing, gates_at};
+use crate::{
+    gate::{self, GateResult, ResolvedEscalation},
+    machine::{
+        gates::{
+            approvals::{self, ApprovalDraft},
+            points,
+        },
+        state::{
+            self, Run, TaskIx, fold::task_end::TaskCompletion, follow_up::FollowUp, task_phase::ActivityKind,
+        },
+        words::{EventKind, GatePoint, RunBlock, Standing, gates_at},
+    },
+};
 use wf_base::name::GateId;
 use wf_model::{EngineFailure, Escalation, EscalationAction, FailureClass, JsonObject};
 

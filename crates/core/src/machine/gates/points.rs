@@ -4,18 +4,25 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::gate::{self, GateAction, GateOutcome, GateResult, GateRuling};
-use crate::machine::gates::approvals;
-use crate::machine::gates::escalation::{self, GateBlock};
-use crate::machine::state::fold::task_end::TaskCompletion;
-use crate::machine::state::follow_up::FollowUp;
-use crate::machine::state::in_flight::TaskRequest;
-use crate::machine::state::plan_rules::{bad_outputs, has_gates};
-use crate::machine::state::scope::{self, TaskScope};
-use crate::machine::state::task_phase::ActivityKind;
-use crate::machine::state::{self, Run, TaskIx, timers};
-use crate::machine::words::{
-    Effect, EventKind, ExchangeQuestion, GatePoint, GateQuestion, RunPhase, TaskId, gates_at,
+use crate::{
+    gate::{self, GateAction, GateOutcome, GateResult, GateRuling},
+    machine::{
+        gates::{
+            approvals,
+            escalation::{self, GateBlock},
+        },
+        state::{
+            self, Run, TaskIx,
+            fold::task_end::TaskCompletion,
+            follow_up::FollowUp,
+            in_flight::TaskRequest,
+            plan_rules::{bad_outputs, has_gates},
+            scope::{self, TaskScope},
+            task_phase::ActivityKind,
+            timers,
+        },
+        words::{Effect, EventKind, ExchangeQuestion, GatePoint, GateQuestion, RunPhase, TaskId, gates_at},
+    },
 };
 use wf_model::{GateLane, JsonObject, StepIx, StepWork, resolve_params};
 

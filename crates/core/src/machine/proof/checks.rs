@@ -5,15 +5,20 @@
 //! says; a failure of `verify` is for `retry`. An approver asked when no loop is left may let a
 //! phase be ignored: for the current attempt, and at the price that its result is not verified.
 
-use crate::machine::state::fold::task_end::TaskCompletion;
-use crate::machine::state::follow_up::FollowUp;
-use crate::machine::state::plan_rules::{of_phase, standing_of};
-use crate::machine::state::scope::{self, TaskScope};
-use crate::machine::state::task_phase::ActivityKind;
-use crate::machine::state::{self, Run, TaskIx, requests};
-use crate::machine::words::{
-    ApprovalRequest, Artifact, Attempt, CheckVerdict, Effect, EventKind, FailedCheck, ReworkLoop, RunPhase,
-    Standing, StepItem, TaskId,
+use crate::machine::{
+    state::{
+        self, Run, TaskIx,
+        fold::task_end::TaskCompletion,
+        follow_up::FollowUp,
+        plan_rules::{of_phase, standing_of},
+        requests,
+        scope::{self, TaskScope},
+        task_phase::ActivityKind,
+    },
+    words::{
+        ApprovalRequest, Artifact, Attempt, CheckVerdict, Effect, EventKind, FailedCheck, ReworkLoop,
+        RunPhase, Standing, StepItem, TaskId,
+    },
 };
 use wf_model::{ApprovalRequirement, CheckPhase, FailureClass, JsonObject, OnReworkExhausted};
 

@@ -1,8 +1,9 @@
 //! Evidence that is checked again: before a run ends, and whenever a file is reported as changed.
 
-use crate::machine::state::follow_up::FollowUp;
-use crate::machine::state::{self, Run};
-use crate::machine::words::{Effect, EventKind, RunPhase, StaleFile, TaskId};
+use crate::machine::{
+    state::{self, Run, follow_up::FollowUp},
+    words::{Effect, EventKind, RunPhase, StaleFile, TaskId},
+};
 
 /// Ends the run, after asking whether the evidence of verified tasks is still fresh.
 pub(in crate::machine) fn conclude(run: &mut Run) {

@@ -3,10 +3,16 @@
 
 use std::collections::BTreeSet;
 
-use crate::ggs::Directive;
-use crate::machine::state::tool_choice::BlockedActuators;
-use crate::machine::words::ToolAdvice;
-use crate::machine::words::advice::{is_avoided, is_preferred};
+use crate::{
+    ggs::Directive,
+    machine::{
+        state::tool_choice::BlockedActuators,
+        words::{
+            ToolAdvice,
+            advice::{is_avoided, is_preferred},
+        },
+    },
+};
 use wf_model::Step;
 
 /// The constraints on a choice.
@@ -89,13 +95,13 @@ fn rank(ordered: Directive, kind: Directive) -> u8 {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
-    use std::sync::Arc;
+    use std::{collections::BTreeSet, sync::Arc};
 
     use super::{ChoiceConstraints, choose};
-    use crate::ggs::Directive::{self, BreakSymmetry, ChangeApproach, ChangePath, Refine};
-    use crate::machine::state::tool_choice::BlockedActuators;
-    use crate::machine::{AdviceKind, ToolAdvice};
+    use crate::{
+        ggs::Directive::{self, BreakSymmetry, ChangeApproach, ChangePath, Refine},
+        machine::{AdviceKind, ToolAdvice, state::tool_choice::BlockedActuators},
+    };
     use wf_base::name::Name;
     use wf_model::{Alternative, Step, StepWork};
 

@@ -5,15 +5,25 @@
 
 use std::collections::BTreeSet;
 
-use crate::ggs::{self, Directive, SolverOutcome};
-use crate::machine::rounds::actuator::{ChoiceConstraints, choose, kind};
-use crate::machine::rounds::measure::{self, RoundMeasurement};
-use crate::machine::rounds::{memory, planner};
-use crate::machine::state::follow_up::FollowUp;
-use crate::machine::state::tool_choice::{self, BlockedActuators};
-use crate::machine::state::{Run, TaskIx, budget_limits, help};
-use crate::machine::words::{
-    AlternativeSwitch, EventKind, NO_ALTERNATIVE_LEFT, NOT_APPROVED, Round, RoundFailureClass, StepState,
+use crate::{
+    ggs::{self, Directive, SolverOutcome},
+    machine::{
+        rounds::{
+            actuator::{ChoiceConstraints, choose, kind},
+            measure::{self, RoundMeasurement},
+            memory, planner,
+        },
+        state::{
+            Run, TaskIx, budget_limits,
+            follow_up::FollowUp,
+            help,
+            tool_choice::{self, BlockedActuators},
+        },
+        words::{
+            AlternativeSwitch, EventKind, NO_ALTERNATIVE_LEFT, NOT_APPROVED, Round, RoundFailureClass,
+            StepState,
+        },
+    },
 };
 use wf_base::name::Name;
 use wf_model::{OnStuck, StepIx, StepWork};

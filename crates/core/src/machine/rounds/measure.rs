@@ -3,13 +3,19 @@
 
 use std::time::Duration;
 
-use crate::ggs::{self, RoundMeasures};
-use crate::machine::state::budget_limits::is_of_budget;
-use crate::machine::state::machine_state::StepRecord;
-use crate::machine::state::scope::{self, TaskScope};
-use crate::machine::state::task_record::TaskRecord;
-use crate::machine::state::{Run, TaskIx};
-use crate::machine::words::{CriteriaCount, FailureTally, RoundFailureClass, StepState};
+use crate::{
+    ggs::{self, RoundMeasures},
+    machine::{
+        state::{
+            Run, TaskIx,
+            budget_limits::is_of_budget,
+            machine_state::StepRecord,
+            scope::{self, TaskScope},
+            task_record::TaskRecord,
+        },
+        words::{CriteriaCount, FailureTally, RoundFailureClass, StepState},
+    },
+};
 use wf_model::{Check, FailureClass, ReplanSettings, StepIx, StepRepetition};
 
 /// A step that failed in a round.

@@ -2,16 +2,18 @@
 
 use std::collections::BTreeSet;
 
-use crate::calls::calls_of_work;
-use crate::ggs::Directive;
-use crate::machine::rounds::actuator::kind;
-use crate::machine::rounds::fan_in;
-use crate::machine::rounds::measure::RoundMeasurement;
-use crate::machine::state::Run;
-use crate::machine::words::advice::{is_avoided, is_preferred};
-use crate::machine::words::{
-    AlternativeSwitch, EventKind, IntentAdvice, NestedFindings, RoundFailureClass, StepState, ToolAdvice,
-    UsedAlternative,
+use crate::{
+    calls::calls_of_work,
+    ggs::Directive,
+    machine::{
+        rounds::{actuator::kind, fan_in, measure::RoundMeasurement},
+        state::Run,
+        words::{
+            AlternativeSwitch, EventKind, IntentAdvice, NestedFindings, RoundFailureClass, StepState,
+            ToolAdvice, UsedAlternative,
+            advice::{is_avoided, is_preferred},
+        },
+    },
 };
 use wf_model::StepIx;
 

@@ -9,22 +9,25 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use crate::agent::authoring::CalibrationEntry;
-use crate::ggs::Directive;
-use crate::machine::rounds::actuator::tool_class;
-use crate::machine::rounds::fan_in;
-use crate::machine::rounds::measure::RoundMeasurement;
-use crate::machine::rounds::request::{self, digest};
-use crate::machine::rounds::restrictions::{self, PlannerLimits};
-use crate::machine::state::Run;
-use crate::machine::state::control::ProposalDecision;
-use crate::machine::state::plan_rules::extend_plan;
-use crate::machine::words::reason::truncate_reason;
-use crate::machine::words::{
-    Effect, EventKind, PlanReply, PlannerRejection, ProposedAlternative, Round, StepState,
+use crate::{
+    agent::authoring::CalibrationEntry,
+    ggs::Directive,
+    machine::{
+        rounds::{
+            actuator::tool_class,
+            fan_in,
+            measure::RoundMeasurement,
+            request::{self, digest},
+            restrictions::{self, PlannerLimits},
+        },
+        state::{Run, control::ProposalDecision, plan_rules::extend_plan},
+        words::{
+            Effect, EventKind, PlanReply, PlannerRejection, ProposedAlternative, Round, StepState,
+            reason::truncate_reason,
+        },
+    },
 };
-use wf_base::exact_json;
-use wf_base::name::Name;
+use wf_base::{exact_json, name::Name};
 use wf_model::{Alternative, OnStuck, StepIx, StepWork, UniqueKeyJson};
 
 /// The maximum length of a planner's answer, in bytes.

@@ -2,17 +2,18 @@
 
 use serde_json::{Value, json};
 
-use crate::agent::authoring::MemoryCalibration;
-use crate::agent::truncate_briefing;
-use crate::machine::rounds::measure::RoundMeasurement;
-use crate::machine::rounds::planner;
-use crate::machine::state::task_record::TaskRecord;
-use crate::machine::state::{self, Run, TaskIx, tool_choice};
-use crate::machine::words::requests::plan_request::REQUEST_VERSION;
-use crate::machine::words::requests::proposal::sketch;
-use crate::machine::words::{PlanFailure, PlanRequest, PlanState, PlannerRestrictions, Round};
-use wf_base::digest::Sha256Digest;
-use wf_base::name::Name;
+use crate::{
+    agent::{authoring::MemoryCalibration, truncate_briefing},
+    machine::{
+        rounds::{measure::RoundMeasurement, planner},
+        state::{self, Run, TaskIx, task_record::TaskRecord, tool_choice},
+        words::{
+            PlanFailure, PlanRequest, PlanState, PlannerRestrictions, Round,
+            requests::{plan_request::REQUEST_VERSION, proposal::sketch},
+        },
+    },
+};
+use wf_base::{digest::Sha256Digest, name::Name};
 use wf_model::{Plan, StepIx};
 
 /// Returns the digest of a plan as it is carried out: of the name and all alternatives of each of

@@ -1,16 +1,18 @@
 //! The tools and targets that a planner must not use, and what of them a proposal uses.
 
-use crate::agent::authoring::CalibrationEntry;
-use crate::agent::first_forbidden;
-use crate::calls::approach_of;
-use crate::ggs::Directive;
-use crate::machine::rounds::actuator::tool_class;
-use crate::machine::rounds::measure::RoundMeasurement;
-use crate::machine::rounds::{fan_in, planner};
-use crate::machine::state::Run;
-use crate::machine::state::tool_choice::{self, BlockedActuators};
-use crate::machine::words::advice::advice_about;
-use crate::machine::words::{AdviceKind, ProposedAlternative, Round, ToolAdvice};
+use crate::{
+    agent::{authoring::CalibrationEntry, first_forbidden},
+    calls::approach_of,
+    ggs::Directive,
+    machine::{
+        rounds::{actuator::tool_class, fan_in, measure::RoundMeasurement, planner},
+        state::{
+            Run,
+            tool_choice::{self, BlockedActuators},
+        },
+        words::{AdviceKind, ProposedAlternative, Round, ToolAdvice, advice::advice_about},
+    },
+};
 use wf_model::{Alternative, StepIx};
 
 /// The limits of a proposal.

@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use crate::machine::state::in_flight::TaskRequest;
-use crate::machine::state::task_phase::ActivityKind;
-use crate::machine::state::{self, Run, TaskIx};
-use crate::machine::words::agents::agent_record::AgentStep;
-use crate::machine::words::{
-    AgentRecord, Attempt, AttemptUsage, ChildRecord, TimerKind, ToolCallId, WorkExit,
+use crate::machine::{
+    state::{self, Run, TaskIx, in_flight::TaskRequest, task_phase::ActivityKind},
+    words::{
+        AgentRecord, Attempt, AttemptUsage, ChildRecord, TimerKind, ToolCallId, WorkExit,
+        agents::agent_record::AgentStep,
+    },
 };
 use wf_base::name::Name;
 use wf_model::{AgentWork, AgentWorkspace, StepWork};

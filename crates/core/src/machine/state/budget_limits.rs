@@ -1,7 +1,9 @@
 //! The limits of a run's budget, as far as they allow an attempt or a model call (DESIGN section 3; Silas 5.2.1).
 
-use crate::machine::state::Run;
-use crate::machine::words::{AttemptUsage, BudgetUsage};
+use crate::machine::{
+    state::Run,
+    words::{AttemptUsage, BudgetUsage},
+};
 use wf_model::BudgetResource;
 
 /// The prefix of every reason that comes from the budget.

@@ -4,15 +4,17 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use crate::ggs::{Directive, PreviousRound};
-use crate::machine::state::MachineState;
-use crate::machine::state::fold::reopen;
-use crate::machine::words::{
-    AlternativeSwitch, Attempt, CheckVerdict, CriteriaCount, IntentAdvice, PlannerRejection,
-    ProposedAlternative, Round, ToolAdvice, serde_pairs,
+use crate::{
+    ggs::{Directive, PreviousRound},
+    machine::{
+        state::{MachineState, fold::reopen},
+        words::{
+            AlternativeSwitch, Attempt, CheckVerdict, CriteriaCount, IntentAdvice, PlannerRejection,
+            ProposedAlternative, Round, ToolAdvice, serde_pairs,
+        },
+    },
 };
-use wf_base::name::Name;
-use wf_base::time::Moment;
+use wf_base::{name::Name, time::Moment};
 use wf_model::{CheckCertainty, Plan};
 
 /// The controller's knowledge of a run.

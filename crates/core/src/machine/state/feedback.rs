@@ -1,10 +1,10 @@
 //! The feedback to an attempt about the one before it: its diagnosis and the remedy, derived by rule, so that
 //! nothing is judged twice.
 
-use crate::machine::state::history::AttemptHistory;
-use crate::machine::state::{self, Run, TaskIx};
-use crate::machine::words::reason::truncate_reason;
-use crate::machine::words::{AttemptFeedback, FailedCheck};
+use crate::machine::{
+    state::{self, Run, TaskIx, history::AttemptHistory},
+    words::{AttemptFeedback, FailedCheck, reason::truncate_reason},
+};
 use wf_model::FailureClass;
 
 /// Returns the feedback to the next or current attempt of a task; `None` if it is the first.

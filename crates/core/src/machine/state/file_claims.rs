@@ -3,9 +3,10 @@
 
 use std::collections::BTreeMap;
 
-use crate::machine::state::scope::TaskScope;
-use crate::machine::state::{MachineState, TaskIx, file_claims};
-use crate::machine::words::TaskLocks;
+use crate::machine::{
+    state::{MachineState, TaskIx, file_claims, scope::TaskScope},
+    words::TaskLocks,
+};
 use wf_model::{Plan, StepWork, claimed_path};
 
 /// The claimed paths, each with the task that claims it.

@@ -5,12 +5,13 @@
 
 use std::time::Duration;
 
-use crate::machine::state::TaskIx;
-use crate::machine::state::fold::gates::PendingApproval;
-use crate::machine::state::fold::task_end::TaskCompletion;
-use crate::machine::state::task_phase::TaskActivity;
-use crate::machine::words::{
-    Attempt, AttemptEnd, ExchangeQuestion, GatePoint, ReworkLoop, Standing, WorkExit,
+use crate::machine::{
+    state::{
+        TaskIx,
+        fold::{gates::PendingApproval, task_end::TaskCompletion},
+        task_phase::TaskActivity,
+    },
+    words::{Attempt, AttemptEnd, ExchangeQuestion, GatePoint, ReworkLoop, Standing, WorkExit},
 };
 use wf_model::{CheckPhase, FailureClass, JsonObject};
 

@@ -1,10 +1,10 @@
 //! The reasons for which a task does not begin, or does not go on.
 
-use crate::machine::state::fold::task_end::TaskCompletion;
-use crate::machine::state::{self, Run, TaskIx, budget_limits};
-use crate::machine::words::{GatePoint, Standing, StepState};
-use wf_model::expr::Expr;
-use wf_model::{OnStepError, OnStepFailure, StepIx};
+use crate::machine::{
+    state::{self, Run, TaskIx, budget_limits, fold::task_end::TaskCompletion},
+    words::{GatePoint, Standing, StepState},
+};
+use wf_model::{OnStepError, OnStepFailure, StepIx, expr::Expr};
 
 /// The reason for a step or item that the user chose to leave out.
 pub const NOT_CHOSEN: &str = "not selected";

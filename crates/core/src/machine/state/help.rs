@@ -1,8 +1,9 @@
 //! The help for a task whose attempts fail, as far as the plan grants it: another round, a planner, people.
 
-use crate::machine::state::fold::task_end::TaskCompletion;
-use crate::machine::state::{Run, TaskIx};
-use crate::machine::words::{FailedCheck, Standing};
+use crate::machine::{
+    state::{Run, TaskIx, fold::task_end::TaskCompletion},
+    words::{FailedCheck, Standing},
+};
 use wf_model::{FailureClass, OnStuck};
 
 /// The number of failed attempts after which the planner is asked.

@@ -2,9 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::machine::state::MachineState;
-use crate::machine::words::{
-    Attempt, CheckVerdict, FailedCheck, FailureCount, FailureTally, NestedFindings, ReworkLoop, WorkExit,
+use crate::machine::{
+    state::MachineState,
+    words::{
+        Attempt, CheckVerdict, FailedCheck, FailureCount, FailureTally, NestedFindings, ReworkLoop, WorkExit,
+    },
 };
 use wf_model::{FailureClass, Plan};
 

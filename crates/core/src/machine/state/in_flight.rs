@@ -4,11 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
-use crate::machine::state::file_claims::FileClaims;
-use crate::machine::state::plan_rules::takes_room;
-use crate::machine::state::task_phase::TaskPhase;
-use crate::machine::state::{MachineState, TaskIx};
-use crate::machine::words::{AttemptEnd, ChildId, TaskLocks, serde_pairs};
+use crate::machine::{
+    state::{MachineState, TaskIx, file_claims::FileClaims, plan_rules::takes_room, task_phase::TaskPhase},
+    words::{AttemptEnd, ChildId, TaskLocks, serde_pairs},
+};
 use wf_model::Plan;
 
 /// The requests of a living machine that no event records. They die with it: [`Machine::resume`] derives

@@ -4,22 +4,25 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use crate::machine::state;
-use crate::machine::state::control::ControllerState;
-use crate::machine::state::fold::agents::AgentsState;
-use crate::machine::state::fold::checks::ProofState;
-use crate::machine::state::fold::gates::GatesState;
-use crate::machine::state::fold::reused::ReusableResult;
-use crate::machine::state::plan_rules::steps_digest;
-use crate::machine::state::task_phase::{TaskIndex, TaskPhase};
-use crate::machine::state::task_record::TaskRecord;
-use crate::machine::words::{
-    ApprovalRequest, Attempt, BudgetLedger, ChildId, ChildPhase, LOGIC_VERSION, RunOutcome, RunPhase,
-    Standing, StepCounts, StepItem, StepState, TaskId, serde_pairs,
+use crate::machine::{
+    state,
+    state::{
+        control::ControllerState,
+        fold::{agents::AgentsState, checks::ProofState, gates::GatesState, reused::ReusableResult},
+        plan_rules::steps_digest,
+        task_phase::{TaskIndex, TaskPhase},
+        task_record::TaskRecord,
+    },
+    words::{
+        ApprovalRequest, Attempt, BudgetLedger, ChildId, ChildPhase, LOGIC_VERSION, RunOutcome, RunPhase,
+        Standing, StepCounts, StepItem, StepState, TaskId, serde_pairs,
+    },
 };
-use wf_base::digest::Sha256Digest;
-use wf_base::name::{Name, RunId};
-use wf_base::time::Moment;
+use wf_base::{
+    digest::Sha256Digest,
+    name::{Name, RunId},
+    time::Moment,
+};
 use wf_model::{JsonObject, Plan, StepIx, StepRepetition};
 
 /// A task by number, which orders tasks as the plan does.

@@ -1,12 +1,12 @@
 //! The rules that follow from the plan alone.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
-use crate::machine::state::TaskIx;
-use crate::machine::words::{GatePoint, ProposedAlternative, Standing, gates_at};
-use wf_base::digest::Sha256Digest;
-use wf_base::name::Name;
+use crate::machine::{
+    state::TaskIx,
+    words::{GatePoint, ProposedAlternative, Standing, gates_at},
+};
+use wf_base::{digest::Sha256Digest, name::Name};
 use wf_model::{Check, CheckCertainty, CheckPhase, JsonObject, Plan, Step, StepRepetition, StepWork};
 
 /// Returns the problem with the outputs of a successful attempt, if any. The outputs of a nested

@@ -1,12 +1,16 @@
 //! The requests for approval: what each asks of whom, its record, and its withdrawal.
 
-use crate::gate::GateResult;
-use crate::machine::state::{self, Run, TaskIx};
-use crate::machine::words::reason::truncate_reason;
-use crate::machine::words::{
-    ApprovalOutcome, ApprovalRequest, Effect, EventKind, GatePoint, RequestDecision, TimerKind, gates_at,
+use crate::{
+    gate::GateResult,
+    machine::{
+        state::{self, Run, TaskIx},
+        words::{
+            ApprovalOutcome, ApprovalRequest, Effect, EventKind, GatePoint, RequestDecision, TimerKind,
+            gates_at, reason::truncate_reason,
+        },
+    },
+    risk::{risk_from_step, risk_of_plan},
 };
-use crate::risk::{risk_from_step, risk_of_plan};
 use wf_base::name::GateId;
 use wf_model::{ApprovalRequirement, JsonObject};
 

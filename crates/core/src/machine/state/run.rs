@@ -2,20 +2,22 @@
 //!
 //! **Invariant:** once a run has begun, its state changes through `Run::emit` and `Run::replay` alone.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
-use crate::machine::state::follow_up::FollowUp;
-use crate::machine::state::in_flight::InFlight;
-use crate::machine::state::plan_rules::{extend_plan, with_alternatives};
-use crate::machine::state::task_phase::{ActivityKind, TaskActivity, TaskPhase};
-use crate::machine::state::{self, MachineState, TaskIx};
-use crate::machine::words::{
-    Artifact, Attempt, AttemptEnd, Effect, Event, EventKind, FailureTally, LOGIC_VERSION,
-    ProposedAlternative, RunPhase, StepState, TaskId, TimerKind, WorkExit,
+use crate::machine::{
+    state::{
+        self, MachineState, TaskIx,
+        follow_up::FollowUp,
+        in_flight::InFlight,
+        plan_rules::{extend_plan, with_alternatives},
+        task_phase::{ActivityKind, TaskActivity, TaskPhase},
+    },
+    words::{
+        Artifact, Attempt, AttemptEnd, Effect, Event, EventKind, FailureTally, LOGIC_VERSION,
+        ProposedAlternative, RunPhase, StepState, TaskId, TimerKind, WorkExit,
+    },
 };
-use wf_base::name::Name;
-use wf_base::time::Moment;
+use wf_base::{name::Name, time::Moment};
 use wf_model::{CheckPhase, Plan};
 
 /// One run of one plan, as the rooms see it: they read it, and write by recording facts and ordering effects.

@@ -2,11 +2,15 @@
 
 use serde_json::Value;
 
-use crate::machine::state::{self, MachineState, Run, TaskIx};
-use crate::machine::words::{StepItem, StepState, TaskId};
+use crate::machine::{
+    state::{self, MachineState, Run, TaskIx},
+    words::{StepItem, StepState, TaskId},
+};
 use wf_base::name::Name;
-use wf_model::expr::{BlockField, EvalError, Expr, ExprReference, ExprScope, StatusFunction, Template};
-use wf_model::{Check, EnvVar, JsonObject, Plan, Step, StepIx};
+use wf_model::{
+    Check, EnvVar, JsonObject, Plan, Step, StepIx,
+    expr::{BlockField, EvalError, Expr, ExprReference, ExprScope, StatusFunction, Template},
+};
 
 /// The state as one task sees it.
 pub(in crate::machine) struct TaskScope<'a> {

@@ -4,9 +4,10 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use crate::machine::state::task_record::TaskRecord;
-use crate::machine::state::{MachineState, TaskIx, attempt};
-use crate::machine::words::{RunPhase, StepState};
+use crate::machine::{
+    state::{MachineState, TaskIx, attempt, task_record::TaskRecord},
+    words::{RunPhase, StepState},
+};
 use wf_base::time::Moment;
 use wf_model::Plan;
 

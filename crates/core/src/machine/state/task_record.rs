@@ -4,14 +4,15 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use crate::machine::state::fold::guidance::TaskGuidance;
-use crate::machine::state::fold::merges::TaskMerge;
-use crate::machine::state::history::AttemptHistory;
-use crate::machine::state::task_phase::TaskPhase;
-use crate::machine::words::{AgentRecord, Artifact, FailureTally, Standing, StepState};
-use wf_base::digest::Sha256Digest;
-use wf_base::name::GateId;
-use wf_base::time::Moment;
+use crate::machine::{
+    state::{
+        fold::{guidance::TaskGuidance, merges::TaskMerge},
+        history::AttemptHistory,
+        task_phase::TaskPhase,
+    },
+    words::{AgentRecord, Artifact, FailureTally, Standing, StepState},
+};
+use wf_base::{digest::Sha256Digest, name::GateId, time::Moment};
 use wf_model::{CheckPhase, FailureClass, JsonObject};
 
 /// The state of a task.

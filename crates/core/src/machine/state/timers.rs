@@ -1,7 +1,9 @@
 //! The timers of tasks and of the run, and the instants at which they go off.
 
-use crate::machine::state::{self, Run, TaskIx};
-use crate::machine::words::{TimerKind, WorkExit};
+use crate::machine::{
+    state::{self, Run, TaskIx},
+    words::{TimerKind, WorkExit},
+};
 use wf_base::time::Moment;
 use wf_model::{StepWork, WaitCondition};
 

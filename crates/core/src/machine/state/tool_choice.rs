@@ -2,10 +2,16 @@
 
 use std::collections::BTreeSet;
 
-use crate::agent::authoring::CalibrationEntry;
-use crate::machine::state::Run;
-use crate::machine::words::requests::plan_request::is_named_like_step;
-use crate::machine::words::{AdviceKind, AvoidedTool, PlanIntent, PlannerRestrictions, PreferredTool};
+use crate::{
+    agent::authoring::CalibrationEntry,
+    machine::{
+        state::Run,
+        words::{
+            AdviceKind, AvoidedTool, PlanIntent, PlannerRestrictions, PreferredTool,
+            requests::plan_request::is_named_like_step,
+        },
+    },
+};
 
 /// The maximum number of preferred tools that a planner is told.
 const MOST_PREFERRED: usize = 10;

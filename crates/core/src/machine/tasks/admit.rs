@@ -2,16 +2,20 @@
 
 use std::sync::Arc;
 
-use crate::machine::state::fold::task_end::TaskCompletion;
-use crate::machine::state::follow_up::FollowUp;
-use crate::machine::state::in_flight::TaskRequest;
-use crate::machine::state::plan_rules::{has_gates, takes_room};
-use crate::machine::state::scope::{self, TaskScope};
-use crate::machine::state::task_phase::TaskPhase;
-use crate::machine::state::{self, Run, TaskIx, feedback, help, timers};
-use crate::machine::tasks::{budget, cancel, finish};
-use crate::machine::words::{
-    Attempt, CachedResult, Effect, EventKind, GatePoint, Standing, TaskId, TaskLocks, TimerKind,
+use crate::machine::{
+    state::{
+        self, Run, TaskIx, feedback,
+        fold::task_end::TaskCompletion,
+        follow_up::FollowUp,
+        help,
+        in_flight::TaskRequest,
+        plan_rules::{has_gates, takes_room},
+        scope::{self, TaskScope},
+        task_phase::TaskPhase,
+        timers,
+    },
+    tasks::{budget, cancel, finish},
+    words::{Attempt, CachedResult, Effect, EventKind, GatePoint, Standing, TaskId, TaskLocks, TimerKind},
 };
 use wf_model::{EngineFailure, StepWork};
 

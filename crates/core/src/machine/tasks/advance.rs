@@ -2,16 +2,19 @@
 
 use std::sync::Arc;
 
-use crate::machine::state::fold::task_end::TaskCompletion;
-use crate::machine::state::follow_up::FollowUp;
-use crate::machine::state::halting::{NOT_CHOSEN, NOT_ESCALATED};
-use crate::machine::state::plan_rules::has_gates;
-use crate::machine::state::scope::{self, TaskScope};
-use crate::machine::state::{Run, TaskIx};
-use crate::machine::tasks::{budget, fan_out, finish, run_end};
-use crate::machine::words::{GatePoint, RunPhase, StepState};
-use wf_model::StepIx;
-use wf_model::expr::Expr;
+use crate::machine::{
+    state::{
+        Run, TaskIx,
+        fold::task_end::TaskCompletion,
+        follow_up::FollowUp,
+        halting::{NOT_CHOSEN, NOT_ESCALATED},
+        plan_rules::has_gates,
+        scope::{self, TaskScope},
+    },
+    tasks::{budget, fan_out, finish, run_end},
+    words::{GatePoint, RunPhase, StepState},
+};
+use wf_model::{StepIx, expr::Expr};
 
 /// Decides whether a step whose dependencies have ended runs.
 pub(in crate::machine) fn evaluate_due_step(run: &mut Run, step: u32) {

@@ -6,11 +6,11 @@
 //! attempts of `finally` steps exceed a limit only where each is the first of its task.
 //! **Invariant:** a resource is reported at most once at each threshold.
 
-use crate::machine::state::fold::task_end::TaskCompletion;
-use crate::machine::state::in_flight::TaskRequest;
-use crate::machine::state::{Run, TaskIx, budget_limits, requests};
-use crate::machine::tasks::{cancel, finish};
-use crate::machine::words::{BudgetUsage, EventKind, RunPhase, Standing, TimerKind};
+use crate::machine::{
+    state::{Run, TaskIx, budget_limits, fold::task_end::TaskCompletion, in_flight::TaskRequest, requests},
+    tasks::{cancel, finish},
+    words::{BudgetUsage, EventKind, RunPhase, Standing, TimerKind},
+};
 use wf_model::{BudgetResource, EngineFailure};
 
 /// The parts of a limit that are reported, in percent.

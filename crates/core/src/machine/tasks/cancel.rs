@@ -1,12 +1,17 @@
 //! The effect of a failure, a cancellation or a timeout on everything that has not ended.
 
-use crate::machine::state::fold::task_end::TaskCompletion;
-use crate::machine::state::follow_up::FollowUp;
-use crate::machine::state::in_flight::TaskRequest;
-use crate::machine::state::task_phase::{ActivityKind, TaskActivity};
-use crate::machine::state::{self, Run, TaskIx, requests};
-use crate::machine::tasks::finish;
-use crate::machine::words::{Attempt, Effect, EventKind, RunPhase, WorkExit};
+use crate::machine::{
+    state::{
+        self, Run, TaskIx,
+        fold::task_end::TaskCompletion,
+        follow_up::FollowUp,
+        in_flight::TaskRequest,
+        requests,
+        task_phase::{ActivityKind, TaskActivity},
+    },
+    tasks::finish,
+    words::{Attempt, Effect, EventKind, RunPhase, WorkExit},
+};
 use wf_model::{OnStepFailure, StepWork, WaitCondition};
 
 /// Lets the failure of a step stop or cancel the others, as the policy says. A round ends when

@@ -2,15 +2,18 @@
 
 use serde_json::Value;
 
-use crate::machine::state::fold::reused::ReusableResult;
-use crate::machine::state::fold::task_end::TaskCompletion;
-use crate::machine::state::halting::NOT_CHOSEN;
-use crate::machine::state::scope::TaskScope;
-use crate::machine::state::{self, Run, TaskIx, timers};
-use crate::machine::tasks::finish;
-use crate::machine::words::{EventKind, StepItem, StepState};
-use wf_base::digest::Sha256Digest;
-use wf_base::name::RunId;
+use crate::machine::{
+    state::{
+        self, Run, TaskIx,
+        fold::{reused::ReusableResult, task_end::TaskCompletion},
+        halting::NOT_CHOSEN,
+        scope::TaskScope,
+        timers,
+    },
+    tasks::finish,
+    words::{EventKind, StepItem, StepState},
+};
+use wf_base::{digest::Sha256Digest, name::RunId};
 use wf_model::{JsonObject, StepRepetition};
 
 /// Queues a step, or the items that it is repeated over.

@@ -2,19 +2,22 @@
 
 use serde_json::Value;
 
-use crate::machine::state::fold::task_end::TaskCompletion;
-use crate::machine::state::follow_up::FollowUp;
-use crate::machine::state::plan_rules::{bad_outputs, has_gates};
-use crate::machine::state::task_phase::ActivityKind;
-use crate::machine::state::task_record::TaskRecord;
-use crate::machine::state::{self, Run, TaskIx, budget_limits};
-use crate::machine::tasks::retry;
-use crate::machine::words::reason::truncate_reason;
-use crate::machine::words::{
-    AttemptEnd, Effect, EventKind, GatePoint, MergeRequest, Standing, StepState, TaskId, WorkExit,
+use crate::machine::{
+    state::{
+        self, Run, TaskIx, budget_limits,
+        fold::task_end::TaskCompletion,
+        follow_up::FollowUp,
+        plan_rules::{bad_outputs, has_gates},
+        task_phase::ActivityKind,
+        task_record::TaskRecord,
+    },
+    tasks::retry,
+    words::{
+        AttemptEnd, Effect, EventKind, GatePoint, MergeRequest, Standing, StepState, TaskId, WorkExit,
+        reason::truncate_reason,
+    },
 };
-use wf_base::name::Name;
-use wf_base::units::elapsed;
+use wf_base::{name::Name, units::elapsed};
 use wf_model::{EngineFailure, FailureClass, JsonObject, StepIx, ValueSchema};
 
 /// Applies the end of an attempt's work. Outputs that are not as declared make it a failure.

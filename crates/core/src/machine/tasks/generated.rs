@@ -5,10 +5,11 @@
 //!                                   └── with problems: the attempt fails, and nothing of it begins
 //! ```
 
-use crate::machine::state::Run;
-use crate::machine::state::task_phase::ActivityKind;
-use crate::machine::tasks::{finish, resume};
-use crate::machine::words::{AttemptEnd, EventKind, PlanGeneration, WorkExit};
+use crate::machine::{
+    state::{Run, task_phase::ActivityKind},
+    tasks::{finish, resume},
+    words::{AttemptEnd, EventKind, PlanGeneration, WorkExit},
+};
 use wf_model::{FailureClass, StepWork};
 
 /// Applies that a plan was read: one without problems begins.

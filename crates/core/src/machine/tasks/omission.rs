@@ -3,16 +3,18 @@
 //! A condition that reads a worker's outputs lets the worker choose whether the checks behind it are made.
 //! Such a run may end well, but its success is unverified.
 
-use std::cell::RefCell;
-use std::collections::BTreeSet;
+use std::{cell::RefCell, collections::BTreeSet};
 
 use serde_json::Value;
 
-use crate::machine::state::scope::TaskScope;
-use crate::machine::state::{Run, TaskIx};
-use crate::machine::words::StepState;
-use wf_model::expr::{Expr, ExprReference, ExprScope, StatusFunction, Template, truthy};
-use wf_model::{Check, CheckCertainty, CheckProbe, Plan, Step, StepIx, StepRepetition, StepWork};
+use crate::machine::{
+    state::{Run, TaskIx, scope::TaskScope},
+    words::StepState,
+};
+use wf_model::{
+    Check, CheckCertainty, CheckProbe, Plan, Step, StepIx, StepRepetition, StepWork,
+    expr::{Expr, ExprReference, ExprScope, StatusFunction, Template, truthy},
+};
 
 /// A scope that notes the names read.
 struct RecordingScope<'a> {

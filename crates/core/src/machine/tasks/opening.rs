@@ -1,13 +1,12 @@
 //! The opening of a run: the events that it begins with whatever its workspace is like. They can be recorded before it
 //! begins, wherever that will be.
 
-use crate::machine::state::Run;
-use crate::machine::tasks::{budget, timeouts};
-use crate::machine::words::{
-    Baseline, DeselectedStep, Event, EventKind, LOGIC_VERSION, ReusedResult, RunApproval,
+use crate::machine::{
+    state::Run,
+    tasks::{budget, timeouts},
+    words::{Baseline, DeselectedStep, Event, EventKind, LOGIC_VERSION, ReusedResult, RunApproval},
 };
-use wf_base::name::Name;
-use wf_base::time::Moment;
+use wf_base::{name::Name, time::Moment};
 
 /// Returns the opening of the run, which has not begun.
 pub(in crate::machine) fn opening(run: &Run, at: Moment, approved: Option<Box<RunApproval>>) -> Vec<Event> {

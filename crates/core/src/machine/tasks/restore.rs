@@ -2,10 +2,14 @@
 
 use std::sync::Arc;
 
-use crate::machine::state::plan_rules::{extend_plan, steps_digest};
-use crate::machine::state::task_phase::TaskIndex;
-use crate::machine::state::{LogicMismatch, MachineState, Run};
-use crate::machine::words::LOGIC_VERSION;
+use crate::machine::{
+    state::{
+        LogicMismatch, MachineState, Run,
+        plan_rules::{extend_plan, steps_digest},
+        task_phase::TaskIndex,
+    },
+    words::LOGIC_VERSION,
+};
 use wf_base::name::{PlanId, RunId};
 use wf_model::Plan;
 

@@ -1,12 +1,18 @@
 //! The resume after a replay: everything in flight is asked for again.
 
-use crate::machine::state::follow_up::FollowUp;
-use crate::machine::state::in_flight::TaskRequest;
-use crate::machine::state::scope::{self, TaskScope};
-use crate::machine::state::task_phase::TaskPhase;
-use crate::machine::state::{self, Run, TaskIx, feedback, requests, timers};
-use crate::machine::tasks::{advance, timeouts};
-use crate::machine::words::{ApprovalRequest, Attempt, Effect, GatePoint, RunPhase, TaskLocks, TimerKind};
+use crate::machine::{
+    state::{
+        self, Run, TaskIx, feedback,
+        follow_up::FollowUp,
+        in_flight::TaskRequest,
+        requests,
+        scope::{self, TaskScope},
+        task_phase::TaskPhase,
+        timers,
+    },
+    tasks::{advance, timeouts},
+    words::{ApprovalRequest, Attempt, Effect, GatePoint, RunPhase, TaskLocks, TimerKind},
+};
 use wf_base::time::Moment;
 use wf_model::LockBusyPolicy;
 

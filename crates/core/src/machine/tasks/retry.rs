@@ -1,15 +1,16 @@
 //! The attempt after one that failed: granted by `retry`, by rework, by the guidance of a planner or of people.
 
-use std::sync::Arc;
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
-use crate::machine::state::fold::task_end::TaskCompletion;
-use crate::machine::state::follow_up::FollowUp;
-use crate::machine::state::{self, Run, TaskIx, help, timers};
-use crate::machine::tasks::{budget, cancel, finish};
-use crate::machine::words::{Attempt, EventKind, ReworkLoop, TimerKind};
-use wf_base::digest::Sha256Digest;
-use wf_base::time::{Moment, format_duration};
+use crate::machine::{
+    state::{self, Run, TaskIx, fold::task_end::TaskCompletion, follow_up::FollowUp, help, timers},
+    tasks::{budget, cancel, finish},
+    words::{Attempt, EventKind, ReworkLoop, TimerKind},
+};
+use wf_base::{
+    digest::Sha256Digest,
+    time::{Moment, format_duration},
+};
 use wf_model::FailureClass;
 
 /// Schedules a retry, or ends the task with that failure if people are not asked first. `asked` is the wait that a

@@ -2,13 +2,19 @@
 
 use serde_json::Value;
 
-use crate::machine::state::plan_rules::standing_of;
-use crate::machine::state::scope::{self, TaskScope};
-use crate::machine::state::{self, Run, budget_limits};
-use crate::machine::tasks::omission;
-use crate::machine::words::{Effect, EventKind, FailureTally, RunOffers, RunOutcome, StaleFile, Standing};
-use crate::suggestion::{SuggestionOffer, read_suggestions};
-use crate::undo::UndoOffer;
+use crate::{
+    machine::{
+        state::{
+            self, Run, budget_limits,
+            plan_rules::standing_of,
+            scope::{self, TaskScope},
+        },
+        tasks::omission,
+        words::{Effect, EventKind, FailureTally, RunOffers, RunOutcome, StaleFile, Standing},
+    },
+    suggestion::{SuggestionOffer, read_suggestions},
+    undo::UndoOffer,
+};
 use wf_model::{JsonObject, StepIx, UndoPlan, resolve_params};
 
 pub(in crate::machine) fn end_run(run: &mut Run) {

@@ -1,10 +1,15 @@
 //! The end of a run that nothing carries out any more.
 
-use crate::machine::state::fold::task_end::TaskCompletion;
-use crate::machine::state::task_phase::{ActivityKind, TaskActivity};
-use crate::machine::state::{self, Run, TaskIx, requests};
-use crate::machine::tasks::{cancel, finish, run_end};
-use crate::machine::words::{Attempt, ChildEnd, ChildId, EventKind, WorkExit};
+use crate::machine::{
+    state::{
+        self, Run, TaskIx,
+        fold::task_end::TaskCompletion,
+        requests,
+        task_phase::{ActivityKind, TaskActivity},
+    },
+    tasks::{cancel, finish, run_end},
+    words::{Attempt, ChildEnd, ChildId, EventKind, WorkExit},
+};
 
 /// Ends, without effects, all that has not ended: nobody reports about what was under way.
 pub(in crate::machine) fn terminate(run: &mut Run) {

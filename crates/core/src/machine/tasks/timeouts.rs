@@ -1,11 +1,16 @@
 //! The effect of the passing of time.
 
-use crate::machine::state::fold::task_end::TaskCompletion;
-use crate::machine::state::in_flight::TaskRequest;
-use crate::machine::state::task_phase::{ActivityKind, TaskPhase};
-use crate::machine::state::{Run, TaskIx, timers};
-use crate::machine::tasks::{budget, cancel, finish};
-use crate::machine::words::{Attempt, AttemptEnd, EventKind, RunPhase, Standing, TaskId, TimerKind};
+use crate::machine::{
+    state::{
+        Run, TaskIx,
+        fold::task_end::TaskCompletion,
+        in_flight::TaskRequest,
+        task_phase::{ActivityKind, TaskPhase},
+        timers,
+    },
+    tasks::{budget, cancel, finish},
+    words::{Attempt, AttemptEnd, EventKind, RunPhase, Standing, TaskId, TimerKind},
+};
 use wf_model::FailureClass;
 
 /// Ends the attempt of a wait that is over.

@@ -2,16 +2,18 @@
 
 use std::sync::Arc;
 
-use crate::machine::agents::{agent, children, exchange, guidance, merging, stuck, tool_approval};
-use crate::machine::gates::{answers, approvals, points};
-use crate::machine::proof::{checks, confirm};
-use crate::machine::rounds::fan_in;
-use crate::machine::state::fold::gates::PendingApproval;
-use crate::machine::state::follow_up::FollowUp;
-use crate::machine::state::task_phase::ActivityKind;
-use crate::machine::state::{self, Run, TaskIx, timers};
-use crate::machine::tasks::{admit, advance, cancel, finish, resume, retry, run_end};
-use crate::machine::words::{Effect, GatePoint, TimerKind};
+use crate::machine::{
+    agents::{agent, children, exchange, guidance, merging, stuck, tool_approval},
+    gates::{answers, approvals, points},
+    proof::{checks, confirm},
+    rounds::fan_in,
+    state::{
+        self, Run, TaskIx, fold::gates::PendingApproval, follow_up::FollowUp, task_phase::ActivityKind,
+        timers,
+    },
+    tasks::{admit, advance, cancel, finish, resume, retry, run_end},
+    words::{Effect, GatePoint, TimerKind},
+};
 use wf_model::JsonObject;
 
 /// Carries out the follow-ups that a room left, in order, and those of each before the next.

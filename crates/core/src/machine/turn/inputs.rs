@@ -1,14 +1,14 @@
 //! The rooms of the inputs: each goes to the room that it answers.
 
-use crate::machine::agents::{
-    agent, children, client, compaction, exchange, guidance, merging, tool_approval,
+use crate::machine::{
+    agents::{agent, children, client, compaction, exchange, guidance, merging, tool_approval},
+    gates::{answers, points},
+    proof::{checks, confirm},
+    rounds::{memory, planner},
+    state::Run,
+    tasks::{admit, budget, cancel, finish, generated, opening, timeouts},
+    words::{InputKind, TimerKind},
 };
-use crate::machine::gates::{answers, points};
-use crate::machine::proof::{checks, confirm};
-use crate::machine::rounds::{memory, planner};
-use crate::machine::state::Run;
-use crate::machine::tasks::{admit, budget, cancel, finish, generated, opening, timeouts};
-use crate::machine::words::{InputKind, TimerKind};
 
 /// Applies an input. What follows from it in other rooms is left.
 pub(in crate::machine) fn on_input(run: &mut Run, input: InputKind) {

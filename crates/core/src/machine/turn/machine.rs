@@ -2,22 +2,30 @@
 
 use std::sync::Arc;
 
-use crate::machine::agents::merging;
-use crate::machine::proof::{checks, confirm};
-use crate::machine::rounds::{fan_in, memory, planner, request};
-use crate::machine::state::in_flight::InFlight;
-use crate::machine::state::{LogicMismatch, MachineState, MachineTurn, Run};
-use crate::machine::tasks::restore::{self, RestoreError};
-use crate::machine::tasks::{admit, advance, budget, cancel, opening, resume, terminate};
-use crate::machine::turn::follow_ups::{carry_out, resume_activity};
-use crate::machine::turn::inputs;
-use crate::machine::words::{
-    Attempt, BudgetLedger, Event, MachineInput, NestedFindings, RunApproval, RunOutcome, RunPhase, StepItem,
-    TaskId,
+use crate::machine::{
+    agents::merging,
+    proof::{checks, confirm},
+    rounds::{fan_in, memory, planner, request},
+    state::{LogicMismatch, MachineState, MachineTurn, Run, in_flight::InFlight},
+    tasks::{
+        admit, advance, budget, cancel, opening,
+        restore::{self, RestoreError},
+        resume, terminate,
+    },
+    turn::{
+        follow_ups::{carry_out, resume_activity},
+        inputs,
+    },
+    words::{
+        Attempt, BudgetLedger, Event, MachineInput, NestedFindings, RunApproval, RunOutcome, RunPhase,
+        StepItem, TaskId,
+    },
 };
-use wf_base::digest::Sha256Digest;
-use wf_base::name::{Name, RunId};
-use wf_base::time::Moment;
+use wf_base::{
+    digest::Sha256Digest,
+    name::{Name, RunId},
+    time::Moment,
+};
 use wf_model::{JsonObject, Plan};
 
 /// One run of one plan.

@@ -4,8 +4,10 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::health::BreakerNote;
-use crate::machine::words::{Artifact, Attempt, AttemptUsage, EventKind, NestedFindings, Standing};
+use crate::{
+    health::BreakerNote,
+    machine::words::{Artifact, Attempt, AttemptUsage, EventKind, NestedFindings, Standing},
+};
 use wf_base::digest::Sha256Digest;
 use wf_model::{FailureClass, JsonObject};
 

@@ -2,10 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::health::BreakerNote;
-use crate::machine::words::AttemptUsage;
-use wf_base::digest::Sha256Digest;
-use wf_base::name::Name;
+use crate::{health::BreakerNote, machine::words::AttemptUsage};
+use wf_base::{digest::Sha256Digest, name::Name};
 use wf_model::{Money, TokenUsage};
 
 /// The effort of a model call: its tokens, its cost, its time, and how often it was tried.

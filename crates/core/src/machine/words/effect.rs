@@ -4,15 +4,15 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::agent::{ChildrenReport, ContextCut};
-use crate::machine::words::{
-    AgentRecord, ApprovalRequest, Artifact, Attempt, AttemptFeedback, CallSupplement, ChildId,
-    CompactionRequest, ExchangeQuestion, GatePoint, GuidanceRequest, InvalidAnswer, MergeStart, PersonAnswer,
-    PlanRequest, StepItem, TaskId, TaskLocks, ToolCallId, WorkExit, serde_pairs,
+use crate::{
+    agent::{ChildrenReport, ContextCut},
+    machine::words::{
+        AgentRecord, ApprovalRequest, Artifact, Attempt, AttemptFeedback, CallSupplement, ChildId,
+        CompactionRequest, ExchangeQuestion, GatePoint, GuidanceRequest, InvalidAnswer, MergeStart,
+        PersonAnswer, PlanRequest, StepItem, TaskId, TaskLocks, ToolCallId, WorkExit, serde_pairs,
+    },
 };
-use wf_base::digest::Sha256Digest;
-use wf_base::name::PlanId;
-use wf_base::time::Moment;
+use wf_base::{digest::Sha256Digest, name::PlanId, time::Moment};
 use wf_model::{CheckPhase, JsonObject};
 
 /// An action that the engine must carry out, once the events of the same turn are durable.

@@ -2,23 +2,27 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::gate::GateResult;
-use crate::health::BreakerNote;
-use crate::machine::words::{
-    AgentBriefing, AgentExit, AlternativeSwitch, ApprovalOutcome, ApprovalRequest, Artifact, Attempt,
-    AttemptUsage, Baseline, BudgetUsage, CachedResult, CheckVerdict, ChildDispatch, ChildEnd, ChildId,
-    ClientRepair, CompactionEnd, CompactionStart, CriteriaCount, DeselectedStep, ExchangeGated, FailureTally,
-    GatePoint, GuidanceEnd, GuidanceStart, IntentAdvice, LeftProcesses, LogDigest, MergeEnd, MergeRequest,
-    MergeStart, ModelCallEnd, ModelCallStart, NestedFindings, PlanGeneration, PlannerCalls, PlannerRejection,
-    ProposedAlternative, ReusedItem, ReworkLoop, Round, RunApproval, RunBlock, RunOutcome, RunPhase,
-    StaleFile, Standing, StepCounts, StepItem, StepState, TaskId, ToolAdvice, ToolCallEnd, ToolCallRefusal,
-    ToolCallStart, WorkExit,
+use crate::{
+    gate::GateResult,
+    health::BreakerNote,
+    machine::words::{
+        AgentBriefing, AgentExit, AlternativeSwitch, ApprovalOutcome, ApprovalRequest, Artifact, Attempt,
+        AttemptUsage, Baseline, BudgetUsage, CachedResult, CheckVerdict, ChildDispatch, ChildEnd, ChildId,
+        ClientRepair, CompactionEnd, CompactionStart, CriteriaCount, DeselectedStep, ExchangeGated,
+        FailureTally, GatePoint, GuidanceEnd, GuidanceStart, IntentAdvice, LeftProcesses, LogDigest,
+        MergeEnd, MergeRequest, MergeStart, ModelCallEnd, ModelCallStart, NestedFindings, PlanGeneration,
+        PlannerCalls, PlannerRejection, ProposedAlternative, ReusedItem, ReworkLoop, Round, RunApproval,
+        RunBlock, RunOutcome, RunPhase, StaleFile, Standing, StepCounts, StepItem, StepState, TaskId,
+        ToolAdvice, ToolCallEnd, ToolCallRefusal, ToolCallStart, WorkExit,
+    },
+    suggestion::SuggestionOffer,
+    undo::UndoOffer,
 };
-use crate::suggestion::SuggestionOffer;
-use crate::undo::UndoOffer;
-use wf_base::digest::Sha256Digest;
-use wf_base::name::{GateId, Name, PlanId, RunId};
-use wf_base::time::Moment;
+use wf_base::{
+    digest::Sha256Digest,
+    name::{GateId, Name, PlanId, RunId},
+    time::Moment,
+};
 use wf_model::{CheckPhase, EscalationAction, FailureClass, JsonObject, RunBudget};
 
 /// A fact that can be true of a run, in the past tense.

@@ -3,8 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::machine::words::{PinnedFile, TaskId};
-use wf_base::digest::Sha256Digest;
-use wf_base::keywords;
+use wf_base::{digest::Sha256Digest, keywords};
 
 keywords! {
     /// A protection that a sandbox enforces.

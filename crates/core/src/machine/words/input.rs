@@ -2,17 +2,21 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::gate::GateOutcome;
-use crate::machine::words::{
-    AgentBriefing, ApprovalOutcome, Artifact, Attempt, AttemptEnd, Baseline, CheckVerdict, ChildEnd,
-    ClientCall, CompactionReply, EventKind, GatePoint, GatedExchange, GuidanceReply, IntentAdvice, MergeEnd,
-    MergePreparation, ModelCallEnd, PlanGeneration, PlanReply, ReusedResult, RunApproval, ShownContent,
-    StaleFile, TaskId, TimerKind, ToolAdvice, ToolCallEnd, ToolCallId, WorkExit,
+use crate::{
+    gate::GateOutcome,
+    machine::words::{
+        AgentBriefing, ApprovalOutcome, Artifact, Attempt, AttemptEnd, Baseline, CheckVerdict, ChildEnd,
+        ClientCall, CompactionReply, EventKind, GatePoint, GatedExchange, GuidanceReply, IntentAdvice,
+        MergeEnd, MergePreparation, ModelCallEnd, PlanGeneration, PlanReply, ReusedResult, RunApproval,
+        ShownContent, StaleFile, TaskId, TimerKind, ToolAdvice, ToolCallEnd, ToolCallId, WorkExit,
+    },
 };
-use wf_base::digest::Sha256Digest;
-use wf_base::keywords;
-use wf_base::name::{Name, RunId};
-use wf_base::time::Moment;
+use wf_base::{
+    digest::Sha256Digest,
+    keywords,
+    name::{Name, RunId},
+    time::Moment,
+};
 use wf_model::{CheckPhase, JsonObject};
 
 /// An occurrence, with its time.

@@ -261,8 +261,10 @@ mod tests {
     use super::{AttemptUsage, BudgetLedger, BudgetUsage};
     use crate::machine::{Attempt, EventKind, RunPhase, TaskId, WorkExit};
     use proptest::prelude::*;
-    use wf_base::name::{Name, PlanId};
-    use wf_base::time::Moment;
+    use wf_base::{
+        name::{Name, PlanId},
+        time::Moment,
+    };
     use wf_model::{BudgetResource, JsonObject, Money, RunBudget};
 
     fn attempt(number: u32) -> Attempt {

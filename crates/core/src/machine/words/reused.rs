@@ -3,8 +3,10 @@
 use serde::{Deserialize, Serialize};
 
 use crate::machine::words::{Artifact, EventKind, Standing};
-use wf_base::digest::Sha256Digest;
-use wf_base::name::{Name, RunId};
+use wf_base::{
+    digest::Sha256Digest,
+    name::{Name, RunId},
+};
 use wf_model::JsonObject;
 
 /// A result reused from an earlier run.

@@ -4,8 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::ggs::{Directive, SolverOutcome};
-use wf_base::keywords;
-use wf_base::name::Name;
+use wf_base::{keywords, name::Name};
 use wf_model::FailureClass;
 
 /// The result of a round: one pass over the graph under one directive of the controller (DESIGN

@@ -3,8 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use wf_base::digest::Sha256Digest;
-use wf_base::keywords;
+use wf_base::{digest::Sha256Digest, keywords};
 
 /// An item of a repeated step.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]

@@ -1,13 +1,14 @@
 //! The names of tasks and attempts.
 
-use std::fmt;
-use std::str::FromStr;
+use std::{fmt, str::FromStr};
 
 use serde::{Deserialize, Serialize};
 
-use wf_base::digest::Sha256Digest;
-use wf_base::name::{Name, TaskPath, TaskPathError, has_paired_brackets};
-use wf_base::untrusted::hides;
+use wf_base::{
+    digest::Sha256Digest,
+    name::{Name, TaskPath, TaskPathError, has_paired_brackets},
+    untrusted::hides,
+};
 
 /// A task of a run: a step, or one item of a repeated step.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema)]

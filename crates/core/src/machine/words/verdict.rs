@@ -2,12 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::judgement::Judgement;
-use crate::machine::words::IsolationKind;
-use crate::machine::words::feedback::mismatch;
-use crate::test_report::TestCounts;
-use wf_base::keywords;
-use wf_base::name::Name;
+use crate::{
+    judgement::Judgement,
+    machine::words::{IsolationKind, feedback::mismatch},
+    test_report::TestCounts,
+};
+use wf_base::{keywords, name::Name};
 use wf_model::{CheckCertainty, CheckPhase, FailureClass};
 
 /// The ruling of a check on one criterion (DESIGN section 5; roles R4a: per criterion, never

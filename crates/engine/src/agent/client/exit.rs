@@ -66,10 +66,8 @@ pub(super) fn exit_of(end: &ClientEnd, contract: ClientContract<'_>) -> ClientEx
 
 #[cfg(test)]
 mod tests {
-    use wf_core::agent::client::ClientOutput;
-    use wf_core::machine::WorkExit;
-    use wf_exec::StreamTails;
-    use wf_exec::dialogue::DialogueEnd;
+    use wf_core::{agent::client::ClientOutput, machine::WorkExit};
+    use wf_exec::{StreamTails, dialogue::DialogueEnd};
     use wf_model::{AgentEngine, FailureClass};
 
     use super::{ClientContract, ClientEnd, exit_of};

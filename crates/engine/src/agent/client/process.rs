@@ -1,10 +1,6 @@
 //! The process of a program working as an agent, and the socket it calls the model on.
 
-use std::convert::Infallible;
-use std::io;
-use std::net::Ipv4Addr;
-use std::sync::Arc;
-use std::time::Duration;
+use std::{convert::Infallible, io, net::Ipv4Addr, sync::Arc, time::Duration};
 
 use tokio::{net::TcpListener, sync::watch, task::JoinSet};
 
@@ -22,8 +18,10 @@ use wf_exec::{
 use wf_gateway::server::{ClientToken, serve};
 
 use super::session::{CallQueue, ClientSession};
-use crate::agent::session::AgentSession;
-use crate::run::{RunContext, attempt_task::step_of};
+use crate::{
+    agent::session::AgentSession,
+    run::{RunContext, attempt_task::step_of},
+};
 
 /// The longest line of a program's output, in bytes.
 const LINE_LIMIT: usize = 16 << 20;

@@ -1,7 +1,6 @@
 //! The turns of a program: it goes on until it calls the model or ends.
 
-use std::sync::Arc;
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use tokio::sync::watch;
 
@@ -17,10 +16,12 @@ use super::{
     process::{ClientEnd, ClientProcess},
     session::{ClientSession, PendingCall, Refusals, refuse},
 };
-use crate::agent::session::{AgentDialogue, AgentSession};
-use crate::models::call::mask_request;
-use crate::run::RunContext;
-use crate::session::{EngineError, UnitResult};
+use crate::{
+    agent::session::{AgentDialogue, AgentSession},
+    models::call::mask_request,
+    run::RunContext,
+    session::{EngineError, UnitResult},
+};
 
 /// The turn of a program: it gets the reply to its last request.
 pub(crate) struct ClientTurn {

@@ -3,8 +3,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::{CacheInputs, differences, digest_of_input, input_changed, key};
-use wf_base::digest::Sha256Digest;
-use wf_base::redact::SecretMask;
+use wf_base::{digest::Sha256Digest, redact::SecretMask};
 use wf_model::{JsonObject, ResourceLimits, SandboxPermissions};
 
 fn object(value: &Value) -> JsonObject {

@@ -1,13 +1,14 @@
-use std::cell::RefCell;
-use std::collections::BTreeMap;
-use std::fs;
-use std::os::unix::fs::{PermissionsExt as _, symlink};
-use std::path::Path;
+use std::{
+    cell::RefCell,
+    collections::BTreeMap,
+    fs,
+    os::unix::fs::{PermissionsExt as _, symlink},
+    path::Path,
+};
 
 use super::{CachedContent, EarlierFiles, collect, restore, surplus};
 use crate::work_error::WorkError;
-use wf_base::digest::Sha256Digest;
-use wf_base::redact::SecretMask;
+use wf_base::{digest::Sha256Digest, redact::SecretMask};
 use wf_core::machine::{CachedFile, CachedFileKind};
 
 /// Contents by digest.

@@ -1,7 +1,9 @@
-use std::fs;
-use std::os::unix::fs::{MetadataExt as _, symlink};
-use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::{
+    fs,
+    os::unix::fs::{MetadataExt as _, symlink},
+    path::Path,
+    sync::atomic::{AtomicBool, Ordering},
+};
 
 use rustix::fs::{CWD, RenameFlags, fstat, renameat_with};
 

@@ -1,14 +1,14 @@
-use std::fs;
-use std::path::Path;
+use std::{fs, path::Path};
 
 use proptest::prelude::*;
 use serde_json::Value;
 
 use super::{artifacts, compile, glob, matching};
-use wf_base::digest::Sha256Digest;
-use wf_base::redact::SecretMask;
-use wf_model::FailureClass;
-use wf_model::expr::{ExprReference, ExprScope, StatusFunction, Template};
+use wf_base::{digest::Sha256Digest, redact::SecretMask};
+use wf_model::{
+    FailureClass,
+    expr::{ExprReference, ExprScope, StatusFunction, Template},
+};
 
 fn workspace() -> tempfile::TempDir {
     let dir = tempfile::tempdir().unwrap();

@@ -1,14 +1,14 @@
-use std::io::{Read as _, Write as _};
-use std::net::{SocketAddr, TcpListener};
-use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::{
+    io::{Read as _, Write as _},
+    net::{SocketAddr, TcpListener},
+    sync::{Arc, Mutex},
+    time::Duration,
+};
 
-use tokio::sync::watch;
-use tokio::time::Instant;
+use tokio::{sync::watch, time::Instant};
 
 use super::{FetchedPage, fetch_page};
-use crate::fetch::FetchTarget;
-use crate::work_error::StopLevel;
+use crate::{fetch::FetchTarget, work_error::StopLevel};
 use wf_model::FetchHost;
 
 /// A server that gives each request the answer of its path, and keeps the requests that it got.

@@ -1,9 +1,10 @@
 use std::path::{Path, PathBuf};
 
-use super::super::archive;
-use super::{all, attempt, bytes, chunk, follow, followed, logs, tail, temporary, writer};
-use crate::log::{LogStream, target};
-use crate::processes::supervise::OutputSink as _;
+use super::{super::archive, all, attempt, bytes, chunk, follow, followed, logs, tail, temporary, writer};
+use crate::{
+    log::{LogStream, target},
+    processes::supervise::OutputSink as _,
+};
 use wf_base::digest::Sha256Digest;
 use wf_core::machine::Attempt;
 

@@ -1,6 +1,8 @@
-use std::fs;
-use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
-use std::path::{Path, PathBuf};
+use std::{
+    fs,
+    os::unix::fs::{MetadataExt as _, PermissionsExt as _},
+    path::{Path, PathBuf},
+};
 
 use super::{DifferenceRules, ManifestDifference};
 use crate::manifest::{ExcludedFiles, WorkspaceManifest};

@@ -4,11 +4,15 @@ use serde_json::{Value, json};
 
 use super::{EnvironmentSources, idempotency_key, of_check, of_step, passed_variables};
 use crate::{HostEnv, ProcessEnv};
-use wf_base::name::{EnvName, Name, RunId};
-use wf_base::source::Span;
+use wf_base::{
+    name::{EnvName, Name, RunId},
+    source::Span,
+};
 use wf_core::machine::{Attempt, StepItem, TaskId};
-use wf_model::expr::{EvalError, ExprReference, ExprScope, StatusFunction, Template};
-use wf_model::{EnvVar, StepRepetition};
+use wf_model::{
+    EnvVar, StepRepetition,
+    expr::{EvalError, ExprReference, ExprScope, StatusFunction, Template},
+};
 
 struct Params;
 

@@ -1,8 +1,9 @@
-use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
+use std::{fs, os::unix::fs::PermissionsExt as _};
 
-use super::super::{spawn, tree};
-use super::find;
+use super::{
+    super::{spawn, tree},
+    find,
+};
 
 #[test]
 fn programs_are_found_as_a_shell_finds_them() {

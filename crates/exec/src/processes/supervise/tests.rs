@@ -1,14 +1,15 @@
-use std::path::Path;
-use std::time::Duration;
+use std::{path::Path, time::Duration};
 
-use tokio::sync::watch;
-use tokio::time::Instant;
+use tokio::{sync::watch, time::Instant};
 
-use super::super::process::{ChildProcess, ProcessCommand, spawn};
-use super::super::tails::OutputHead;
-use super::{ProcessLimits, supervise};
-use crate::sandbox::PreparedSandbox;
-use crate::work_error::StopLevel;
+use super::{
+    super::{
+        process::{ChildProcess, ProcessCommand, spawn},
+        tails::OutputHead,
+    },
+    ProcessLimits, supervise,
+};
+use crate::{sandbox::PreparedSandbox, work_error::StopLevel};
 use wf_core::machine::WorkExit;
 
 fn start(dir: &Path, script: &str) -> ChildProcess {

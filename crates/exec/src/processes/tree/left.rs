@@ -1,8 +1,10 @@
 //! The processes that steps left running.
 
-use std::collections::BTreeMap;
-use std::fs;
-use std::sync::{Mutex, atomic::Ordering};
+use std::{
+    collections::BTreeMap,
+    fs,
+    sync::{Mutex, atomic::Ordering},
+};
 
 use rustix::process::{Pid, WaitOptions};
 

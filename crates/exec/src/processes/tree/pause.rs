@@ -1,8 +1,6 @@
 //! A pause of the processes that steps left running, while a check looks at the workspace.
 
-use std::fs;
-use std::sync::Mutex;
-use std::time::Duration;
+use std::{fs, sync::Mutex, time::Duration};
 
 use rustix::{
     io::Errno,

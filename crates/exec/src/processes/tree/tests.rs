@@ -1,7 +1,6 @@
 use std::collections::BTreeMap;
 
-use super::left::orphaned_among;
-use super::{LivingProcess, ProcessRoot, TreeMembership, parse_stat};
+use super::{LivingProcess, ProcessRoot, TreeMembership, left::orphaned_among, parse_stat};
 
 const ME: i32 = 10;
 

@@ -3,11 +3,13 @@
 //! They are files of a layer over the workspace. A mount over the file itself would not hold: whoever
 //! renames or replaces the file or a folder above it, from outside, moves that mount away.
 
-use std::collections::BTreeSet;
-use std::fs::{self, File};
-use std::io;
-use std::os::fd::OwnedFd;
-use std::path::{Path, PathBuf};
+use std::{
+    collections::BTreeSet,
+    fs::{self, File},
+    io,
+    os::fd::OwnedFd,
+    path::{Path, PathBuf},
+};
 
 use super::{
     mount::{MountAccess, by_descriptor, new, open, open_without_links, overlay, remount},

@@ -10,10 +10,12 @@
 //! The folder that appears is a new one in memory. A mount over a file of the real one would not hold: git replaces its files
 //! by renaming others, which moves such a mount away.
 
-use std::fs::{self, File};
-use std::io;
-use std::os::fd::OwnedFd;
-use std::path::{Path, PathBuf};
+use std::{
+    fs::{self, File},
+    io,
+    os::fd::OwnedFd,
+    path::{Path, PathBuf},
+};
 
 use super::{
     mount::{MountAccess, bind, by_descriptor, new, open_without_links, remount, tmpfs},

@@ -3,10 +3,12 @@
 //! A link in a grant would be the choice of whoever made it, for example an earlier step that may write
 //! the folder around it. So grants are opened without following links.
 
-use std::fs;
-use std::io::{self, ErrorKind};
-use std::os::fd::OwnedFd;
-use std::path::{Path, PathBuf};
+use std::{
+    fs,
+    io::{self, ErrorKind},
+    os::fd::OwnedFd,
+    path::{Path, PathBuf},
+};
 
 use rustix::{
     fs::{AtFlags, FileType, Mode, OFlags},

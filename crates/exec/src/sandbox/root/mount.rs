@@ -1,16 +1,17 @@
 //! Single mounts, and lookups following no links where links must not lead.
 
-use std::ffi::{CString, OsString};
-use std::fs;
-use std::io;
-use std::os::{
-    fd::{AsFd, AsRawFd as _, OwnedFd},
-    unix::{
-        ffi::OsStringExt as _,
-        fs::{MetadataExt as _, PermissionsExt as _},
+use std::{
+    ffi::{CString, OsString},
+    fs, io,
+    os::{
+        fd::{AsFd, AsRawFd as _, OwnedFd},
+        unix::{
+            ffi::OsStringExt as _,
+            fs::{MetadataExt as _, PermissionsExt as _},
+        },
     },
+    path::{Path, PathBuf},
 };
-use std::path::{Path, PathBuf};
 
 use rustix::{
     fs::{FileType, Mode, OFlags, ResolveFlags},

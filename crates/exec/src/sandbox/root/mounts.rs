@@ -3,10 +3,11 @@
 //! The old root stays reachable below [`OLD_ROOT`] until the end, and everything is found there through
 //! an open descriptor: the target of a name cannot change between lookup and mount.
 
-use std::fs;
-use std::io;
-use std::os::fd::OwnedFd;
-use std::path::{Path, PathBuf};
+use std::{
+    fs, io,
+    os::fd::OwnedFd,
+    path::{Path, PathBuf},
+};
 
 use rustix::{
     fs::{Mode, OFlags, ResolveFlags},

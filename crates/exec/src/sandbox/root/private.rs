@@ -5,13 +5,15 @@
 //! them means listing every folder of the system, which takes longer than everything else a sandbox needs: it is done
 //! once for many sandboxes.
 
-use std::ffi::OsStr;
-use std::fs::{self, DirEntry, Metadata};
-use std::io;
-use std::os::unix::{ffi::OsStrExt as _, fs::MetadataExt as _};
-use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
-use std::thread::ScopedJoinHandle;
+use std::{
+    ffi::OsStr,
+    fs::{self, DirEntry, Metadata},
+    io,
+    os::unix::{ffi::OsStrExt as _, fs::MetadataExt as _},
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex},
+    thread::ScopedJoinHandle,
+};
 
 use rustix::{
     fs::{Access, AtFlags, CWD},

@@ -3,9 +3,11 @@
 //! The folders of programs contain nothing else; writable files cannot be executed; and Landlock refuses to execute all
 //! other files. Each of these alone could be circumvented: a loader executes any file it can map.
 
-use std::fs;
-use std::os::fd::OwnedFd;
-use std::path::{Path, PathBuf};
+use std::{
+    fs,
+    os::fd::OwnedFd,
+    path::{Path, PathBuf},
+};
 
 use super::{
     mount::{MountAccess, bind, new, remount, tmpfs},

@@ -1,8 +1,10 @@
 //! The folders lent to processes with the secrets of connections, and the secrets written into them.
 
-use std::fs::{self, File};
-use std::io::{self, Write as _};
-use std::path::PathBuf;
+use std::{
+    fs::{self, File},
+    io::{self, Write as _},
+    path::PathBuf,
+};
 
 use rustix::fs::{Mode, OFlags};
 

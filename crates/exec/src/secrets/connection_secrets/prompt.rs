@@ -7,10 +7,12 @@
 //!
 //! **Invariant:** a prompt is answered once: a value appears whole, and never in the place of another.
 
-use std::fs::{self, File, TryLockError};
-use std::io::{self, Write as _};
-use std::os::unix::fs::OpenOptionsExt as _;
-use std::path::{Path, PathBuf};
+use std::{
+    fs::{self, File, TryLockError},
+    io::{self, Write as _},
+    os::unix::fs::OpenOptionsExt as _,
+    path::{Path, PathBuf},
+};
 
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use serde::{Deserialize, Serialize};
@@ -186,10 +188,11 @@ fn is_open(shown: &Path) -> bool {
 mod tests {
     use std::os::unix::fs::PermissionsExt as _;
 
-    use super::super::ConnectionSecrets;
-    use super::{SecretEntryError, SecretPrompt, enter_secret, secret_prompts};
-    use wf_base::name::{PlanId, RefId};
-    use wf_base::time::Moment;
+    use super::{super::ConnectionSecrets, SecretEntryError, SecretPrompt, enter_secret, secret_prompts};
+    use wf_base::{
+        name::{PlanId, RefId},
+        time::Moment,
+    };
 
     const KEY: &str = "kb-9f2c7a41d6e8b035";
 

@@ -1,8 +1,10 @@
 use super::{KeyFolder, KeyFolderError, folders, is_name, named_after};
 use crate::HostEnv;
-use std::fs::{self, Permissions};
-use std::os::unix::fs::{PermissionsExt as _, symlink};
-use std::path::Path;
+use std::{
+    fs::{self, Permissions},
+    os::unix::fs::{PermissionsExt as _, symlink},
+    path::Path,
+};
 
 fn keys(dir: &Path) -> KeyFolder {
     let dir = dir.join("keys").display().to_string();

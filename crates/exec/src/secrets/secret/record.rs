@@ -1,10 +1,12 @@
 //! The record of the secrets that steps of a run were given: their fingerprints, so that a value which has changed since
 //! is masked as it was.
 
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write as _};
-use std::os::unix::fs::OpenOptionsExt as _;
-use std::path::Path;
+use std::{
+    fs::{self, File, OpenOptions},
+    io::{self, Write as _},
+    os::unix::fs::OpenOptionsExt as _,
+    path::Path,
+};
 
 use serde::{Deserialize, Serialize};
 
@@ -54,8 +56,7 @@ pub fn read_fingerprints(run: &Path) -> io::Result<Vec<SecretFingerprint>> {
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
-    use std::os::unix::fs::PermissionsExt as _;
+    use std::{fs, os::unix::fs::PermissionsExt as _};
 
     use wf_base::name::EnvName;
 

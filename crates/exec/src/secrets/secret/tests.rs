@@ -1,6 +1,5 @@
 use super::{PlanSecrets, SecretText};
-use crate::HostEnv;
-use crate::work::executor::ProcessExecutor;
+use crate::{HostEnv, work::executor::ProcessExecutor};
 use std::sync::Arc;
 use wf_base::name::EnvName;
 use wf_model::{SecretDeclaration, SecretSource};

@@ -1,8 +1,10 @@
 //! Advice about the products a plan declares, given before a run: their later effects on its checks.
 
-use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use wf_base::name::Name;
 use wf_model::{Check, JsonObject, Plan, Step};

@@ -1,10 +1,12 @@
 //! The files of a workspace that are data: an approval of what is done with them does not bind their content.
 
-use std::fs::{self, File};
-use std::io::Read as _;
-use std::os::unix::fs::PermissionsExt as _;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::{
+    fs::{self, File},
+    io::Read as _,
+    os::unix::fs::PermissionsExt as _,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use globset::GlobSet;
 

@@ -1,8 +1,10 @@
 //! The products declared by a plan: artifacts, cached outputs and writes, of its steps and of all plans it uses.
 
-use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use globset::GlobSet;
 

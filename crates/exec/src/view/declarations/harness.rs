@@ -3,8 +3,7 @@
 //! No verdict depends on this list: the files kept for a check follow from its own words, from git and from the
 //! declarations of steps.
 
-use std::ffi::OsStr;
-use std::path::Path;
+use std::{ffi::OsStr, path::Path};
 
 use NamePattern::{Around, Folder, Whole};
 

@@ -3,9 +3,11 @@
 //! The rules are those of the files `.gitignore` as they were when the run began: an edit by a step changes nothing in
 //! the view of its checks. What a folder's own `.git/info/exclude`, or the user's settings, ignore does not count.
 
-use std::fs;
-use std::io::Read as _;
-use std::path::{Path, PathBuf};
+use std::{
+    fs,
+    io::Read as _,
+    path::{Path, PathBuf},
+};
 
 use ignore::{
     Match,
@@ -143,8 +145,7 @@ fn read(path: &Path) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
-    use std::path::Path;
+    use std::{fs, path::Path};
 
     use super::IgnoreRules;
     use crate::manifest::{ExcludedFiles, WorkspaceManifest};

@@ -1,7 +1,9 @@
 //! The paths the text of a check names.
 
-use std::collections::BTreeSet;
-use std::path::{Component, Path, PathBuf};
+use std::{
+    collections::BTreeSet,
+    path::{Component, Path, PathBuf},
+};
 
 use wf_model::{Check, CheckProbe};
 

@@ -1,7 +1,9 @@
 //! The files of a workspace an approval covers, each with the digest of its content.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::{Path, PathBuf},
+};
 
 use wf_core::machine::PinnedFile;
 

@@ -4,9 +4,11 @@
 //! all of that, unless it says which files it makes; a step not confined may write everything, and is taken to have
 //! written what its own text names. All else was changed beside the run.
 
-use std::collections::BTreeSet;
-use std::path::{Component, Path, PathBuf};
-use std::sync::Arc;
+use std::{
+    collections::BTreeSet,
+    path::{Component, Path, PathBuf},
+    sync::Arc,
+};
 
 use wf_base::name::Name;
 use wf_model::{Check, JsonObject, Plan, Step, StepWork, expr::Template};

@@ -1,13 +1,14 @@
 //! The files that an approval covers, and the workspace in which a step of an approved run begins.
 
-use std::collections::BTreeSet;
-use std::fs;
-use std::os::unix::fs::symlink;
-use std::path::{Path, PathBuf};
+use std::{
+    collections::BTreeSet,
+    fs,
+    os::unix::fs::symlink,
+    path::{Path, PathBuf},
+};
 
 use super::Scene;
-use crate::view::declarations::declared::DeclaredProducts;
-use crate::view::{DataFiles, WorkspaceView, products, tree};
+use crate::view::{DataFiles, WorkspaceView, declarations::declared::DeclaredProducts, products, tree};
 use wf_core::machine::PinnedFile;
 use wf_model::{JsonObject, SandboxPermissions};
 

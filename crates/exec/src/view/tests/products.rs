@@ -1,15 +1,16 @@
 //! What a step may write, what it makes, and what a check keeps.
 
-use std::collections::BTreeSet;
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::{Path, PathBuf},
+};
 
 use super::Scene;
 use crate::view::{
     KeptFiles, ProductAdvice, WorkspaceSnapshot, WorkspaceView, files_to_keep, product_advice,
 };
-use wf_model::expr::Template;
-use wf_model::{JsonObject, SandboxPermissions};
+use wf_model::{JsonObject, SandboxPermissions, expr::Template};
 
 impl Scene {
     fn allowing(mut self, write: &[&str]) -> Self {

@@ -1,21 +1,23 @@
 mod shell;
 
-use std::path::Path;
-use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::{
+    path::Path,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
 
 use tokio::sync::watch;
 
 use super::{ProcessHooks, ProcessJob, ProcessOutcome};
-use crate::OnOutput;
-use crate::log::{self, LogStream};
-use crate::processes::process::ProcessCommand;
-use crate::secrets::secret::{Redactions, SecretText};
-use crate::work_error::StopLevel;
-use wf_base::name::Name;
-use wf_base::time::SystemClock;
-use wf_core::machine::WorkExit;
-use wf_core::machine::{Attempt, TaskId};
+use crate::{
+    OnOutput,
+    log::{self, LogStream},
+    processes::process::ProcessCommand,
+    secrets::secret::{Redactions, SecretText},
+    work_error::StopLevel,
+};
+use wf_base::{name::Name, time::SystemClock};
+use wf_core::machine::{Attempt, TaskId, WorkExit};
 use wf_model::FailureClass;
 
 pub(super) const PATH: &str = "/usr/local/bin:/usr/bin:/bin";

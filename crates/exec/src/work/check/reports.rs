@@ -1,9 +1,11 @@
 //! The test reports of a check: each check has a folder for them, and their tests are counted.
 
-use std::fs::{self, File};
-use std::io::Read as _;
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::{
+    fs::{self, File},
+    io::Read as _,
+    path::{Path, PathBuf},
+    sync::atomic::{AtomicU64, Ordering},
+};
 
 use rustix::fs::{Mode, OFlags};
 

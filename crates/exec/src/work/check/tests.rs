@@ -1,20 +1,16 @@
-use std::path::Path;
-use std::sync::Arc;
-use std::time::Duration;
+use std::{path::Path, sync::Arc, time::Duration};
 
 use serde_json::Value;
 use tokio::sync::watch;
 
-use super::super::executor::ProcessExecutor;
-use super::{CheckEnvironment, RenderedCheck};
-use crate::HostEnv;
-use crate::work_error::StopLevel;
-use wf_base::name::Name;
-use wf_base::redact::SecretMask;
-use wf_base::time::SystemClock;
+use super::{super::executor::ProcessExecutor, CheckEnvironment, RenderedCheck};
+use crate::{HostEnv, work_error::StopLevel};
+use wf_base::{name::Name, redact::SecretMask, time::SystemClock};
 use wf_core::machine::{CheckRuling, CheckVerdict};
-use wf_model::expr::{ExprReference, ExprScope, StatusFunction, Template};
-use wf_model::{Check, CheckProbe, Expectation, FailureClass, LeastTests, ShellScript, TestExpectation};
+use wf_model::{
+    Check, CheckProbe, Expectation, FailureClass, LeastTests, ShellScript, TestExpectation,
+    expr::{ExprReference, ExprScope, StatusFunction, Template},
+};
 
 struct Nothing;
 

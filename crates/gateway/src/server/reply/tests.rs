@@ -4,9 +4,11 @@ use wf_core::agent::{ModelReply, StopReason, ToolCall};
 use wf_model::TokenUsage;
 
 use super::{ReplyBody, write_error, write_error_event, write_reply};
-use crate::server::{ClientApi, ClientRequest, ClientTool, read_request};
-use crate::sse::{SseEvent, SseParser};
-use crate::wire::{ProviderMessage, WireError, decode_reply, open_stream, read_error_body};
+use crate::{
+    server::{ClientApi, ClientRequest, ClientTool, read_request},
+    sse::{SseEvent, SseParser},
+    wire::{ProviderMessage, WireError, decode_reply, open_stream, read_error_body},
+};
 
 const ALL: [ClientApi; 3] = [ClientApi::Anthropic, ClientApi::OpenaiChat, ClientApi::OpenaiResponses];
 

@@ -1,8 +1,8 @@
 use wf_core::agent::{ToolCall, ToolResult};
 
-use super::RequestError;
-use super::read::{
-    ConversationDraft, RequestDraft, RequestField, block_text, read_function, read_schema, texts,
+use super::{
+    RequestError,
+    read::{ConversationDraft, RequestDraft, RequestField, block_text, read_function, read_schema, texts},
 };
 
 /// Reads a request of Anthropic Messages.

@@ -1,7 +1,9 @@
 use wf_core::agent::{ToolCall, ToolResult};
 
-use super::RequestError;
-use super::read::{ConversationDraft, RequestDraft, RequestField, read_function, read_schema, texts};
+use super::{
+    RequestError,
+    read::{ConversationDraft, RequestDraft, RequestField, read_function, read_schema, texts},
+};
 
 /// Reads a request of OpenAI Chat Completions.
 pub(super) fn read_chat(root: &RequestField<'_>) -> Result<RequestDraft, RequestError> {

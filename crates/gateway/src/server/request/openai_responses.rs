@@ -1,8 +1,10 @@
 use serde_json::json;
 use wf_core::agent::{ToolCall, ToolDefinition, ToolResult};
 
-use super::RequestError;
-use super::read::{ConversationDraft, RequestDraft, RequestField, read_function, read_schema, texts};
+use super::{
+    RequestError,
+    read::{ConversationDraft, RequestDraft, RequestField, read_function, read_schema, texts},
+};
 use crate::server::ClientTool;
 
 /// The fields referring to data kept by a provider.

@@ -1,6 +1,8 @@
 use super::{anthropic, openai_chat, openai_responses};
-use crate::field::{FieldError, JsonField};
-use crate::server::{ClientApi, ClientRequest, ClientTool};
+use crate::{
+    field::{FieldError, JsonField},
+    server::{ClientApi, ClientRequest, ClientTool},
+};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use wf_core::agent::{Message, ModelRequest, ToolCall, ToolDefinition, ToolResult};

@@ -3,9 +3,13 @@ use wf_core::agent::{Message, ModelRequest, ToolCall, ToolResult};
 use wf_model::ModelDefinition;
 
 use super::{RequestError, read_request};
-use crate::server::ClientApi::{self, Anthropic, OpenaiChat, OpenaiResponses};
-use crate::server::{ClientRequest, ClientTool};
-use crate::wire::{WireRequest, encode_request};
+use crate::{
+    server::{
+        ClientApi::{self, Anthropic, OpenaiChat, OpenaiResponses},
+        ClientRequest, ClientTool,
+    },
+    wire::{WireRequest, encode_request},
+};
 
 const ALL: [ClientApi; 3] = [Anthropic, OpenaiChat, OpenaiResponses];
 

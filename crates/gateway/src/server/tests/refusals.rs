@@ -1,13 +1,17 @@
-use hyper::header::{HeaderMap, HeaderName, HeaderValue};
-use hyper::{Method, StatusCode};
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::TcpStream;
+use hyper::{
+    Method, StatusCode,
+    header::{HeaderMap, HeaderName, HeaderValue},
+};
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::TcpStream,
+};
 
 use super::served::{ServedCalls, body};
-use crate::server::body::MAX_BODY;
-use crate::server::route::ClientRoute;
-use crate::server::{CallRefusal, ClientApi, ClientToken};
-use crate::wire::read_error_body;
+use crate::{
+    server::{CallRefusal, ClientApi, ClientToken, body::MAX_BODY, route::ClientRoute},
+    wire::read_error_body,
+};
 
 const CALLS: [&str; 3] = ["/v1/messages", "/v1/chat/completions", "/v1/responses"];
 

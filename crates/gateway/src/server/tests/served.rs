@@ -1,18 +1,21 @@
-use std::collections::VecDeque;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::{
+    collections::VecDeque,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
 
 use serde_json::{Value, json};
-use tokio::net::TcpListener;
-use tokio::sync::Semaphore;
-use tokio::task::JoinSet;
+use tokio::{net::TcpListener, sync::Semaphore, task::JoinSet};
 use wf_core::agent::{Message, ModelReply, StopReason};
 use wf_model::TokenUsage;
 
-use crate::server::answer::ClientService;
-use crate::server::serve::serve_with;
-use crate::server::{CallRefusal, ClientCallFuture, ClientCalls, ClientRequest, ClientToken};
+use crate::server::{
+    CallRefusal, ClientCallFuture, ClientCalls, ClientRequest, ClientToken, answer::ClientService,
+    serve::serve_with,
+};
 
 /// The time between two keep-alive events in these tests.
 pub(super) const KEEP_ALIVE: Duration = Duration::from_millis(50);

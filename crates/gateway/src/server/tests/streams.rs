@@ -5,9 +5,11 @@ use wf_core::agent::{ModelReply, StopReason};
 use wf_model::TokenUsage;
 
 use super::served::{KEEP_ALIVE, ServedCalls, body};
-use crate::server::{CallRefusal, ClientApi};
-use crate::sse::{SseEvent, SseParser};
-use crate::wire::{WireError, decode_reply, open_stream, read_error_body};
+use crate::{
+    server::{CallRefusal, ClientApi},
+    sse::{SseEvent, SseParser},
+    wire::{WireError, decode_reply, open_stream, read_error_body},
+};
 
 const ALL: [(&str, ClientApi); 3] = [
     ("/v1/messages?beta=true", ClientApi::Anthropic),

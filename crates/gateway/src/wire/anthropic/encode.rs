@@ -1,5 +1,4 @@
-use crate::wire::WireRequest;
-use crate::wire::strict_schema::SchemaDemands;
+use crate::wire::{WireRequest, strict_schema::SchemaDemands};
 use serde_json::{Map, Value, json};
 use wf_core::agent::{Message, ToolCall, ToolDefinition, ToolResult};
 

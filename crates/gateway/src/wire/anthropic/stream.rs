@@ -4,9 +4,13 @@ use wf_core::agent::{ModelReply, ToolCall};
 use wf_model::TokenUsage;
 
 use super::decode::{AnthropicUsage, stop_reason};
-use crate::sse::SseEvent;
-use crate::wire::format::{ReplyDraft, ReplyField, parse_json};
-use crate::wire::{ReplyStream, WireError};
+use crate::{
+    sse::SseEvent,
+    wire::{
+        ReplyStream, WireError,
+        format::{ReplyDraft, ReplyField, parse_json},
+    },
+};
 
 /// A streamed reply of Anthropic Messages.
 #[derive(Debug, Default)]

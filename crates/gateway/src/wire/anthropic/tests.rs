@@ -3,8 +3,11 @@ use wf_core::agent::{Message, ModelRequest, StopReason, ToolCall, ToolResult};
 use wf_model::{ModelApi, TokenUsage};
 
 use super::decode;
-use crate::wire::tests::{check_cuts, closed_schema, conversation, encode, events, read_stream};
-use crate::wire::{WireError, open_stream, usage_so_far};
+use crate::wire::{
+    WireError, open_stream,
+    tests::{check_cuts, closed_schema, conversation, encode, events, read_stream},
+    usage_so_far,
+};
 
 pub(in crate::wire) const STREAM: &str = r#"{"type":"message_start","message":{"id":"m","content":[],"usage":{"input_tokens":10,"cache_read_input_tokens":30,"cache_creation_input_tokens":5,"output_tokens":1}}}
     {"type":"ping"}

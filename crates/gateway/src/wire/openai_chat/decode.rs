@@ -2,8 +2,10 @@ use serde_json::Value;
 use wf_core::agent::{ModelReply, StopReason, ToolCall};
 use wf_model::TokenUsage;
 
-use crate::wire::WireError;
-use crate::wire::format::{ReplyDraft, ReplyField};
+use crate::wire::{
+    WireError,
+    format::{ReplyDraft, ReplyField},
+};
 
 /// Reads a complete reply.
 pub fn decode(json: &Value) -> Result<ModelReply, WireError> {

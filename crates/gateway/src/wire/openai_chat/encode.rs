@@ -1,8 +1,7 @@
 use serde_json::{Value, json};
 use wf_core::agent::{Message, ToolCall, ToolDefinition, ToolResult};
 
-use crate::wire::WireRequest;
-use crate::wire::strict_schema::SchemaDemands;
+use crate::wire::{WireRequest, strict_schema::SchemaDemands};
 
 /// The demands on the schema of an answer.
 pub(in crate::wire) const DEMANDS: SchemaDemands =

@@ -2,9 +2,13 @@ use wf_core::agent::{ModelReply, StopReason, ToolCall};
 use wf_model::TokenUsage;
 
 use super::decode::{read_usage, stop_reason};
-use crate::sse::SseEvent;
-use crate::wire::format::{ReplyDraft, ReplyField, parse_json};
-use crate::wire::{ReplyStream, WireError};
+use crate::{
+    sse::SseEvent,
+    wire::{
+        ReplyStream, WireError,
+        format::{ReplyDraft, ReplyField, parse_json},
+    },
+};
 
 /// The maximum number of tool calls of a reply. Each part of a call is looked for among them.
 const MAX_CALLS: usize = 1_000;

@@ -3,8 +3,11 @@ use wf_core::agent::StopReason;
 use wf_model::{ModelApi, TokenUsage};
 
 use super::decode;
-use crate::wire::tests::{check_cuts, closed_schema, conversation, encode, events, read_stream};
-use crate::wire::{WireError, open_stream, usage_so_far};
+use crate::wire::{
+    WireError, open_stream,
+    tests::{check_cuts, closed_schema, conversation, encode, events, read_stream},
+    usage_so_far,
+};
 
 pub(in crate::wire) const STREAM: &str = r#"{"id":"c","choices":[{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":null}],"usage":null}
     {"choices":[{"index":0,"delta":{"content":"Grü"}}]}

@@ -1,8 +1,10 @@
 use serde_json::{Value, json};
 use wf_core::agent::{Message, ToolDefinition};
 
-use crate::wire::WireRequest;
-use crate::wire::openai_chat::{DEMANDS, result_text};
+use crate::wire::{
+    WireRequest,
+    openai_chat::{DEMANDS, result_text},
+};
 
 /// Returns the body of a request.
 pub fn encode(wire: &WireRequest<'_>) -> Value {

@@ -3,9 +3,13 @@ use wf_core::agent::ModelReply;
 use wf_model::TokenUsage;
 
 use super::decode::decode_parts;
-use crate::sse::SseEvent;
-use crate::wire::format::{ReplyField, parse_json};
-use crate::wire::{ReplyStream, WireError};
+use crate::{
+    sse::SseEvent,
+    wire::{
+        ReplyStream, WireError,
+        format::{ReplyField, parse_json},
+    },
+};
 
 /// A streamed reply of OpenAI Responses.
 #[derive(Debug, Default)]

@@ -3,8 +3,10 @@ use wf_core::agent::StopReason;
 use wf_model::{ModelApi, TokenUsage};
 
 use super::decode;
-use crate::wire::WireError;
-use crate::wire::tests::{check_cuts, closed_schema, conversation, encode, events, read_stream};
+use crate::wire::{
+    WireError,
+    tests::{check_cuts, closed_schema, conversation, encode, events, read_stream},
+};
 
 pub(in crate::wire) fn output() -> Value {
     json!([

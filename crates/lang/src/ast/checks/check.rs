@@ -1,13 +1,19 @@
 use super::ExpectationSpec;
-use crate::ast::parts::{CheckAllowSpec, ClassifyRuleSpec, LimitsSpec, ShellSpec, foreign, sound};
-use crate::decode::{
-    DurationText, MappingFields, OrderedEntries, PathGlob, SpecDecoder, WorkspacePath, record, words,
+use crate::{
+    ast::parts::{CheckAllowSpec, ClassifyRuleSpec, LimitsSpec, ShellSpec, foreign, sound},
+    decode::{
+        DurationText, MappingFields, OrderedEntries, PathGlob, SpecDecoder, WorkspacePath, record, words,
+    },
 };
-use wf_base::diag::{Code, Diagnostic};
-use wf_base::name::{EnvName, Name};
-use wf_base::source::{Span, Spanned};
-use wf_model::expr::{ExprReference, Template};
-use wf_model::{CheckCertainty, LeastTests, ResultBefore};
+use wf_base::{
+    diag::{Code, Diagnostic},
+    name::{EnvName, Name},
+    source::{Span, Spanned},
+};
+use wf_model::{
+    CheckCertainty, LeastTests, ResultBefore,
+    expr::{ExprReference, Template},
+};
 
 record! {
     /// One criterion: something that is run outside the worker, and the expected result.

@@ -2,8 +2,10 @@
 
 use super::{GateProviderConfig, GateSpec, NumericRangeConfig, PredicateRangeSpec, PredicateRule};
 use crate::decode::SpecDecoder;
-use wf_base::diag::{Code, Diagnostic};
-use wf_base::source::Spanned;
+use wf_base::{
+    diag::{Code, Diagnostic},
+    source::Spanned,
+};
 use wf_model::{GateLane, GateTrigger};
 
 impl GateSpec {

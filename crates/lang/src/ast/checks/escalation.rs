@@ -1,7 +1,9 @@
 use crate::decode::{ArgumentTemplate, MappingFields, OrderedEntries, SpecDecoder, record, words};
-use wf_base::diag::{Code, Diagnostic};
-use wf_base::name::Name;
-use wf_base::source::Spanned;
+use wf_base::{
+    diag::{Code, Diagnostic},
+    name::Name,
+    source::Spanned,
+};
 use wf_model::EscalationAction;
 
 record! {

@@ -1,12 +1,16 @@
 use serde_json::Value;
 
-use crate::decode::{
-    DecodeSpec, JsonPathText, MappingFields, OneOrMany, RegexPattern, SpecDecoder, WorkspacePath, record,
+use crate::{
+    decode::{
+        DecodeSpec, JsonPathText, MappingFields, OneOrMany, RegexPattern, SpecDecoder, WorkspacePath, record,
+    },
+    yaml::{YamlNode, YamlValue},
 };
-use crate::yaml::{YamlNode, YamlValue};
-use wf_base::diag::{Code, Diagnostic};
-use wf_base::inline_schema;
-use wf_base::source::Spanned;
+use wf_base::{
+    diag::{Code, Diagnostic},
+    inline_schema,
+    source::Spanned,
+};
 use wf_model::{LeastTests, ValueSchema};
 
 record! {

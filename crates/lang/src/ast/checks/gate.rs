@@ -2,21 +2,24 @@ use std::borrow::Cow;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
-use super::rule::UndecodedConfig;
 use super::{
     EscalationSpec, ExpectationSpec, GuardrailConfig, LlmConfig, PredicateKind, PredicateRule, clamp,
+    rule::UndecodedConfig,
 };
-use crate::ast::parts::{ApprovalNeedsSpec, ShellSpec, sound};
-use crate::decode::{
-    DecodeSpec, DurationText, JsonPathText, MappingFields, OrderedEntries, SpecDecoder, record, words,
+use crate::{
+    ast::parts::{ApprovalNeedsSpec, ShellSpec, sound},
+    decode::{
+        DecodeSpec, DurationText, JsonPathText, MappingFields, OrderedEntries, SpecDecoder, record, words,
+    },
+    yaml::{YamlNode, YamlValue},
 };
-use crate::yaml::{YamlNode, YamlValue};
-use wf_base::diag::{Code, Diagnostic};
-use wf_base::keywords;
-use wf_base::name::{EnvName, GateId, Name};
-use wf_base::source::Spanned;
-use wf_model::expr::Template;
-use wf_model::{GateLane, GateTrigger};
+use wf_base::{
+    diag::{Code, Diagnostic},
+    keywords,
+    name::{EnvName, GateId, Name},
+    source::Spanned,
+};
+use wf_model::{GateLane, GateTrigger, expr::Template};
 
 record! {
     /// A gate: a rule at a trigger point that continues, blocks, or asks for an approval.

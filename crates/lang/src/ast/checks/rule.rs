@@ -5,13 +5,18 @@ use std::borrow::Cow;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
 use super::JsonExpectationSpec;
-use crate::decode::{
-    ByteSize, DecodeSpec, MappingFields, OneOrMany, RegexPattern, SpecDecoder, WorkspacePath, record, words,
+use crate::{
+    decode::{
+        ByteSize, DecodeSpec, MappingFields, OneOrMany, RegexPattern, SpecDecoder, WorkspacePath, record,
+        words,
+    },
+    yaml::YamlNode,
 };
-use crate::yaml::YamlNode;
-use wf_base::diag::{Code, Diagnostic, nearest};
-use wf_base::keywords;
-use wf_base::source::Spanned;
+use wf_base::{
+    diag::{Code, Diagnostic, nearest},
+    keywords,
+    source::Spanned,
+};
 use wf_model::{DETECTORS, OnFinding};
 
 keywords! {

@@ -1,17 +1,20 @@
 use super::{DstSpec, ExclusionSpec, JobSpec, MissedTimesSpec, NotifySpec, RepairSpec, ScheduleRuleSpec};
-use crate::ast::checks::{CheckSpec, EscalationSpec, GateRef, check};
-use crate::ast::parts::{BudgetSpec, ParamSpec, SecretSpec, foreign, sound};
-use crate::ast::plans::{PlanKind, PlanSpec, PlannerSpec, PolicySpec, ReplanSpec, planner};
-use crate::decode::{
-    DurationText, MappingFields, OneOrMany, OrderedEntries, PathGlob, SpecDecoder, record, words,
+use crate::{
+    ast::{
+        checks::{CheckSpec, EscalationSpec, GateRef, check},
+        parts::{BudgetSpec, ParamSpec, SecretSpec, foreign, sound},
+        plans::{PlanKind, PlanSpec, PlannerSpec, PolicySpec, ReplanSpec, planner},
+    },
+    decode::{DurationText, MappingFields, OneOrMany, OrderedEntries, PathGlob, SpecDecoder, record, words},
 };
-use wf_base::diag::{Code, Diagnostic};
-use wf_base::keyword::Keyword;
-use wf_base::keywords;
-use wf_base::name::{EnvName, Name, PlanId, SkillName};
-use wf_base::source::Spanned;
-use wf_model::expr::Template;
-use wf_model::{GoalApproval, GoalOverlapPolicy, GoalParam, OnStuck, OnUnmet, TaintLevel};
+use wf_base::{
+    diag::{Code, Diagnostic},
+    keyword::Keyword,
+    keywords,
+    name::{EnvName, Name, PlanId, SkillName},
+    source::Spanned,
+};
+use wf_model::{GoalApproval, GoalOverlapPolicy, GoalParam, OnStuck, OnUnmet, TaintLevel, expr::Template};
 
 record! {
     /// A goal: a desired state, checked on a schedule, and repaired within an approval.

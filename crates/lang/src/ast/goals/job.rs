@@ -2,11 +2,12 @@ use std::borrow::Cow;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
-use crate::ast::steps::StepSpec;
-use crate::decode::{ArgumentTemplate, DecodeSpec, OrderedEntries, SpecDecoder, record};
-use crate::yaml::{YamlNode, YamlValue};
-use wf_base::name::Name;
-use wf_base::source::Spanned;
+use crate::{
+    ast::steps::StepSpec,
+    decode::{ArgumentTemplate, DecodeSpec, OrderedEntries, SpecDecoder, record},
+    yaml::{YamlNode, YamlValue},
+};
+use wf_base::{name::Name, source::Spanned};
 
 /// The id of the step using the plan of a job.
 const STEP: &str = "run";

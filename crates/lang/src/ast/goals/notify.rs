@@ -1,9 +1,13 @@
-use crate::ast::parts::sound;
-use crate::decode::{MappingFields, SpecDecoder, record, words};
-use wf_base::diag::{Code, Diagnostic};
-use wf_base::keyword::Keyword;
-use wf_base::name::EnvName;
-use wf_base::source::Spanned;
+use crate::{
+    ast::parts::sound,
+    decode::{MappingFields, SpecDecoder, record, words},
+};
+use wf_base::{
+    diag::{Code, Diagnostic},
+    keyword::Keyword,
+    name::EnvName,
+    source::Spanned,
+};
 use wf_model::GoalEvent;
 
 record! {

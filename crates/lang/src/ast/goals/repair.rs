@@ -1,8 +1,12 @@
-use crate::ast::steps::StepSpec;
-use crate::decode::{ArgumentTemplate, MappingFields, OrderedEntries, SpecDecoder, record};
-use wf_base::diag::{Code, Diagnostic};
-use wf_base::name::Name;
-use wf_base::source::Spanned;
+use crate::{
+    ast::steps::StepSpec,
+    decode::{ArgumentTemplate, MappingFields, OrderedEntries, SpecDecoder, record},
+};
+use wf_base::{
+    diag::{Code, Diagnostic},
+    name::Name,
+    source::Spanned,
+};
 
 /// The id of the step using the plan of a repair.
 const STEP: &str = "repair";

@@ -2,12 +2,18 @@ use std::borrow::Cow;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
-use crate::decode::{DecodeSpec, DurationText, MappingFields, SpecDecoder, record, words};
-use crate::yaml::{YamlNode, YamlValue};
-use wf_base::diag::{Code, Diagnostic};
-use wf_base::source::{Span, Spanned};
-use wf_model::MissedTimesChoice;
-use wf_model::schedule::{DstGapPolicy, DstOverlapPolicy, Weekday};
+use crate::{
+    decode::{DecodeSpec, DurationText, MappingFields, SpecDecoder, record, words},
+    yaml::{YamlNode, YamlValue},
+};
+use wf_base::{
+    diag::{Code, Diagnostic},
+    source::{Span, Spanned},
+};
+use wf_model::{
+    MissedTimesChoice,
+    schedule::{DstGapPolicy, DstOverlapPolicy, Weekday},
+};
 
 /// One rule of a schedule. Its texts are parsed later, together with the file.
 #[derive(Clone, Debug)]

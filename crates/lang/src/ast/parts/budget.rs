@@ -1,6 +1,8 @@
 use crate::decode::{MappingFields, SpecDecoder, record};
-use wf_base::diag::{Code, Diagnostic};
-use wf_base::source::{Span, Spanned};
+use wf_base::{
+    diag::{Code, Diagnostic},
+    source::{Span, Spanned},
+};
 use wf_model::{self as model, Money};
 
 /// The maximum number of tokens that can be declared.

@@ -3,12 +3,15 @@ use std::borrow::Cow;
 use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::Value;
 
-use crate::decode::{DecodeSpec, SpecDecoder, contract, words};
-use crate::yaml::YamlNode;
-use wf_base::diag::{Code, Diagnostic};
-use wf_base::source::Spanned;
-use wf_model::expr::Template;
-use wf_model::{TaintLevel, ValueSchema};
+use crate::{
+    decode::{DecodeSpec, SpecDecoder, contract, words},
+    yaml::YamlNode,
+};
+use wf_base::{
+    diag::{Code, Diagnostic},
+    source::Spanned,
+};
+use wf_model::{TaintLevel, ValueSchema, expr::Template};
 
 /// A typed input of a plan: a JSON Schema with `default` and `description`.
 #[derive(Clone, Debug)]

@@ -4,9 +4,11 @@ use std::ops::RangeInclusive;
 
 use super::foreign;
 use crate::decode::{DurationText, MappingFields, OneOrMany, RegexPattern, SpecDecoder, record, words};
-use wf_base::diag::{Code, Diagnostic};
-use wf_base::keywords;
-use wf_base::source::Spanned;
+use wf_base::{
+    diag::{Code, Diagnostic},
+    keywords,
+    source::Spanned,
+};
 use wf_model::FailureClass;
 
 record! {

@@ -1,7 +1,9 @@
 use super::sound;
 use crate::decode::{ByteSize, DurationText, MappingFields, ReadablePath, SpecDecoder, WritablePath, record};
-use wf_base::name::EnvName;
-use wf_base::source::{Span, Spanned};
+use wf_base::{
+    name::EnvName,
+    source::{Span, Spanned},
+};
 
 record! {
     /// The permissions of a step; with them, it runs in a sandbox. Anything not named is denied.

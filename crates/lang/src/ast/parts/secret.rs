@@ -1,9 +1,11 @@
 use super::sound;
 use crate::decode::{MappingFields, SpecDecoder, record, words};
-use wf_base::diag::{Code, Diagnostic};
-use wf_base::keywords;
-use wf_base::name::{PlanId, RefId};
-use wf_base::source::Spanned;
+use wf_base::{
+    diag::{Code, Diagnostic},
+    keywords,
+    name::{PlanId, RefId},
+    source::Spanned,
+};
 
 record! {
     /// A secret value and its source.

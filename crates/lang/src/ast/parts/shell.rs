@@ -2,10 +2,11 @@ use std::borrow::Cow;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
-use crate::decode::{DecodeSpec, SpecDecoder, words};
-use crate::yaml::{YamlNode, YamlValue};
-use wf_base::keyword::Keyword;
-use wf_base::keywords;
+use crate::{
+    decode::{DecodeSpec, SpecDecoder, words},
+    yaml::{YamlNode, YamlValue},
+};
+use wf_base::{keyword::Keyword, keywords};
 
 /// The interpreter of a script.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -2,9 +2,11 @@
 
 use super::PlanOutputSpec;
 use crate::decode::{DurationText, MappingFields, OrderedEntries, PathGlob, SpecDecoder, record};
-use wf_base::diag::{Code, Diagnostic};
-use wf_base::name::{EnvName, Name};
-use wf_base::source::{Span, Spanned};
+use wf_base::{
+    diag::{Code, Diagnostic},
+    name::{EnvName, Name},
+    source::{Span, Spanned},
+};
 use wf_model::UNMEANT_PATHS;
 
 /// Notes data covering everything.

@@ -1,16 +1,21 @@
-use super::plan::spawned_steps;
-use super::{DagKind, PlanKind, PlanSpec, PolicySpec};
-use crate::ast::checks::{CheckSpec, EscalationSpec, GateRef};
-use crate::ast::parts::{ParamSpec, PlanOutputSpec, RetrySpec, SecretSpec, sound};
-use crate::ast::steps::{SkillUse, StepSpec, UsesSpec};
-use crate::decode::{
-    ArgumentTemplate, DurationText, MappingFields, OrderedEntries, PathGlob, SpecDecoder, record,
+use super::{DagKind, PlanKind, PlanSpec, PolicySpec, plan::spawned_steps};
+use crate::{
+    ast::{
+        checks::{CheckSpec, EscalationSpec, GateRef},
+        parts::{ParamSpec, PlanOutputSpec, RetrySpec, SecretSpec, sound},
+        steps::{SkillUse, StepSpec, UsesSpec},
+    },
+    decode::{ArgumentTemplate, DurationText, MappingFields, OrderedEntries, PathGlob, SpecDecoder, record},
 };
-use wf_base::diag::{Code, Diagnostic};
-use wf_base::name::{EnvName, Name, PlanId, SkillName};
-use wf_base::source::Spanned;
-use wf_model::OnStepFailure;
-use wf_model::expr::{Expr, Template};
+use wf_base::{
+    diag::{Code, Diagnostic},
+    name::{EnvName, Name, PlanId, SkillName},
+    source::Spanned,
+};
+use wf_model::{
+    OnStepFailure,
+    expr::{Expr, Template},
+};
 
 record! {
     /// A dag: pure wiring of plans.

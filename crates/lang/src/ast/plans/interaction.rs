@@ -1,8 +1,10 @@
 //! `type` and `interaction_mode` of a plan: the plans they fit.
 
 use super::PlanSpec;
-use crate::ast::steps::StepSpec;
-use crate::decode::{MappingFields, SpecDecoder, words};
+use crate::{
+    ast::steps::StepSpec,
+    decode::{MappingFields, SpecDecoder, words},
+};
 use wf_base::diag::{Code, Diagnostic};
 use wf_model::{AgentTool, InteractionMode, OnStuck, WorkItemType};
 

@@ -1,20 +1,26 @@
 //! A plan with steps.
 
 use super::{PlannerSpec, ReplanSpec, interaction, planner, single_agent};
-use crate::ast::checks::{CheckSpec, EscalationSpec, GateRef, check};
-use crate::ast::parts::{
-    AllowSpec, BudgetSpec, ParamSpec, PlanOutputSpec, RetrySpec, SecretSpec, foreign, sound,
+use crate::{
+    ast::{
+        checks::{CheckSpec, EscalationSpec, GateRef, check},
+        parts::{AllowSpec, BudgetSpec, ParamSpec, PlanOutputSpec, RetrySpec, SecretSpec, foreign, sound},
+        steps::{AgentSpec, StepSpec},
+    },
+    decode::{
+        ArgumentTemplate, DurationText, MappingFields, OrderedEntries, PathGlob, SpecDecoder, record, words,
+    },
 };
-use crate::ast::steps::{AgentSpec, StepSpec};
-use crate::decode::{
-    ArgumentTemplate, DurationText, MappingFields, OrderedEntries, PathGlob, SpecDecoder, record, words,
+use wf_base::{
+    diag::{Code, Diagnostic, nearest},
+    keywords,
+    name::{EnvName, Name, PlanId, SkillName},
+    source::Spanned,
 };
-use wf_base::diag::{Code, Diagnostic, nearest};
-use wf_base::keywords;
-use wf_base::name::{EnvName, Name, PlanId, SkillName};
-use wf_base::source::Spanned;
-use wf_model::expr::{ExprReference, Template};
-use wf_model::{EscalationAction, InteractionMode, OnStepFailure, OnStuck, ResumeMode, WorkItemType};
+use wf_model::{
+    EscalationAction, InteractionMode, OnStepFailure, OnStuck, ResumeMode, WorkItemType,
+    expr::{ExprReference, Template},
+};
 
 record! {
     /// A plan: steps and the proof that they worked.

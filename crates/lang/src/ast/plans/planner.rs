@@ -1,11 +1,14 @@
 use super::PlanSpec;
-use crate::ast::parts::sound;
-use crate::ast::steps::stuck::ENOUGH;
-use crate::decode::{DecodeSpec, DurationText, MappingFields, SpecDecoder, record, word};
-use crate::yaml::YamlNode;
-use wf_base::diag::{Code, Diagnostic};
-use wf_base::name::Name;
-use wf_base::source::Spanned;
+use crate::{
+    ast::{parts::sound, steps::stuck::ENOUGH},
+    decode::{DecodeSpec, DurationText, MappingFields, SpecDecoder, record, word},
+    yaml::YamlNode,
+};
+use wf_base::{
+    diag::{Code, Diagnostic},
+    name::Name,
+    source::Spanned,
+};
 use wf_model::OnStuck;
 
 record! {

@@ -1,6 +1,8 @@
 use crate::decode::{MappingFields, SpecDecoder, record};
-use wf_base::diag::{Code, Diagnostic};
-use wf_base::source::Spanned;
+use wf_base::{
+    diag::{Code, Diagnostic},
+    source::Spanned,
+};
 
 /// The maximum weight: a larger one would make the other parts of the loss negligible.
 const HEAVIEST: f64 = 1000.0;

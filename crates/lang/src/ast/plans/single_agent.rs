@@ -1,12 +1,18 @@
 //! A plan without `steps`: one step, an agent with the body as its briefing.
 
 use super::PlanSpec;
-use crate::ast::parts::{AllowSpec, StepOutputSpec};
-use crate::ast::steps::{AgentSpec, StepSpec};
-use crate::decode::{MappingFields, OrderedEntries, SpecDecoder};
-use wf_base::diag::{Code, Diagnostic};
-use wf_base::name::{Name, PlanId};
-use wf_base::source::Spanned;
+use crate::{
+    ast::{
+        parts::{AllowSpec, StepOutputSpec},
+        steps::{AgentSpec, StepSpec},
+    },
+    decode::{MappingFields, OrderedEntries, SpecDecoder},
+};
+use wf_base::{
+    diag::{Code, Diagnostic},
+    name::{Name, PlanId},
+    source::Spanned,
+};
 use wf_model::expr::Template;
 
 /// The role of an agent naming neither a role nor a model.

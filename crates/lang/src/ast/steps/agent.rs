@@ -1,17 +1,20 @@
-use super::DispatchSpec;
-use super::interaction::InteractionSpec;
-use super::persona::PersonaUse;
-use super::step::StepSpec;
-use crate::ast::parts::{AllowSpec, sound};
-use crate::decode::{
-    ArgumentTemplate, DurationText, FetchHostText, MappingFields, OrderedEntries, SpecDecoder, WorkspacePath,
-    record, words,
+use super::{DispatchSpec, interaction::InteractionSpec, persona::PersonaUse, step::StepSpec};
+use crate::{
+    ast::parts::{AllowSpec, sound},
+    decode::{
+        ArgumentTemplate, DurationText, FetchHostText, MappingFields, OrderedEntries, SpecDecoder,
+        WorkspacePath, record, words,
+    },
 };
-use wf_base::diag::{Code, Diagnostic};
-use wf_base::name::{Name, SkillName};
-use wf_base::source::Spanned;
-use wf_model::expr::Template;
-use wf_model::{AgentEngine, AgentTool, AgentWorkspace, ModelApi, ModelChoice, UntrustedRule, WorktreeMerge};
+use wf_base::{
+    diag::{Code, Diagnostic},
+    name::{Name, SkillName},
+    source::Spanned,
+};
+use wf_model::{
+    AgentEngine, AgentTool, AgentWorkspace, ModelApi, ModelChoice, UntrustedRule, WorktreeMerge,
+    expr::Template,
+};
 
 /// The largest `max_turns`.
 const MOST_TURNS: u32 = 1000;

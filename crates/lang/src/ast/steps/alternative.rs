@@ -1,9 +1,13 @@
 use super::{AgentSpec, HttpSpec, SkillUse, StepSpec, UsesSpec};
-use crate::ast::parts::{AllowSpec, LimitsSpec, RetrySpec, ShellSpec, sound};
-use crate::decode::{ArgumentTemplate, DurationText, MappingFields, OrderedEntries, SpecDecoder, record};
-use wf_base::diag::{Code, Diagnostic};
-use wf_base::name::{EnvName, Name};
-use wf_base::source::Spanned;
+use crate::{
+    ast::parts::{AllowSpec, LimitsSpec, RetrySpec, ShellSpec, sound},
+    decode::{ArgumentTemplate, DurationText, MappingFields, OrderedEntries, SpecDecoder, record},
+};
+use wf_base::{
+    diag::{Code, Diagnostic},
+    name::{EnvName, Name},
+    source::Spanned,
+};
 use wf_model::expr::Template;
 
 record! {

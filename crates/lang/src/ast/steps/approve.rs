@@ -1,14 +1,17 @@
 //! The approval of a person, and the answer a person gives.
 
-use crate::ast::parts::ApprovalNeedsSpec;
-use crate::decode::{DecodeSpec, DurationText, MappingFields, OrderedEntries, SpecDecoder, record};
-use crate::yaml::{YamlNode, YamlValue};
-use wf_base::diag::{Code, Diagnostic};
-use wf_base::inline_schema;
-use wf_base::name::Name;
-use wf_base::source::Spanned;
-use wf_model::expr::Template;
-use wf_model::{AnswerChoices, AnswerKind};
+use crate::{
+    ast::parts::ApprovalNeedsSpec,
+    decode::{DecodeSpec, DurationText, MappingFields, OrderedEntries, SpecDecoder, record},
+    yaml::{YamlNode, YamlValue},
+};
+use wf_base::{
+    diag::{Code, Diagnostic},
+    inline_schema,
+    name::Name,
+    source::Spanned,
+};
+use wf_model::{AnswerChoices, AnswerKind, expr::Template};
 
 record! {
     /// A decision by approvers: the step waits for it, and the run can be suspended meanwhile.

@@ -1,8 +1,12 @@
 use super::AgentSpec;
-use crate::ast::parts::sound;
-use crate::decode::{MappingFields, SpecDecoder, record};
-use wf_base::diag::{Code, Diagnostic};
-use wf_base::source::{Span, Spanned};
+use crate::{
+    ast::parts::sound,
+    decode::{MappingFields, SpecDecoder, record},
+};
+use wf_base::{
+    diag::{Code, Diagnostic},
+    source::{Span, Spanned},
+};
 use wf_model::AgentTool;
 
 /// The largest `max`.

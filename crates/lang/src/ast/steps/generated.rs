@@ -2,14 +2,17 @@ use std::borrow::Cow;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
-use crate::ast::parts::{AllowSpec, BudgetSpec, sound};
-use crate::decode::{DecodeSpec, FetchHostText, MappingFields, SpecDecoder, record, words};
-use crate::yaml::{YamlNode, YamlValue};
-use wf_base::diag::{Code, Diagnostic};
-use wf_base::name::Name;
-use wf_base::source::{Span, Spanned};
-use wf_model::expr::Template;
-use wf_model::{AgentTool, EnvelopeChecks, EnvelopeExecutor};
+use crate::{
+    ast::parts::{AllowSpec, BudgetSpec, sound},
+    decode::{DecodeSpec, FetchHostText, MappingFields, SpecDecoder, record, words},
+    yaml::{YamlNode, YamlValue},
+};
+use wf_base::{
+    diag::{Code, Diagnostic},
+    name::Name,
+    source::{Span, Spanned},
+};
+use wf_model::{AgentTool, EnvelopeChecks, EnvelopeExecutor, expr::Template};
 
 /// The largest `max_steps`.
 const MOST_STEPS: u32 = 1000;

@@ -1,11 +1,13 @@
 use crate::decode::{
     DurationText, JsonPathText, MappingFields, OneOrMany, OrderedEntries, SpecDecoder, record, words,
 };
-use wf_base::diag::{Code, Diagnostic};
-use wf_base::keywords;
-use wf_base::name::Name;
-use wf_base::source::Spanned;
-use wf_base::time::Moment;
+use wf_base::{
+    diag::{Code, Diagnostic},
+    keywords,
+    name::Name,
+    source::Spanned,
+    time::Moment,
+};
 use wf_model::expr::Template;
 
 record! {

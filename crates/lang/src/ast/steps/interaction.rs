@@ -1,11 +1,12 @@
 //! `interaction` of an agent: the signals of a turn.
 
 use crate::decode::{ArgumentTemplate, MappingFields, SpecDecoder, record};
-use wf_base::diag::{Code, Diagnostic};
-use wf_base::keyword::Keyword;
-use wf_base::source::Spanned;
-use wf_model::expr::Template;
-use wf_model::{AgentInteraction, InteractionMode, InteractionRegister};
+use wf_base::{
+    diag::{Code, Diagnostic},
+    keyword::Keyword,
+    source::Spanned,
+};
+use wf_model::{AgentInteraction, InteractionMode, InteractionRegister, expr::Template};
 
 record! {
     /// The signals of a turn, from which the mode of an agent is resolved. Each may be a template.

@@ -3,11 +3,15 @@ use std::borrow::Cow;
 use schemars::{JsonSchema, SchemaGenerator, json_schema};
 use serde_json::Value;
 
-use crate::decode::{DecodeSpec, EntryKey, OrderedEntries, SpecDecoder};
-use crate::yaml::{YamlNode, YamlValue};
-use wf_base::diag::{Code, Diagnostic, nearest};
-use wf_base::name::Name;
-use wf_base::source::{Span, Spanned};
+use crate::{
+    decode::{DecodeSpec, EntryKey, OrderedEntries, SpecDecoder},
+    yaml::{YamlNode, YamlValue},
+};
+use wf_base::{
+    diag::{Code, Diagnostic, nearest},
+    name::Name,
+    source::{Span, Spanned},
+};
 
 /// The maximum number of combinations of a matrix.
 pub const MAX_COMBINATIONS: usize = 10_000;

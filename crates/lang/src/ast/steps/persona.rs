@@ -3,11 +3,15 @@ use std::borrow::Cow;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
 use super::PersonaFileSpec;
-use crate::decode::{DecodeSpec, MappingFields, SpecDecoder, record, words};
-use crate::yaml::{YamlNode, YamlValue};
-use wf_base::diag::{Code, Diagnostic};
-use wf_base::keyword::Keyword as _;
-use wf_base::source::Spanned;
+use crate::{
+    decode::{DecodeSpec, MappingFields, SpecDecoder, record, words},
+    yaml::{YamlNode, YamlValue},
+};
+use wf_base::{
+    diag::{Code, Diagnostic},
+    keyword::Keyword as _,
+    source::Spanned,
+};
 use wf_model::{Persona, PersonaAxes, PersonaContext, PersonaEvent, PersonaTrait};
 
 record! {

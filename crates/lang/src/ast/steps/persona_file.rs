@@ -1,9 +1,11 @@
 use super::persona::in_bounds;
 use crate::decode::{EntryKey, MappingFields, OrderedEntries, SpecDecoder, record, words};
-use wf_base::diag::{Code, Diagnostic, nearest};
-use wf_base::keyword::Keyword;
-use wf_base::keywords;
-use wf_base::source::{Span, Spanned};
+use wf_base::{
+    diag::{Code, Diagnostic, nearest},
+    keyword::Keyword,
+    keywords,
+    source::{Span, Spanned},
+};
 use wf_model::{MoodWeights, PersonaChanges, PersonaContext, PersonaEvent, PersonaTrait};
 
 /// The maximum number of characters of a constitution.

@@ -1,16 +1,22 @@
 //! Settings of a step: its cache, its lock, its rework and its repetition.
 
-use crate::ast::parts::foreign;
-use crate::decode::{DecodeSpec, MappingFields, SpecDecoder, record, words};
-use crate::yaml::{YamlNode, YamlValue};
+use crate::{
+    ast::parts::foreign,
+    decode::{DecodeSpec, MappingFields, SpecDecoder, record, words},
+    yaml::{YamlNode, YamlValue},
+};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::Value;
 use std::borrow::Cow;
-use wf_base::diag::{Code, Diagnostic};
-use wf_base::inline_schema;
-use wf_base::source::{Span, Spanned};
-use wf_model::expr::{Expr, Template};
-use wf_model::{ItemKeyPath, LockBusyPolicy, OnReworkExhausted};
+use wf_base::{
+    diag::{Code, Diagnostic},
+    inline_schema,
+    source::{Span, Spanned},
+};
+use wf_model::{
+    ItemKeyPath, LockBusyPolicy, OnReworkExhausted,
+    expr::{Expr, Template},
+};
 
 record! {
     /// The dependencies and the content of a step's result, so that it may be reused.

@@ -2,17 +2,20 @@ use std::borrow::Cow;
 
 use schemars::{JsonSchema, SchemaGenerator};
 
-use crate::ast::parts::{AllowSpec, LimitsSpec, StepOutputSpec, sound};
-use crate::decode::{
-    ArgumentTemplate, DecodeSpec, DurationText, MappingFields, OrderedEntries, SpecDecoder, contract, record,
-    words,
+use crate::{
+    ast::parts::{AllowSpec, LimitsSpec, StepOutputSpec, sound},
+    decode::{
+        ArgumentTemplate, DecodeSpec, DurationText, MappingFields, OrderedEntries, SpecDecoder, contract,
+        record, words,
+    },
+    yaml::{YamlNode, YamlValue},
 };
-use crate::yaml::{YamlNode, YamlValue};
-use wf_base::diag::{Code, Diagnostic};
-use wf_base::name::{ArgName, EnvName, Name, SkillName};
-use wf_base::source::{Span, Spanned};
-use wf_model::expr::Template;
-use wf_model::{AuthMethod, ValueSchema};
+use wf_base::{
+    diag::{Code, Diagnostic},
+    name::{ArgName, EnvName, Name, SkillName},
+    source::{Span, Spanned},
+};
+use wf_model::{AuthMethod, ValueSchema, expr::Template};
 
 record! {
     /// A script of a skill of the workspace, and its arguments.

@@ -1,22 +1,26 @@
-use super::agent::check_agent_keys;
-use super::alternative::check_literal_word;
-use super::settings::check_item_key;
 use super::{
     AgentSpec, AlternativeSpec, ApproveSpec, CacheSpec, ConcurrencySpec, ForEachSpec, GeneratedSpec,
-    HttpSpec, LoopsSpec, MatrixSpec, SkillUse, UsesSpec, WaitSpec, stuck,
+    HttpSpec, LoopsSpec, MatrixSpec, SkillUse, UsesSpec, WaitSpec, agent::check_agent_keys,
+    alternative::check_literal_word, settings::check_item_key, stuck,
 };
-use crate::ast::checks::{CheckSpec, GateRef};
-use crate::ast::parts::{
-    AllowSpec, ClassifyRuleSpec, LimitsSpec, RetrySpec, ShellSpec, StepOutputSpec, foreign, sound,
+use crate::{
+    ast::{
+        checks::{CheckSpec, GateRef},
+        parts::{
+            AllowSpec, ClassifyRuleSpec, LimitsSpec, RetrySpec, ShellSpec, StepOutputSpec, foreign, sound,
+        },
+    },
+    decode::{ArgumentTemplate, DurationText, MappingFields, OrderedEntries, SpecDecoder, record, words},
 };
-use crate::decode::{
-    ArgumentTemplate, DurationText, MappingFields, OrderedEntries, SpecDecoder, record, words,
+use wf_base::{
+    diag::{Code, Diagnostic},
+    name::{EnvName, Name, SkillName},
+    source::Spanned,
 };
-use wf_base::diag::{Code, Diagnostic};
-use wf_base::name::{EnvName, Name, SkillName};
-use wf_base::source::Spanned;
-use wf_model::expr::{Expr, Template};
-use wf_model::{ItemKeyPath, OnStepError, OnStuck};
+use wf_model::{
+    ItemKeyPath, OnStepError, OnStuck,
+    expr::{Expr, Template},
+};
 
 record! {
     /// One unit of work. It has exactly one of `run`, `exec`, `skill`, `agent`, `http`, `uses`, `wait` and `approve`;

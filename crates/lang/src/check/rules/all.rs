@@ -1,16 +1,24 @@
 use crate::check::{FileDiagnostics, RuleContext};
 
-use super::declarations::{check_defaults, check_duplicates, check_unused};
-use super::graph::depends::{check_cycles, check_depends, check_locks, check_order, check_upstream};
-use super::graph::never::check_never;
-use super::reads::item_keys::check_item_keys;
-use super::reads::names::{check_axes, check_names, check_secrets};
-use super::reads::scripts::{check_literals, check_scripts};
-use super::work::agents::check_agents;
-use super::work::gates::check_gates;
-use super::work::settings::{check_alternatives, check_cache, check_http, check_open_steps};
-use super::work::skills::check_skills;
-use super::work::uses::check_uses;
+use super::{
+    declarations::{check_defaults, check_duplicates, check_unused},
+    graph::{
+        depends::{check_cycles, check_depends, check_locks, check_order, check_upstream},
+        never::check_never,
+    },
+    reads::{
+        item_keys::check_item_keys,
+        names::{check_axes, check_names, check_secrets},
+        scripts::{check_literals, check_scripts},
+    },
+    work::{
+        agents::check_agents,
+        gates::check_gates,
+        settings::{check_alternatives, check_cache, check_http, check_open_steps},
+        skills::check_skills,
+        uses::check_uses,
+    },
+};
 
 /// A rule, which looks at a file and notes the violations.
 type SpecRule = fn(&RuleContext<'_>, &mut FileDiagnostics);

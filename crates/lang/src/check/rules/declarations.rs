@@ -4,15 +4,21 @@
 //!
 //! Start at [`check_duplicates`].
 
-use crate::ast::GoalSpec;
-use crate::check::{FileDiagnostics, RuleContext};
+use crate::{
+    ast::GoalSpec,
+    check::{FileDiagnostics, RuleContext},
+};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
-use wf_base::diag::{Code, Diagnostic};
-use wf_base::name::Name;
-use wf_base::source::Spanned;
-use wf_model::ValueSchema;
-use wf_model::expr::{ExprReference, Template};
+use wf_base::{
+    diag::{Code, Diagnostic},
+    name::Name,
+    source::Spanned,
+};
+use wf_model::{
+    ValueSchema,
+    expr::{ExprReference, Template},
+};
 
 /// Checks that names are unique: those of main and `finally` steps together, those of a step's
 /// checks of all phases, and those of the plan's own checks.

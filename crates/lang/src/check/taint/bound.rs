@@ -1,7 +1,6 @@
 use serde_json::{Value, json};
 
-use wf_model::ValueSchema;
-use wf_model::expr::PathKey;
+use wf_model::{ValueSchema, expr::PathKey};
 
 /// The texts with a special meaning to a shell, a path or an address.
 const SHARP: [&str; 14] =

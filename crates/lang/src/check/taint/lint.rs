@@ -1,20 +1,31 @@
-use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::sync::Arc;
-use std::time::Duration;
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap},
+    sync::Arc,
+    time::Duration,
+};
 
 use serde_json::Value;
 
-use super::bound::{is_blunt, part_of};
-use super::site::{self, TaintSink};
-use crate::ast::{self, ForEachSpec, GateProviderKind, GateRef, GateSpec, PredicateKind, StepSpec};
-use crate::decode::{ArgumentTemplate, OrderedEntries};
-use crate::{LoadedSpec, PlanDefaults, lower};
-use wf_base::diag::{Code, Diagnostic};
-use wf_base::name::Name;
-use wf_base::source::{SourceText, Span, Spanned};
-use wf_model::expr::{ExprReference, PathKey, Template};
-use wf_model::taint::{MixedTaint, TaintAnalysis, TaintLevel, TaintSummary};
-use wf_model::{OnStepFailure, Plan, PlanPolicy, ReplanSettings, StepWork, SuggestionLimits};
+use super::{
+    bound::{is_blunt, part_of},
+    site::{self, TaintSink},
+};
+use crate::{
+    LoadedSpec, PlanDefaults,
+    ast::{self, ForEachSpec, GateProviderKind, GateRef, GateSpec, PredicateKind, StepSpec},
+    decode::{ArgumentTemplate, OrderedEntries},
+    lower,
+};
+use wf_base::{
+    diag::{Code, Diagnostic},
+    name::Name,
+    source::{SourceText, Span, Spanned},
+};
+use wf_model::{
+    OnStepFailure, Plan, PlanPolicy, ReplanSettings, StepWork, SuggestionLimits,
+    expr::{ExprReference, PathKey, Template},
+    taint::{MixedTaint, TaintAnalysis, TaintLevel, TaintSummary},
+};
 
 /// Returns the warnings, each with the index of its file. Files with mistakes have none.
 pub(in crate::check) fn check_taint(loaded: &LoadedSpec) -> Vec<(usize, Diagnostic)> {

@@ -1,7 +1,11 @@
-use crate::ast::{CheckSpec, GeneratedSpec, PlanSpec, StepSpec};
-use crate::part;
-use wf_base::diag::Code;
-use wf_base::source::{SourceText, Span, Spanned};
+use crate::{
+    ast::{CheckSpec, GeneratedSpec, PlanSpec, StepSpec},
+    part,
+};
+use wf_base::{
+    diag::Code,
+    source::{SourceText, Span, Spanned},
+};
 use wf_model::expr::{ExprReference, PathKey, SpannedReference, Template};
 
 /// The programs that execute text given as an argument.

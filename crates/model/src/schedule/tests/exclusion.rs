@@ -6,8 +6,7 @@ use proptest::prelude::*;
 
 use super::laws::{EXPRESSIONS, ZONES, cron, moment};
 use crate::schedule::{DstNote, DstPolicy, GoalSchedule, ScheduleExclusion, Slot};
-use wf_base::keyword::Keyword;
-use wf_base::time::Moment;
+use wf_base::{keyword::Keyword, time::Moment};
 
 fn daily(from: &str, until: &str) -> ScheduleExclusion {
     ScheduleExclusion::Daily { from: from.parse().unwrap(), until: until.parse().unwrap(), on: Vec::new() }

@@ -1,14 +1,14 @@
-use std::sync::Arc;
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
-use super::super::{PlanSummary, SummaryLine};
-use super::sample;
+use super::{
+    super::{PlanSummary, SummaryLine},
+    sample,
+};
 use wf_base::name::{GateId, Name};
-use wf_model::expr::Template;
 use wf_model::{
     AnswerChoices, AnswerKind, ApprovalRequirement, ApprovalStep, CheckProbe, Expectation, Gate, GateLane,
     GatePredicate, GateProvider, GateScript, GateTrigger, Guardrail, LlmJudge, OnFinding, Plan,
-    PredicateRange, ShellScript, Step, StepWork,
+    PredicateRange, ShellScript, Step, StepWork, expr::Template,
 };
 
 fn asked(provider: GateProvider) -> Arc<Gate> {

@@ -4,8 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 
-use super::super::PlanSummary;
-use super::sample;
+use super::{super::PlanSummary, sample};
 use wf_lang::{goal_schema, plan_schema};
 
 /// The keys that change no view, and why.

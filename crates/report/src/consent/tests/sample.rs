@@ -1,14 +1,11 @@
 //! Plans that use everything the language has, for the tests.
 
-use std::sync::Arc;
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use super::super::PlanSummary;
 use serde_json::Value;
-use wf_base::name::PlanId;
-use wf_base::source::Span;
-use wf_lang::decode::DiagnosticList;
-use wf_lang::{InMemoryFiles, LoadedSpec, PlanDefaults, load, lower, lower_goal};
+use wf_base::{name::PlanId, source::Span};
+use wf_lang::{InMemoryFiles, LoadedSpec, PlanDefaults, decode::DiagnosticList, load, lower, lower_goal};
 use wf_model::{Goal, OnStepFailure, Plan, PlanParts, PlanPolicy, ReplanSettings, Step, SuggestionLimits};
 
 /// A plan that uses every key of the language, each with a unique value.

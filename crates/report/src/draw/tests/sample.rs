@@ -1,7 +1,6 @@
 //! A plan to draw: a step, a plan that is used, a step after it, and a `finally` step.
 
-use std::sync::Arc;
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use wf_base::name::{Name, PlanId};
 use wf_model::{

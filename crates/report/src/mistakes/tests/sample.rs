@@ -1,7 +1,9 @@
 //! A sample diagnostic for tests.
 
-use wf_base::diag::{CheckedFile, Code, Diagnostic};
-use wf_base::source::{SourceText, Span};
+use wf_base::{
+    diag::{CheckedFile, Code, Diagnostic},
+    source::{SourceText, Span},
+};
 
 /// A file with one error that bears on two places.
 pub(crate) fn checked() -> CheckedFile {

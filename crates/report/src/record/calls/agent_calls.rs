@@ -2,14 +2,14 @@ use std::fmt::Write as _;
 
 use serde::Serialize;
 
-use wf_base::digest::Sha256Digest;
-use wf_base::name::Name;
-use wf_base::units::plural;
-use wf_core::agent::ContextCut;
-use wf_core::gate::GateResult;
-use wf_core::machine::{
-    AgentBriefing, ApprovalOutcome, ApprovalRequest, Attempt, CallSupplement, ClientCall, Event, EventKind,
-    ExchangeGated, GatePoint, ModelCallEnd, ModelCallOutcome, TaskId, WorkExit,
+use wf_base::{digest::Sha256Digest, name::Name, units::plural};
+use wf_core::{
+    agent::ContextCut,
+    gate::GateResult,
+    machine::{
+        AgentBriefing, ApprovalOutcome, ApprovalRequest, Attempt, CallSupplement, ClientCall, Event,
+        EventKind, ExchangeGated, GatePoint, ModelCallEnd, ModelCallOutcome, TaskId, WorkExit,
+    },
 };
 use wf_model::{Money, TokenUsage};
 

@@ -1,15 +1,20 @@
-use std::collections::BTreeMap;
-use std::fmt::Write as _;
+use std::{collections::BTreeMap, fmt::Write as _};
 
 use serde::Serialize;
 
-use super::call::{field, request_text, tokens_text};
-use super::exchange::{BodyReader, block, problem, read_body, section};
-use wf_base::name::{CallAsker, Name};
-use wf_base::units::plural;
-use wf_base::untrusted::{NAME, paint, untrusted};
-use wf_core::agent::{ModelReply, ModelRequest};
-use wf_core::machine::{AskedModel, CallEffort, Event, EventKind, PlannerRejection, TaskId};
+use super::{
+    call::{field, request_text, tokens_text},
+    exchange::{BodyReader, block, problem, read_body, section},
+};
+use wf_base::{
+    name::{CallAsker, Name},
+    units::plural,
+    untrusted::{NAME, paint, untrusted},
+};
+use wf_core::{
+    agent::{ModelReply, ModelRequest},
+    machine::{AskedModel, CallEffort, Event, EventKind, PlannerRejection, TaskId},
+};
 
 /// A model call of a judge, a gate, a planner or a compactor.
 #[derive(Clone, Debug, PartialEq, Serialize)]

@@ -2,12 +2,18 @@ use std::fmt::Write as _;
 
 use serde::Serialize;
 
-use super::exchange::{block, problem, read_body, result_text, section};
-use super::{AgentCalls, BodyReader, CallApproval, CallGate, ModelCallRecord, ToolCallRecord};
-use wf_base::name::Name;
-use wf_base::untrusted::{DIM, NAME, paint, untrusted};
-use wf_core::agent::{Message, ModelReply, ModelRequest, ToolCall};
-use wf_core::machine::ModelCallOutcome;
+use super::{
+    AgentCalls, BodyReader, CallApproval, CallGate, ModelCallRecord, ToolCallRecord,
+    exchange::{block, problem, read_body, result_text, section},
+};
+use wf_base::{
+    name::Name,
+    untrusted::{DIM, NAME, paint, untrusted},
+};
+use wf_core::{
+    agent::{Message, ModelReply, ModelRequest, ToolCall},
+    machine::ModelCallOutcome,
+};
 use wf_model::TokenUsage;
 
 /// The state of a tool call that was not decided about yet.

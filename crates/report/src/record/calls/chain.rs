@@ -134,10 +134,11 @@ impl CallerCounts {
 #[cfg(test)]
 mod tests {
     use super::{CallChain, CallSources};
-    use crate::record::tests::sample::{name, plan, record};
-    use crate::record::{AskedCall, ModelCaller, NestedRunRecord};
-    use wf_base::digest::Sha256Digest;
-    use wf_base::name::CallAsker;
+    use crate::record::{
+        AskedCall, ModelCaller, NestedRunRecord,
+        tests::sample::{name, plan, record},
+    };
+    use wf_base::{digest::Sha256Digest, name::CallAsker};
     use wf_core::machine::{AskedModel, CallEffort, TaskId};
 
     fn call(step: Option<&str>, item: Option<u32>, asker: CallAsker) -> AskedCall {

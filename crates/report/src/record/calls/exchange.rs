@@ -4,10 +4,14 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::{AgentCalls, ModelCallRecord, ToolCallRecord};
-use wf_base::digest::Sha256Digest;
-use wf_base::untrusted::{BAD, DIM, NAME, paint, untrusted};
-use wf_core::agent::{ContextCut, Message, ModelReply, ModelRequest, ToolResult};
-use wf_core::machine::{CallEffort, ModelCallOutcome};
+use wf_base::{
+    digest::Sha256Digest,
+    untrusted::{BAD, DIM, NAME, paint, untrusted},
+};
+use wf_core::{
+    agent::{ContextCut, Message, ModelReply, ModelRequest, ToolResult},
+    machine::{CallEffort, ModelCallOutcome},
+};
 
 /// A reader of stored bodies: a body, or the reason why it cannot be read.
 pub type BodyReader<'a> = &'a dyn Fn(&Sha256Digest) -> Result<Value, String>;

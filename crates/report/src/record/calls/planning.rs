@@ -1,12 +1,18 @@
 use std::fmt::Write as _;
 
-use super::BodyReader;
-use super::exchange::{block, problem, read_body, section};
+use super::{
+    BodyReader,
+    exchange::{block, problem, read_body, section},
+};
 use crate::table::{ColumnAlign, TextTable};
-use wf_base::units::{fit, moment, plural};
-use wf_base::untrusted::{NAME, paint, untrusted};
-use wf_core::agent::authoring::{AuthoringUsage, PlanningCall, PlanningRecord, PlanningReply};
-use wf_core::agent::{Message, ModelReply, ModelRequest};
+use wf_base::{
+    units::{fit, moment, plural},
+    untrusted::{NAME, paint, untrusted},
+};
+use wf_core::agent::{
+    Message, ModelReply, ModelRequest,
+    authoring::{AuthoringUsage, PlanningCall, PlanningRecord, PlanningReply},
+};
 
 /// The width of a wish in a list.
 const WISH_WIDTH: usize = 60;

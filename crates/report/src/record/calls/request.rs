@@ -1,5 +1,4 @@
-use super::exchange::read_body;
-use super::{AgentCalls, BodyReader, ModelCallRecord};
+use super::{AgentCalls, BodyReader, ModelCallRecord, exchange::read_body};
 use wf_core::agent::{ModelReply, ModelRequest, ToolResult};
 
 impl AgentCalls {

@@ -1,10 +1,14 @@
 use anstyle::Style;
 
 use crate::{ColumnAlign, ItemNames, TextTable};
-use wf_base::units::{first_line, plural};
-use wf_base::untrusted::{BAD, DIM, GOOD, NAME, WARN, paint};
-use wf_core::machine::CheckRuling;
-use wf_core::verify::{CriterionComparison, EvidenceFreshness, ReverifiedResult};
+use wf_base::{
+    units::{first_line, plural},
+    untrusted::{BAD, DIM, GOOD, NAME, WARN, paint},
+};
+use wf_core::{
+    machine::CheckRuling,
+    verify::{CriterionComparison, EvidenceFreshness, ReverifiedResult},
+};
 
 /// The results of repeated checks, as a table, with a line saying if they pass.
 pub fn findings(results: &[ReverifiedResult], names: &ItemNames) -> String {

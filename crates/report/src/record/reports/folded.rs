@@ -2,11 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::lines::INDENT;
-use crate::record::record::{RunRecord, task_of_row};
-use crate::state_word;
-use wf_base::name::Name;
-use wf_base::units::plural;
+use crate::{
+    lines::INDENT,
+    record::record::{RunRecord, task_of_row},
+    state_word,
+};
+use wf_base::{name::Name, units::plural};
 use wf_core::machine::{StepState, TaskId};
 use wf_store::{CheckRow, StepRow};
 
@@ -82,8 +83,7 @@ mod tests {
     use wf_core::machine::{CheckRuling, Standing, StepState};
 
     use super::super::show::show;
-    use crate::record::record::RunRecord;
-    use crate::record::tests::sample;
+    use crate::record::{record::RunRecord, tests::sample};
     use wf_base::time::Moment;
 
     /// A run of one repeated step, shown.

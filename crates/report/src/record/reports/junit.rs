@@ -5,8 +5,7 @@ use std::time::Duration;
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestRerun, TestSuite};
 
 use crate::record::record::{NestedRunRecord, RunRecord, row_display_name, step_duration, task_of_row};
-use wf_base::name::RunId;
-use wf_base::untrusted::untrusted;
+use wf_base::{name::RunId, untrusted::untrusted};
 use wf_core::machine::{Attempt, RunOutcome, StepState, TaskId};
 use wf_model::FailureClass;
 use wf_store::{AttemptRow, CheckRow, RunState, StepRow};
@@ -245,8 +244,7 @@ fn story(check: &CheckRow) -> String {
 #[cfg(test)]
 mod tests {
     use super::{RunOutcome, RunState, junit};
-    use crate::record::record::NestedRunRecord;
-    use crate::record::tests::sample;
+    use crate::record::{record::NestedRunRecord, tests::sample};
     use wf_core::machine::StepState;
     use wf_store::StepRow;
 

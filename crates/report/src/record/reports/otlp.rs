@@ -7,8 +7,7 @@
 use serde_json::{Value, json};
 
 use crate::record::record::RunRecord;
-use wf_base::digest::Sha256Digest;
-use wf_base::time::Moment;
+use wf_base::{digest::Sha256Digest, time::Moment};
 use wf_core::machine::{RunOutcome, StepState, TaskId};
 use wf_store::{AttemptRow, RunState, StepRow};
 
@@ -172,8 +171,7 @@ fn attribute(key: &str, value: &str) -> Value {
 #[cfg(test)]
 mod tests {
     use super::{TraceParent, otlp_trace};
-    use crate::record::record::NestedRunRecord;
-    use crate::record::tests::sample::record;
+    use crate::record::{record::NestedRunRecord, tests::sample::record};
     use serde_json::Value;
 
     fn spans(document: &Value) -> &Vec<Value> {

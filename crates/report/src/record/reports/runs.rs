@@ -1,10 +1,11 @@
 use anstyle::Style;
 
-use crate::record::lifecycle::RunLifecycle;
-use crate::{ColumnAlign, TextTable, counts_text};
-use wf_base::time::Moment;
-use wf_base::units::{elapsed, moment};
-use wf_base::untrusted::{DIM, NAME, WARN};
+use crate::{ColumnAlign, TextTable, counts_text, record::lifecycle::RunLifecycle};
+use wf_base::{
+    time::Moment,
+    units::{elapsed, moment},
+    untrusted::{DIM, NAME, WARN},
+};
 use wf_store::{RunOwner, RunRow, RunState};
 
 /// Runs as a table, newest first.
@@ -62,8 +63,7 @@ fn state(row: &RunRow, life: RunLifecycle) -> (String, Style) {
 mod tests {
     use super::runs;
     use crate::record::tests::sample;
-    use wf_base::time::Moment;
-    use wf_base::untrusted::plain;
+    use wf_base::{time::Moment, untrusted::plain};
     use wf_store::{RunOwner, RunState};
 
     #[test]

@@ -1,22 +1,30 @@
 use std::fmt::Write as _;
 
 use super::folded::FoldedItems;
-use crate::lines::{
-    INDENT, attempt_label, failed_check_text, goal_name, line, pairs, phase_label, verdict_remarks,
+use crate::{
+    certainty_counts, counts_text,
+    lines::{INDENT, attempt_label, failed_check_text, goal_name, line, pairs, phase_label, verdict_remarks},
+    moves,
+    record::{
+        calls::AgentCalls,
+        lifecycle::RunLifecycle,
+        record::{RunRecord, row_display_name, step_duration, task_of_row},
+        spending::ModelSpending,
+        unbegun::unbegun_line,
+    },
+    rounds::rounds_table,
+    state_style, state_word, usage_line,
 };
-use crate::record::calls::AgentCalls;
-use crate::record::lifecycle::RunLifecycle;
-use crate::record::record::{RunRecord, row_display_name, step_duration, task_of_row};
-use crate::record::spending::ModelSpending;
-use crate::record::unbegun::unbegun_line;
-use crate::rounds::rounds_table;
-use crate::{certainty_counts, counts_text, moves, state_style, state_word, usage_line};
-use wf_base::name::{RunId, SessionName};
-use wf_base::time::Moment;
-use wf_base::units::{elapsed, first_line, moment, plural, size};
-use wf_base::untrusted::{DIM, GOOD, NAME, WARN, paint, shell_word, styled_line, untrusted};
-use wf_core::machine::{AnswerOptions, ApprovalRequest, ChildId, RunOutcome, StepState, TaskId};
-use wf_core::undo::UndoRefusal;
+use wf_base::{
+    name::{RunId, SessionName},
+    time::Moment,
+    units::{elapsed, first_line, moment, plural, size},
+    untrusted::{DIM, GOOD, NAME, WARN, paint, shell_word, styled_line, untrusted},
+};
+use wf_core::{
+    machine::{AnswerOptions, ApprovalRequest, ChildId, RunOutcome, StepState, TaskId},
+    undo::UndoRefusal,
+};
 use wf_store::{AttemptRow, CheckRow, RunRow, RunState, StepRow, StoreDurability};
 
 /// A run with its steps, their checks, and the runs nested in them. `now` is the current time.
@@ -348,8 +356,7 @@ fn undo_text(record: &RunRecord, now: Moment) -> String {
 mod tests {
     use super::show;
     use crate::record::tests::sample;
-    use wf_base::time::Moment;
-    use wf_base::untrusted::plain;
+    use wf_base::{time::Moment, untrusted::plain};
     use wf_core::machine::{BudgetLedger, Standing};
     use wf_model::RunBudget;
 

@@ -1,10 +1,15 @@
 use std::fmt::Write as _;
 
 use super::show::doubts_text;
-use crate::record::record::{RunRecord, is_whole, step_duration, task_of_row};
-use crate::{counts_text, state_word};
-use wf_base::units::{elapsed, first_line};
-use wf_base::untrusted::untrusted;
+use crate::{
+    counts_text,
+    record::record::{RunRecord, is_whole, step_duration, task_of_row},
+    state_word,
+};
+use wf_base::{
+    units::{elapsed, first_line},
+    untrusted::untrusted,
+};
 use wf_core::machine::{StepState, TaskId};
 use wf_store::{CheckRow, StepRow};
 

@@ -2,8 +2,10 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use wf_model::taint::{MixedTaint, TaintLevel, taints};
-use wf_model::{Plan, StepWork};
+use wf_model::{
+    Plan, StepWork,
+    taint::{MixedTaint, TaintLevel, taints},
+};
 
 /// The trust in the values of a plan, as JSON: its parameters, the inputs and outputs of each step,
 /// and the outputs of the plan.

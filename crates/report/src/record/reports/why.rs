@@ -4,13 +4,18 @@ mod run;
 use std::fmt::Write as _;
 
 use super::taint::untrusted_values;
-use crate::lines::verdict_remarks;
-use crate::record::record::{RunRecord, task_of_row};
-use crate::rounds::change_text;
-use crate::{certainty_counts, state_style, state_word};
+use crate::{
+    certainty_counts,
+    lines::verdict_remarks,
+    record::record::{RunRecord, task_of_row},
+    rounds::change_text,
+    state_style, state_word,
+};
 use cached::cache_explanation;
-use wf_base::units::first_line;
-use wf_base::untrusted::{BOLD, DIM, paint, plain, styled_line, untrusted};
+use wf_base::{
+    units::first_line,
+    untrusted::{BOLD, DIM, paint, plain, styled_line, untrusted},
+};
 use wf_core::machine::{
     BUDGET_SPENT_PREFIX, IsolationKind, NOT_CHOSEN, NOT_ESCALATED, NOT_STARTED, Standing, StepState, TaskId,
     WorkExit,

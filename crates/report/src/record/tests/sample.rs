@@ -3,9 +3,11 @@
 use serde_json::json;
 
 use crate::record::RunRecord;
-use wf_base::digest::Sha256Digest;
-use wf_base::name::{Name, PlanId, RunId};
-use wf_base::time::Moment;
+use wf_base::{
+    digest::Sha256Digest,
+    name::{Name, PlanId, RunId},
+    time::Moment,
+};
 use wf_core::machine::{
     Artifact, CheckRuling, CheckVerdict, LeftProcesses, RunOutcome, Standing, StepCounts, StepState, WorkExit,
 };

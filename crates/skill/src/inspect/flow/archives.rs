@@ -1,6 +1,4 @@
-use super::facts::ValuePlaceIx;
-use super::programs::ProgramCall;
-use super::shell::ShellFactReader;
+use super::{facts::ValuePlaceIx, programs::ProgramCall, shell::ShellFactReader};
 
 /// Extensions of archives; without them, their names are often those of folders.
 const ENDINGS: [&str; 6] = [".tar.gz", ".tgz", ".zip", ".tar.xz", ".tar.bz2", ".gz"];

@@ -1,14 +1,19 @@
-use std::cmp::Reverse;
-use std::collections::BTreeSet;
+use std::{cmp::Reverse, collections::BTreeSet};
 
-use super::facts::{FlowFacts, ValueEvent, ValueSend};
-use super::packages::resembles;
-use super::place::FlowLabel;
-use super::solve::{FlowSolution, solve};
-use super::texts::read_flow_facts;
-use crate::SkillBundle;
-use crate::inspect::prose::{host, is_publisher, owner};
-use crate::inspect::{InspectionIssue, IssueClass, Rule};
+use super::{
+    facts::{FlowFacts, ValueEvent, ValueSend},
+    packages::resembles,
+    place::FlowLabel,
+    solve::{FlowSolution, solve},
+    texts::read_flow_facts,
+};
+use crate::{
+    SkillBundle,
+    inspect::{
+        InspectionIssue, IssueClass, Rule,
+        prose::{host, is_publisher, owner},
+    },
+};
 
 /// Finds the dangers of a skill that take several steps: executing fetched content, and sending
 /// secrets. `known` are the issues found already: a line that breaks a rule is reported once.

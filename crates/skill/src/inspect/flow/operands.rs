@@ -1,5 +1,4 @@
-use super::facts::ValuePlaceIx;
-use super::shell::ShellFactReader;
+use super::{facts::ValuePlaceIx, shell::ShellFactReader};
 use crate::inspect::shell::{CommandWord, UNKNOWN};
 
 /// The arguments of a command, and their values.

@@ -1,5 +1,4 @@
-use std::collections::BTreeSet;
-use std::sync::LazyLock;
+use std::{collections::BTreeSet, sync::LazyLock};
 
 /// The names of the most downloaded packages of `PyPI` and npm, and of legitimate packages with
 /// similar names.

@@ -1,12 +1,16 @@
 use std::rc::Rc;
 
-use super::facts::{ValuePlaceIx, ValueSend};
-use super::operands::CommandOperands;
-use super::place::{FlowLabel, ValuePlace};
-use super::shell::ShellFactReader;
-use crate::inspect::rules::{ExecutedProgram, programs};
-use crate::inspect::shell::{CommandWord, ShellCommand};
-use crate::inspect::tables::{ProgramTable, WordList};
+use super::{
+    facts::{ValuePlaceIx, ValueSend},
+    operands::CommandOperands,
+    place::{FlowLabel, ValuePlace},
+    shell::ShellFactReader,
+};
+use crate::inspect::{
+    rules::{ExecutedProgram, programs},
+    shell::{CommandWord, ShellCommand},
+    tables::{ProgramTable, WordList},
+};
 
 /// Programs that print a credential, by the name of its usual variable.
 static CREDENTIALS: ProgramTable =

@@ -1,9 +1,10 @@
-use super::facts::{FlowFacts, ValuePlaceIx};
-use super::place::{FlowLabel, ValuePlace};
-use super::shell::CommandSource;
+use super::{
+    facts::{FlowFacts, ValuePlaceIx},
+    place::{FlowLabel, ValuePlace},
+    shell::CommandSource,
+};
 use crate::inspect::python::{ScriptToken, ScriptTokenKind, arguments, assigns, outermost, read_program};
-use std::collections::BTreeMap;
-use std::rc::Rc;
+use std::{collections::BTreeMap, rc::Rc};
 
 /// The maximum nesting of programs in programs that is followed.
 const DEEPEST: usize = 4;

@@ -1,11 +1,15 @@
 use std::rc::Rc;
 
-use super::facts::{ValuePlaceIx, ValueSend};
-use super::place::ValuePlace;
-use super::python::PythonFactReader;
-use super::shell::{CommandSource, shell};
-use crate::inspect::python::{ScriptToken, ScriptTokenKind, arguments};
-use crate::inspect::rules::reaches_network;
+use super::{
+    facts::{ValuePlaceIx, ValueSend},
+    place::ValuePlace,
+    python::PythonFactReader,
+    shell::{CommandSource, shell},
+};
+use crate::inspect::{
+    python::{ScriptToken, ScriptTokenKind, arguments},
+    rules::reaches_network,
+};
 
 /// An argument: its name, and its tokens.
 type PythonArgument<'t> = (Option<&'t str>, &'t [ScriptToken]);

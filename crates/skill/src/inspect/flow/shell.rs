@@ -1,8 +1,12 @@
-use std::collections::{BTreeMap, BTreeSet};
-use std::rc::Rc;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    rc::Rc,
+};
 
-use super::facts::{FlowFacts, ValueEvent, ValuePlaceIx};
-use super::place::ValuePlace;
+use super::{
+    facts::{FlowFacts, ValueEvent, ValuePlaceIx},
+    place::ValuePlace,
+};
 use crate::inspect::shell::{DECLARING, ParsedShellScript, ShellCommand, ShellPipeline, read_script};
 
 /// The maximum nesting of programs in programs that is followed.

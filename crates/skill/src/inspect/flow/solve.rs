@@ -1,7 +1,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::facts::{FlowFacts, ValuePlaceIx};
-use super::place::{FlowLabel, ValuePlace};
+use super::{
+    facts::{FlowFacts, ValuePlaceIx},
+    place::{FlowLabel, ValuePlace},
+};
 
 /// The maximum number of labels of a place.
 const MOST: usize = 200;

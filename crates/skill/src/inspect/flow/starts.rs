@@ -1,13 +1,17 @@
 use std::rc::Rc;
 
-use super::facts::ValuePlaceIx;
-use super::operands::CommandOperands;
-use super::place::ValuePlace;
-use super::programs::ProgramCall;
-use super::python::python;
-use super::shell::{ShellFactReader, shell};
-use crate::inspect::rules::{ExecutedProgram, installs};
-use crate::inspect::shell::CommandWord;
+use super::{
+    facts::ValuePlaceIx,
+    operands::CommandOperands,
+    place::ValuePlace,
+    programs::ProgramCall,
+    python::python,
+    shell::{ShellFactReader, shell},
+};
+use crate::inspect::{
+    rules::{ExecutedProgram, installs},
+    shell::CommandWord,
+};
 
 impl ShellFactReader<'_, '_> {
     /// Handles programs that execute others, functions, scripts of the skill, and everything else.

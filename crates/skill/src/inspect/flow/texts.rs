@@ -1,12 +1,17 @@
-use super::facts::{FlowFacts, ValueEvent, ValuePlaceIx, ValueSend};
-use super::python::{functions, python};
-use super::shell::{CommandSource, shell};
-use crate::SkillBundle;
-use crate::inspect::prose::{TextPassage, addresses, is_description, passages};
-use crate::inspect::{ScriptLanguage, language};
+use super::{
+    facts::{FlowFacts, ValueEvent, ValuePlaceIx, ValueSend},
+    python::{functions, python},
+    shell::{CommandSource, shell},
+};
+use crate::{
+    SkillBundle,
+    inspect::{
+        ScriptLanguage, language,
+        prose::{TextPassage, addresses, is_description, passages},
+    },
+};
 use regex::Regex;
-use std::rc::Rc;
-use std::sync::LazyLock;
+use std::{rc::Rc, sync::LazyLock};
 
 static SPANS: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"`([^`\n]+)`").ok());
 

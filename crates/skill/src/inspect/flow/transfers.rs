@@ -1,8 +1,7 @@
-use super::facts::ValuePlaceIx;
-use super::operands::CommandOperands;
-use super::place::FlowLabel;
-use super::programs::ProgramCall;
-use super::shell::ShellFactReader;
+use super::{
+    facts::ValuePlaceIx, operands::CommandOperands, place::FlowLabel, programs::ProgramCall,
+    shell::ShellFactReader,
+};
 use crate::inspect::tables::WordList;
 
 /// Options of transfer programs with the content to send; some of them may name a file.

@@ -1,6 +1,5 @@
 use super::places::{addresses, is_published, is_publisher};
-use crate::inspect::Rule;
-use crate::inspect::tables::PatternTable;
+use crate::inspect::{Rule, tables::PatternTable};
 use regex::Regex;
 use std::sync::LazyLock;
 

@@ -2,8 +2,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::commands::PassageFinding;
-use super::transposed::transposed_commands;
+use super::{commands::PassageFinding, transposed::transposed_commands};
 use crate::inspect::Rule;
 
 static BLOBS: LazyLock<Option<Regex>> = LazyLock::new(|| {

@@ -2,10 +2,14 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::commands::PassageFinding;
-use super::places::{addresses, host};
-use crate::inspect::tables::{PatternTable, WordList, pairs, pattern};
-use crate::inspect::{Rule, private_content};
+use super::{
+    commands::PassageFinding,
+    places::{addresses, host},
+};
+use crate::inspect::{
+    Rule, private_content,
+    tables::{PatternTable, WordList, pairs, pattern},
+};
 
 /// Commands that send credentials off the machine.
 static SENDS: LazyLock<PatternTable> =

@@ -1,13 +1,17 @@
 use std::collections::BTreeSet;
 
-use super::commands::{PassageFinding, fetched, harmful_commands, harmful_instructions, hidden_text};
-use super::encoded::{blobs, encoded};
-use super::leaves::leaves;
-use super::mood::is_description;
-use super::parts::{TextPassage, passages};
-use super::places::{addresses, is_published};
-use crate::inspect::rules::{FileInspection, ScriptPermissions, shell};
-use crate::inspect::{InspectionIssue, IssueClass, Rule};
+use super::{
+    commands::{PassageFinding, fetched, harmful_commands, harmful_instructions, hidden_text},
+    encoded::{blobs, encoded},
+    leaves::leaves,
+    mood::is_description,
+    parts::{TextPassage, passages},
+    places::{addresses, is_published},
+};
+use crate::inspect::{
+    InspectionIssue, IssueClass, Rule,
+    rules::{FileInspection, ScriptPermissions, shell},
+};
 
 /// The maximum number of consecutive passages read as one, and their maximum length.
 const TOGETHER: usize = 5;

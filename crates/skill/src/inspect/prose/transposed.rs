@@ -2,8 +2,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::commands::PassageFinding;
-use super::encoded::harms;
+use super::{commands::PassageFinding, encoded::harms};
 use crate::inspect::Rule;
 
 static LITERALS: LazyLock<Option<Regex>> =

@@ -1,9 +1,13 @@
-use super::lists::{is_everything, starts_later};
-use super::look::FileInspection;
-use super::program::ExecutedProgram;
-use crate::inspect::Rule;
-use crate::inspect::shell::{CommandWord, ShellCommand, UNKNOWN};
-use crate::inspect::tables::ProgramTable;
+use super::{
+    lists::{is_everything, starts_later},
+    look::FileInspection,
+    program::ExecutedProgram,
+};
+use crate::inspect::{
+    Rule,
+    shell::{CommandWord, ShellCommand, UNKNOWN},
+    tables::ProgramTable,
+};
 
 /// Programs that break a rule by their arguments.
 static RULES: ProgramTable = ProgramTable::from_table(include_str!("../tables/programs/program_rules.txt"));

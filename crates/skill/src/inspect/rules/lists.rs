@@ -1,8 +1,10 @@
 //! Lists of names for the rules: variables, network programs and modules, places started later, private places.
 
 use super::program::ExecutedProgram;
-use crate::inspect::shell::UNKNOWN;
-use crate::inspect::tables::{ProgramTable, WordList, pairs};
+use crate::inspect::{
+    shell::UNKNOWN,
+    tables::{ProgramTable, WordList, pairs},
+};
 
 /// Variables available to every script, and those a shell sets by itself.
 static KNOWN_VARIABLES: WordList = WordList::from_table(include_str!("../tables/words/given_variables.txt"));

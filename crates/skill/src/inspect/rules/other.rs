@@ -1,8 +1,12 @@
-use super::lists::{NETWORK_MODULES, starts_later};
-use super::look::FileInspection;
-use super::shell::shell;
-use crate::inspect::Rule;
-use crate::inspect::python::{ParsedProgram, ScriptDialect, ScriptToken, ScriptTokenKind, tokens};
+use super::{
+    lists::{NETWORK_MODULES, starts_later},
+    look::FileInspection,
+    shell::shell,
+};
+use crate::inspect::{
+    Rule,
+    python::{ParsedProgram, ScriptDialect, ScriptToken, ScriptTokenKind, tokens},
+};
 use std::collections::BTreeSet;
 
 /// Checks a program in JavaScript, Perl, Ruby or another language, as far as its words show.

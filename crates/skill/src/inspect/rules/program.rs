@@ -1,5 +1,7 @@
-use crate::inspect::shell::{CommandWord, ShellCommand, UNKNOWN};
-use crate::inspect::tables::WordList;
+use crate::inspect::{
+    shell::{CommandWord, ShellCommand, UNKNOWN},
+    tables::WordList,
+};
 
 /// Programs that execute the program in their arguments.
 static BEFORE: WordList = WordList::from_table(include_str!("../tables/words/wrappers.txt"));

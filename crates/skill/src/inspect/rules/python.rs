@@ -1,17 +1,21 @@
 use std::collections::BTreeSet;
 
-use super::danger::danger;
-use super::lists::{network_module, network_use};
-use super::look::FileInspection;
-use super::other::check_strings;
-use super::program::programs;
-use super::run::runs;
-use super::shell::shell;
-use super::sockets::sockets;
-use crate::inspect::Rule;
-use crate::inspect::python::{ParsedCall, ParsedProgram, ScriptTokenKind, read_program};
-use crate::inspect::shell::{CommandWord, ShellCommand, UNKNOWN};
-use crate::inspect::tables::WordList;
+use super::{
+    danger::danger,
+    lists::{network_module, network_use},
+    look::FileInspection,
+    other::check_strings,
+    program::programs,
+    run::runs,
+    shell::shell,
+    sockets::sockets,
+};
+use crate::inspect::{
+    Rule,
+    python::{ParsedCall, ParsedProgram, ScriptTokenKind, read_program},
+    shell::{CommandWord, ShellCommand, UNKNOWN},
+    tables::WordList,
+};
 
 /// Functions starting a program from a text or a list.
 static STARTS: WordList = WordList::from_table(include_str!("../tables/words/python_starts.txt"));

@@ -1,13 +1,17 @@
 use std::collections::BTreeSet;
 
-use super::lists::fetches;
-use super::look::FileInspection;
-use super::program::{ExecutedProgram, SHELLS, programs};
-use super::python::python;
-use super::shell::shell;
-use crate::inspect::Rule;
-use crate::inspect::shell::{CommandWord, ShellCommand, ShellPipeline, UNKNOWN};
-use crate::inspect::tables::ProgramTable;
+use super::{
+    lists::fetches,
+    look::FileInspection,
+    program::{ExecutedProgram, SHELLS, programs},
+    python::python,
+    shell::shell,
+};
+use crate::inspect::{
+    Rule,
+    shell::{CommandWord, ShellCommand, ShellPipeline, UNKNOWN},
+    tables::ProgramTable,
+};
 
 /// Programs printing a decoded text.
 static DECODERS: ProgramTable = ProgramTable::from_table(include_str!("../tables/programs/decoders.txt"));

@@ -1,13 +1,17 @@
 use std::collections::BTreeSet;
 
-use super::danger::{danger, files};
-use super::lists::network_use;
-use super::look::FileInspection;
-use super::program::programs;
-use super::run::{piped, runs};
-use super::values::ScriptValues;
-use crate::inspect::Rule;
-use crate::inspect::shell::{DECLARING, ParsedShellScript, UNKNOWN, VariableUse, read_script};
+use super::{
+    danger::{danger, files},
+    lists::network_use,
+    look::FileInspection,
+    program::programs,
+    run::{piped, runs},
+    values::ScriptValues,
+};
+use crate::inspect::{
+    Rule,
+    shell::{DECLARING, ParsedShellScript, UNKNOWN, VariableUse, read_script},
+};
 
 /// Checks a shell script. `base` is its offset in its file; `outer` are the variables set by the
 /// program executing it.

@@ -1,6 +1,8 @@
 use super::look::FileInspection;
-use crate::inspect::python::{ParsedCall, ParsedProgram};
-use crate::inspect::tables::WordList;
+use crate::inspect::{
+    python::{ParsedCall, ParsedProgram},
+    tables::WordList,
+};
 
 /// Members of the module `socket` using no network: names and conversions.
 static HERE: WordList = WordList::from_table(include_str!("../tables/words/local_sockets.txt"));

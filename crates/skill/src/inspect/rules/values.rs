@@ -1,5 +1,7 @@
-use std::collections::{BTreeMap, BTreeSet};
-use std::rc::Rc;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    rc::Rc,
+};
 
 use super::program::SHIFTS;
 use crate::inspect::shell::{CommandWord, ParsedShellScript, ShellCommand, UNKNOWN, VariableUse};

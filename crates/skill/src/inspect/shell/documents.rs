@@ -1,5 +1,7 @@
-use super::lexer::ShellLexer;
-use super::words::{CommandWord, ShellCommand};
+use super::{
+    lexer::ShellLexer,
+    words::{CommandWord, ShellCommand},
+};
 
 impl ShellLexer<'_> {
     /// Reads a redirection, if there is one here.

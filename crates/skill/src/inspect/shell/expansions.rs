@@ -1,7 +1,9 @@
 use std::rc::Rc;
 
-use super::lexer::{DEEPEST, ShellLexer};
-use super::words::{CommandWord, UNKNOWN, VariableUse};
+use super::{
+    lexer::{DEEPEST, ShellLexer},
+    words::{CommandWord, UNKNOWN, VariableUse},
+};
 
 impl ShellLexer<'_> {
     /// Reads an expansion, or a dollar sign.

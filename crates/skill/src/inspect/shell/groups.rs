@@ -1,8 +1,9 @@
-use std::collections::BTreeSet;
-use std::rc::Rc;
+use std::{collections::BTreeSet, rc::Rc};
 
-use super::lexer::{DEEPEST, ShellLexer};
-use super::words::{ShellCommand, ShellPipeline};
+use super::{
+    lexer::{DEEPEST, ShellLexer},
+    words::{ShellCommand, ShellPipeline},
+};
 
 /// Words that only structure the commands after them.
 const KEYWORDS: [&str; 7] = ["then", "else", "elif", "do", "!", "time", "coproc"];

@@ -1,7 +1,9 @@
 use std::rc::Rc;
 
-use super::groups::OpenPipeline;
-use super::words::{CommandWord, ParsedShellScript, ShellCommand};
+use super::{
+    groups::OpenPipeline,
+    words::{CommandWord, ParsedShellScript, ShellCommand},
+};
 
 /// The maximum nesting of commands.
 pub(super) const DEEPEST: usize = 40;

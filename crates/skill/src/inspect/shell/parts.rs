@@ -1,7 +1,9 @@
 use std::rc::Rc;
 
-use super::lexer::ShellLexer;
-use super::words::{CommandWord, UNKNOWN};
+use super::{
+    lexer::ShellLexer,
+    words::{CommandWord, UNKNOWN},
+};
 
 impl ShellLexer<'_> {
     pub(super) fn word(&mut self) -> CommandWord {

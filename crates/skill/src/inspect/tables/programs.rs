@@ -1,5 +1,4 @@
-use std::collections::BTreeMap;
-use std::sync::OnceLock;
+use std::{collections::BTreeMap, sync::OnceLock};
 
 use super::words::rows;
 use crate::inspect::rules::ExecutedProgram;

@@ -1,5 +1,4 @@
-use std::collections::BTreeSet;
-use std::sync::OnceLock;
+use std::{collections::BTreeSet, sync::OnceLock};
 
 /// A list of words a rule looks for.
 pub(in crate::inspect) struct WordList {

@@ -1,8 +1,10 @@
 //! Dangers in several steps: fetched content is executed, secrets are sent.
 
 use super::{FRONT, looked};
-use crate::ScriptDeclarations;
-use crate::inspect::{InspectionIssue, IssueClass};
+use crate::{
+    ScriptDeclarations,
+    inspect::{InspectionIssue, IssueClass},
+};
 
 /// The files of a skill beside the front of its `SKILL.md`.
 type Files<'a> = &'a [(&'a str, &'a str)];

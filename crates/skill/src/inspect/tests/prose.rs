@@ -1,8 +1,7 @@
 //! Texts that an agent obeys: a harmful instruction each, and the near miss that only mentions it.
 
 use super::{FRONT, looked};
-use crate::ScriptDeclarations;
-use crate::inspect::IssueClass;
+use crate::{ScriptDeclarations, inspect::IssueClass};
 
 /// A text, the rule by which it is refused, and one like it that is not.
 const ROWS: &[(&str, &str, &str)] = &[

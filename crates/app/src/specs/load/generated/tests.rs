@@ -1,10 +1,7 @@
-use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use super::SnapshotReader;
-use crate::config::WorkspaceConfig;
-use crate::specs::load::collect_plan;
-use crate::{CONFIG, RunOptions};
+use crate::{CONFIG, RunOptions, config::WorkspaceConfig, specs::load::collect_plan};
 use wf_core::envelope::breaches;
 use wf_engine::PlanReader;
 use wf_lang::InMemoryFiles;

@@ -4,14 +4,21 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::agent::ChildRequest;
-use crate::machine::state::fold::compaction::{self, CompactorBreaker};
-use crate::machine::state::task_phase::ActivityKind;
-use crate::machine::state::{MachineState, TaskIx, history};
-use crate::machine::words::agents::agent_record::ClientRepairRecord;
-use crate::machine::words::{
-    AgentRecord, AgentTurn, ApprovalOutcome, ApprovalRequest, Attempt, ChildId, ChildPhase, ChildRecord,
-    ClientRepair, EventKind, PersonAnswer, StepState, ToolCallEnd, ToolCallId, ToolCallSubject, ToolRecord,
+use crate::{
+    agent::ChildRequest,
+    machine::{
+        state::{
+            MachineState, TaskIx,
+            fold::compaction::{self, CompactorBreaker},
+            history,
+            task_phase::ActivityKind,
+        },
+        words::{
+            AgentRecord, AgentTurn, ApprovalOutcome, ApprovalRequest, Attempt, ChildId, ChildPhase,
+            ChildRecord, ClientRepair, EventKind, PersonAnswer, StepState, ToolCallEnd, ToolCallId,
+            ToolCallSubject, ToolRecord, agents::agent_record::ClientRepairRecord,
+        },
+    },
 };
 use wf_base::time::Moment;
 use wf_model::Plan;

@@ -4,8 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use crate::machine::state::{self, MachineState, TaskIx};
-use crate::machine::words::{Attempt, FailedCheck, ReworkLoop, StaleFile, Standing, StepState, serde_pairs};
+use crate::machine::{
+    state::{self, MachineState, TaskIx},
+    words::{Attempt, FailedCheck, ReworkLoop, StaleFile, Standing, StepState, serde_pairs},
+};
 use wf_model::{CheckPhase, Plan};
 
 /// The part of the state that checks of the plan, and evidence, are about.

@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::machine::state::MachineState;
-use crate::machine::state::fold::agents;
-use crate::machine::words::agents::compaction_event::CompactionRecord;
-use crate::machine::words::{CompactionOutcome, CompactionStart, EventKind};
+use crate::machine::{
+    state::{MachineState, fold::agents},
+    words::{CompactionOutcome, CompactionStart, EventKind, agents::compaction_event::CompactionRecord},
+};
 use wf_base::time::Moment;
 use wf_model::Plan;
 

@@ -1,19 +1,25 @@
 //! The fold: the change that each fact makes to the state. Decides nothing.
 
-use crate::machine::state::control::{self, ProposalDecision};
-use crate::machine::state::fold::task_end::{self, TaskEnd};
-use crate::machine::state::fold::{agents, checks, gates, guidance, merges, reused};
-use crate::machine::state::machine_state::{CancelRequest, StepItems};
-use crate::machine::state::plan_rules::{has_gates, takes_room};
-use crate::machine::state::task_phase::{ActivityKind, TaskActivity, TaskPhase};
-use crate::machine::state::task_record::AttemptResult;
-use crate::machine::state::{self, MachineState, TaskIx, history};
-use crate::machine::words::{
-    Attempt, CachedResult, CheckVerdict, DeselectedStep, EventKind, GatePoint, PlanGeneration, RunPhase,
-    StepItem, StepState, TaskId, WorkExit,
+use crate::machine::{
+    state::{
+        self, MachineState, TaskIx,
+        control::{self, ProposalDecision},
+        fold::{
+            agents, checks, gates, guidance, merges, reused,
+            task_end::{self, TaskEnd},
+        },
+        history,
+        machine_state::{CancelRequest, StepItems},
+        plan_rules::{has_gates, takes_room},
+        task_phase::{ActivityKind, TaskActivity, TaskPhase},
+        task_record::AttemptResult,
+    },
+    words::{
+        Attempt, CachedResult, CheckVerdict, DeselectedStep, EventKind, GatePoint, PlanGeneration, RunPhase,
+        StepItem, StepState, TaskId, WorkExit,
+    },
 };
-use wf_base::name::Name;
-use wf_base::time::Moment;
+use wf_base::{name::Name, time::Moment};
 use wf_model::Plan;
 
 impl MachineState {

@@ -4,15 +4,18 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::machine::state::fold::{agents, guidance, merges};
-use crate::machine::state::task_phase::{ActivityKind, TaskActivity, TaskPhase};
-use crate::machine::state::{self, MachineState, TaskIx};
-use crate::machine::words::{
-    ApprovalOutcome, ApprovalRequest, Attempt, EventKind, GatePoint, RequestDecision, StepState, TaskId,
-    serde_pairs,
+use crate::machine::{
+    state::{
+        self, MachineState, TaskIx,
+        fold::{agents, guidance, merges},
+        task_phase::{ActivityKind, TaskActivity, TaskPhase},
+    },
+    words::{
+        ApprovalOutcome, ApprovalRequest, Attempt, EventKind, GatePoint, RequestDecision, StepState, TaskId,
+        serde_pairs,
+    },
 };
-use wf_base::name::GateId;
-use wf_base::time::Moment;
+use wf_base::{name::GateId, time::Moment};
 use wf_model::{EscalationAction, JsonObject, Plan};
 
 /// The part of the state that gates and requests to people are about.

@@ -2,10 +2,14 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::machine::state::task_phase::{ActivityKind, TaskActivity, TaskPhase};
-use crate::machine::state::{self, MachineState, TaskIx};
-use crate::machine::words::{
-    ApprovalOutcome, ApprovalRequest, EventKind, GuidanceOutcome, GuidanceStart, StepState, StuckAttempt,
+use crate::machine::{
+    state::{
+        self, MachineState, TaskIx,
+        task_phase::{ActivityKind, TaskActivity, TaskPhase},
+    },
+    words::{
+        ApprovalOutcome, ApprovalRequest, EventKind, GuidanceOutcome, GuidanceStart, StepState, StuckAttempt,
+    },
 };
 use wf_base::time::Moment;
 use wf_model::Plan;

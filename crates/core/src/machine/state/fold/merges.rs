@@ -2,10 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::machine::state::task_phase::ActivityKind;
-use crate::machine::state::{self, MachineState, TaskIx};
-use crate::machine::words::{
-    EventKind, MergeOutcome, MergePlan, MergeSubject, RequestDecision, Standing, StepState,
+use crate::machine::{
+    state::{self, MachineState, TaskIx, task_phase::ActivityKind},
+    words::{EventKind, MergeOutcome, MergePlan, MergeSubject, RequestDecision, Standing, StepState},
 };
 use wf_model::Plan;
 

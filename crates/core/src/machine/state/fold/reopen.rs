@@ -2,14 +2,16 @@
 
 use std::collections::BTreeSet;
 
-use crate::machine::state::fold::reused::ReusableResult;
-use crate::machine::state::fold::task_end;
-use crate::machine::state::machine_state::StepRecord;
-use crate::machine::state::task_record::TaskRecord;
-use crate::machine::state::{MachineState, TaskIx};
-use crate::machine::words::{RunPhase, StepState};
-use wf_base::name::Name;
-use wf_base::time::Moment;
+use crate::machine::{
+    state::{
+        MachineState, TaskIx,
+        fold::{reused::ReusableResult, task_end},
+        machine_state::StepRecord,
+        task_record::TaskRecord,
+    },
+    words::{RunPhase, StepState},
+};
+use wf_base::{name::Name, time::Moment};
 use wf_model::{Plan, StepIx};
 
 /// Reopens steps.

@@ -2,10 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::machine::state::MachineState;
-use crate::machine::words::{ReusedItem, Standing, StepItem};
-use wf_base::digest::Sha256Digest;
-use wf_base::name::RunId;
+use crate::machine::{
+    state::MachineState,
+    words::{ReusedItem, Standing, StepItem},
+};
+use wf_base::{digest::Sha256Digest, name::RunId};
 use wf_model::{JsonObject, Plan};
 
 /// The result of an item that the run may reuse once the item is known.

@@ -1,8 +1,9 @@
 //! The end of a task: as it is decided, and its effect on the state.
 
-use crate::machine::state::task_phase::TaskPhase;
-use crate::machine::state::{MachineState, TaskIx};
-use crate::machine::words::{Standing, StepState};
+use crate::machine::{
+    state::{MachineState, TaskIx, task_phase::TaskPhase},
+    words::{Standing, StepState},
+};
 use wf_base::time::Moment;
 use wf_model::{FailureClass, JsonObject, Plan};
 

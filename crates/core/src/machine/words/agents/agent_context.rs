@@ -1,11 +1,13 @@
 //! The sizes of an agent's conversation, from its facts: what is cut from the next request, and what that may use.
 
-use crate::agent::{
-    ContextCut, ContextLimits, ConversationSize, GroupChoice, TokenScale, TurnSize, estimate_tokens,
-};
-use crate::machine::words::{
-    AgentRecord, AgentTurn, AttemptUsage, ClientCall, ModelCallEnd, ModelCallOutcome, ModelCallStart,
-    ToolRecord,
+use crate::{
+    agent::{
+        ContextCut, ContextLimits, ConversationSize, GroupChoice, TokenScale, TurnSize, estimate_tokens,
+    },
+    machine::words::{
+        AgentRecord, AgentTurn, AttemptUsage, ClientCall, ModelCallEnd, ModelCallOutcome, ModelCallStart,
+        ToolRecord,
+    },
 };
 
 impl AgentRecord {

@@ -3,11 +3,16 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::agent::authoring::MemoryCalibration;
-use crate::agent::{ChildRequest, ContextCut, PriorConversation, ResolvedMode, StopReason};
-use crate::machine::words::{Attempt, CallEffort, CompactorLimits, WorkExit};
-use wf_base::digest::Sha256Digest;
-use wf_base::name::{GateId, Name};
+use crate::{
+    agent::{
+        ChildRequest, ContextCut, PriorConversation, ResolvedMode, StopReason, authoring::MemoryCalibration,
+    },
+    machine::words::{Attempt, CallEffort, CompactorLimits, WorkExit},
+};
+use wf_base::{
+    digest::Sha256Digest,
+    name::{GateId, Name},
+};
 use wf_model::{AgentEngine, FailureClass, ModelPrice};
 
 /// The briefing of an agent, before its first model call.

@@ -1,18 +1,18 @@
 //! The progress of an agent: the fold of its facts, and the step that follows from it.
 
-use std::collections::BTreeMap;
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
 use serde::{Deserialize, Serialize};
 
-use crate::agent::{ChildChoice, ChildRequest, ContextCut, StopReason};
-use crate::machine::words::agents::compaction_event::CompactionRecord;
-use crate::machine::words::{
-    AgentBriefing, CallSupplement, ChildRecord, ClientCall, CompactorLimits, InvalidAnswer, ModelCallOutcome,
-    ModelLimits, RequestedTool, ToolCallSubject, WorkExit,
+use crate::{
+    agent::{ChildChoice, ChildRequest, ContextCut, StopReason},
+    machine::words::{
+        AgentBriefing, CallSupplement, ChildRecord, ClientCall, CompactorLimits, InvalidAnswer,
+        ModelCallOutcome, ModelLimits, RequestedTool, ToolCallSubject, WorkExit,
+        agents::compaction_event::CompactionRecord,
+    },
 };
-use wf_base::digest::Sha256Digest;
-use wf_base::time::Moment;
+use wf_base::{digest::Sha256Digest, time::Moment};
 use wf_model::AgentEngine;
 
 /// The progress of an agent in one attempt.

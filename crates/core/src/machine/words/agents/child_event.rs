@@ -4,8 +4,10 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::agent::{ChildReport, ChildStart};
-use crate::machine::words::{Attempt, AttemptUsage, Standing, ToolCallId, WorkExit};
+use crate::{
+    agent::{ChildReport, ChildStart},
+    machine::words::{Attempt, AttemptUsage, Standing, ToolCallId, WorkExit},
+};
 use wf_base::name::{Name, PlanId, TaskPathError};
 use wf_model::JsonObject;
 

@@ -2,8 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::agent::{ContextCut, GroupChoice};
-use crate::machine::words::{AgentRecord, AskedModel, Attempt, AttemptUsage, ModelCallStart};
+use crate::{
+    agent::{ContextCut, GroupChoice},
+    machine::words::{AgentRecord, AskedModel, Attempt, AttemptUsage, ModelCallStart},
+};
 use wf_base::name::Name;
 use wf_model::{ModelPrice, Money};
 

@@ -12,8 +12,7 @@ use crate::machine::words::{
     AgentRecord, AgentTurn, Attempt, GatePoint, ModelCallOutcome, ModelCallStart, ShownContent, ToolRecord,
     serde_pairs,
 };
-use wf_base::digest::Sha256Digest;
-use wf_base::name::GateId;
+use wf_base::{digest::Sha256Digest, name::GateId};
 
 /// A part of an agent's conversation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -3,16 +3,20 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::gate::GateResult;
-use crate::machine::words::{
-    AnswerOptions, ApprovalSigner, ExchangeSubject, GatePoint, MergeSubject, TaskId, ToolCallSubject,
-    TypedAnswer,
+use crate::{
+    gate::GateResult,
+    machine::words::{
+        AnswerOptions, ApprovalSigner, ExchangeSubject, GatePoint, MergeSubject, TaskId, ToolCallSubject,
+        TypedAnswer,
+    },
+    risk::ActionRisk,
 };
-use crate::risk::ActionRisk;
-use wf_base::digest::Sha256Digest;
-use wf_base::keywords;
-use wf_base::name::{GateId, Name};
-use wf_base::time::Moment;
+use wf_base::{
+    digest::Sha256Digest,
+    keywords,
+    name::{GateId, Name},
+    time::Moment,
+};
 use wf_model::{CheckPhase, FailureClass, JsonObject};
 
 /// A request for approval.

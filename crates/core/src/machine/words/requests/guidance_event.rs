@@ -2,11 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::agent::authoring::{CalibrationEntry, MemoryCalibration};
-use crate::machine::words::requests::plan_request::is_named_like_step;
-use crate::machine::words::{
-    AskedModel, Attempt, AttemptFeedback, AttemptUsage, AvoidedTool, PlanIntent, PlannerReply,
-    PlannerRestrictions, PreferredTool,
+use crate::{
+    agent::authoring::{CalibrationEntry, MemoryCalibration},
+    machine::words::{
+        AskedModel, Attempt, AttemptFeedback, AttemptUsage, AvoidedTool, PlanIntent, PlannerReply,
+        PlannerRestrictions, PreferredTool, requests::plan_request::is_named_like_step,
+    },
 };
 use wf_base::name::PlanId;
 use wf_model::Plan;

@@ -3,10 +3,14 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::agent::authoring::{CalibrationEntry, MemoryCalibration};
-use crate::machine::words::{FailedCheck, IntentAdvice, Round};
-use wf_base::digest::Sha256Digest;
-use wf_base::name::{Name, PlanId};
+use crate::{
+    agent::authoring::{CalibrationEntry, MemoryCalibration},
+    machine::words::{FailedCheck, IntentAdvice, Round},
+};
+use wf_base::{
+    digest::Sha256Digest,
+    name::{Name, PlanId},
+};
 use wf_model::{FailureClass, Plan};
 
 /// The version of a request.

@@ -2,8 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::agent::authoring::CalibrationEntry;
-use crate::machine::words::{PlannerCalls, PlannerReply};
+use crate::{
+    agent::authoring::CalibrationEntry,
+    machine::words::{PlannerCalls, PlannerReply},
+};
 
 /// The planner gave nothing, or nothing that may be used.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]

@@ -13,18 +13,20 @@ mod script;
 mod sketch;
 mod values;
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use self::sketch::{executes, work_of};
-use self::values::KnownReads;
-use wf_base::name::{EnvName, Name};
-use wf_base::time::parse_duration;
-use wf_model::expr::Template;
-use wf_model::{Alternative, EnvVar, GeneratedPlan, Plan, Step, StepWork};
+use self::{
+    sketch::{executes, work_of},
+    values::KnownReads,
+};
+use wf_base::{
+    name::{EnvName, Name},
+    time::parse_duration,
+};
+use wf_model::{Alternative, EnvVar, GeneratedPlan, Plan, Step, StepWork, expr::Template};
 
 pub use parts::{ProposedAgent, ProposedArguments, ProposedRequest, ProposedScript};
 pub(in crate::machine) use sketch::sketch;

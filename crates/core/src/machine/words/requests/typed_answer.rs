@@ -10,8 +10,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::machine::words::{ApprovalOutcome, ApprovalRequest};
-use wf_model::expr::{EvalError, ExprScope};
-use wf_model::{AnswerChoices, AnswerKind, JsonObject};
+use wf_model::{
+    AnswerChoices, AnswerKind, JsonObject,
+    expr::{EvalError, ExprScope},
+};
 
 /// The maximum number of words to choose from.
 const MOST_CHOICES: usize = 50;

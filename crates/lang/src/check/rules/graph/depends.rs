@@ -1,10 +1,14 @@
-use crate::LoadedSpec;
-use crate::ast::StepSpec;
-use crate::check::{ExprRead, ExprSite, FileDiagnostics, RuleContext};
+use crate::{
+    LoadedSpec,
+    ast::StepSpec,
+    check::{ExprRead, ExprSite, FileDiagnostics, RuleContext},
+};
 use std::collections::{BTreeMap, BTreeSet};
-use wf_base::diag::{Code, Diagnostic};
-use wf_base::name::Name;
-use wf_base::source::{Span, Spanned};
+use wf_base::{
+    diag::{Code, Diagnostic},
+    name::Name,
+    source::{Span, Spanned},
+};
 use wf_model::expr::ExprReference;
 
 /// Checks that a main step depends on existing main steps, on each once; a `finally` step on none.

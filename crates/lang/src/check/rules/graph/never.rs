@@ -3,8 +3,10 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use crate::check::{FileDiagnostics, RuleContext};
-use wf_base::diag::{Code, Diagnostic};
-use wf_base::source::{Span, Spanned};
+use wf_base::{
+    diag::{Code, Diagnostic},
+    source::{Span, Spanned},
+};
 use wf_model::expr::{Expr, ExprReference};
 
 /// The words for the final state of a step.

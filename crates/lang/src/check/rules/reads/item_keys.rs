@@ -1,12 +1,20 @@
 use serde_json::{Value, json};
 
-use crate::ast::{ForEachSpec, StepSpec};
-use crate::check::taint::{any_item_of, part_of};
-use crate::check::{FileDiagnostics, RuleContext};
-use wf_base::diag::{Code, Diagnostic};
-use wf_base::source::Spanned;
-use wf_model::ItemKeyPath;
-use wf_model::expr::{ExprReference, PathKey, SpannedReference};
+use crate::{
+    ast::{ForEachSpec, StepSpec},
+    check::{
+        FileDiagnostics, RuleContext,
+        taint::{any_item_of, part_of},
+    },
+};
+use wf_base::{
+    diag::{Code, Diagnostic},
+    source::Spanned,
+};
+use wf_model::{
+    ItemKeyPath,
+    expr::{ExprReference, PathKey, SpannedReference},
+};
 
 /// The words by which a schema may allow a property it does not list.
 const OPEN: [&str; 8] =

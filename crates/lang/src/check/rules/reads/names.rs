@@ -1,9 +1,13 @@
-use crate::ast::{MatrixSpec, StepSpec};
-use crate::check::{ExprRead, ExprSite, FileDiagnostics, RuleContext};
+use crate::{
+    ast::{MatrixSpec, StepSpec},
+    check::{ExprRead, ExprSite, FileDiagnostics, RuleContext},
+};
 use std::collections::BTreeSet;
-use wf_base::diag::{Code, Diagnostic};
-use wf_base::name::Name;
-use wf_base::source::Span;
+use wf_base::{
+    diag::{Code, Diagnostic},
+    name::Name,
+    source::Span,
+};
 use wf_model::expr::ExprReference;
 
 /// Checks that every parameter, secret, step and output an expression reads is declared.

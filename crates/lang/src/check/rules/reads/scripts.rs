@@ -1,8 +1,12 @@
-use crate::ast::{CheckSpec, StepSpec};
-use crate::check::{FileDiagnostics, RuleContext};
-use crate::part;
-use wf_base::diag::{Code, Diagnostic};
-use wf_base::source::{Span, Spanned};
+use crate::{
+    ast::{CheckSpec, StepSpec},
+    check::{FileDiagnostics, RuleContext},
+    part,
+};
+use wf_base::{
+    diag::{Code, Diagnostic},
+    source::{Span, Spanned},
+};
 use wf_model::expr::{ExprReference, ScriptReference, templates_in_script};
 
 /// Checks that a script contains no template: text never becomes code.

@@ -1,11 +1,17 @@
-use crate::ast::{AgentSpec, StepSpec};
-use crate::check::{FileDiagnostics, RuleContext};
-use wf_base::diag::{Code, Diagnostic, nearest};
-use wf_base::keyword::Keyword as _;
-use wf_base::name::PlanId;
-use wf_base::source::Spanned;
-use wf_model::expr::{ScriptReference, templates_in_script};
-use wf_model::{AgentSkill, AgentTool};
+use crate::{
+    ast::{AgentSpec, StepSpec},
+    check::{FileDiagnostics, RuleContext},
+};
+use wf_base::{
+    diag::{Code, Diagnostic, nearest},
+    keyword::Keyword as _,
+    name::PlanId,
+    source::Spanned,
+};
+use wf_model::{
+    AgentSkill, AgentTool,
+    expr::{ScriptReference, templates_in_script},
+};
 
 /// Checks that an agent can use its tools, and its briefing contains no template: it is passed on as it is.
 pub(crate) fn check_agents(context: &RuleContext<'_>, diagnostics: &mut FileDiagnostics) {

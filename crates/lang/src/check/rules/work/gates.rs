@@ -1,10 +1,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::ast::{GateRef, GateSpec};
-use crate::check::escalations::{self, KnownEscalations};
-use crate::check::{FileDiagnostics, RuleContext};
-use wf_base::diag::{Code, Diagnostic};
-use wf_base::source::Span;
+use crate::{
+    ast::{GateRef, GateSpec},
+    check::{
+        FileDiagnostics, RuleContext,
+        escalations::{self, KnownEscalations},
+    },
+};
+use wf_base::{
+    diag::{Code, Diagnostic},
+    source::Span,
+};
 use wf_model::GateTrigger;
 
 /// Checks that gates are where their triggers apply, have unique names, and lead to

@@ -1,12 +1,18 @@
 //! Rules about settings of steps: alternatives, caches, requests, and steps without work.
 
-use crate::ast::StepSpec;
-use crate::check::{FileDiagnostics, RuleContext};
-use crate::decode::{PathGlob, WorkspacePath};
-use wf_base::diag::{Code, Diagnostic};
-use wf_base::source::Spanned;
-use wf_model::OnStuck;
-use wf_model::expr::{ExprReference, Template};
+use crate::{
+    ast::StepSpec,
+    check::{FileDiagnostics, RuleContext},
+    decode::{PathGlob, WorkspacePath},
+};
+use wf_base::{
+    diag::{Code, Diagnostic},
+    source::Spanned,
+};
+use wf_model::{
+    OnStuck,
+    expr::{ExprReference, Template},
+};
 
 /// Checks that a step with alternatives can use them: the controller of a plan with `replan`
 /// chooses among them, and leaves `finally` steps alone.

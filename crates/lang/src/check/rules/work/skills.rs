@@ -1,13 +1,16 @@
 use std::collections::BTreeSet;
 
-use crate::LoadedSkill;
-use crate::ast::{AllowSpec, PlanSpec, ScriptArg, SkillArgs, SkillScript, SkillUse, StepSpec};
-use crate::check::{FileDiagnostics, RuleContext};
-use wf_base::diag::{Code, Diagnostic, nearest};
-use wf_base::name::SkillName;
-use wf_base::source::{Span, Spanned};
-use wf_model::expr::Template;
-use wf_model::misfit_arg;
+use crate::{
+    LoadedSkill,
+    ast::{AllowSpec, PlanSpec, ScriptArg, SkillArgs, SkillScript, SkillUse, StepSpec},
+    check::{FileDiagnostics, RuleContext},
+};
+use wf_base::{
+    diag::{Code, Diagnostic, nearest},
+    name::SkillName,
+    source::{Span, Spanned},
+};
+use wf_model::{expr::Template, misfit_arg};
 use wf_skill::disk::LEFT_OUT;
 
 /// Checks that a script of a skill exists, is given its arguments, and may reach no more than its

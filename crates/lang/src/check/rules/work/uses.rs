@@ -1,11 +1,15 @@
 use serde_json::Value;
 
-use crate::ast::{PlanSpec, StepSpec};
-use crate::check::{FileDiagnostics, RuleContext};
-use crate::decode::ArgumentTemplate;
-use wf_base::diag::{Code, Diagnostic};
-use wf_base::name::Name;
-use wf_base::source::Spanned;
+use crate::{
+    ast::{PlanSpec, StepSpec},
+    check::{FileDiagnostics, RuleContext},
+    decode::ArgumentTemplate,
+};
+use wf_base::{
+    diag::{Code, Diagnostic},
+    name::Name,
+    source::Spanned,
+};
 use wf_model::ValueSchema;
 
 /// Checks that the user of a plan, a step or `undo`, gives it its parameters: no unknown ones, all required ones,

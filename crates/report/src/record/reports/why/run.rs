@@ -2,10 +2,14 @@
 
 use std::fmt::Write as _;
 
-use crate::record::lifecycle::RunLifecycle;
-use crate::record::record::{RunRecord, task_of_row};
-use wf_base::units::first_line;
-use wf_base::untrusted::{BOLD, DIM, paint, styled_line, untrusted};
+use crate::record::{
+    lifecycle::RunLifecycle,
+    record::{RunRecord, task_of_row},
+};
+use wf_base::{
+    units::first_line,
+    untrusted::{BOLD, DIM, paint, styled_line, untrusted},
+};
 use wf_core::machine::{RunOutcome, StepState, TaskId};
 
 /// The maximum number of tasks in the explanation of a run.

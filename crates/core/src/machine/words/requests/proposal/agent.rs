@@ -1,5 +1,4 @@
-use super::ProposedAgent;
-use super::values::KnownReads;
+use super::{ProposedAgent, values::KnownReads};
 use crate::agent::plain_guidance;
 use wf_model::{AgentWork, ModelChoice, Plan, Step, StepWork};
 

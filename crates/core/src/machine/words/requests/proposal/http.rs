@@ -1,7 +1,8 @@
-use super::ProposedRequest;
-use super::values::KnownReads;
-use wf_model::expr::{ExprReference, Template};
-use wf_model::{HttpCall, Plan, Step, StepWork};
+use super::{ProposedRequest, values::KnownReads};
+use wf_model::{
+    HttpCall, Plan, Step, StepWork,
+    expr::{ExprReference, Template},
+};
 
 impl ProposedRequest {
     /// Returns a request as proposed: its method, its headers and what it expects stay. A request with a secret

@@ -1,5 +1,4 @@
-use super::ProposedAlternative;
-use super::values::KnownReads;
+use super::{ProposedAlternative, values::KnownReads};
 use wf_model::{NestedPlan, Step, StepWork};
 
 impl ProposedAlternative {

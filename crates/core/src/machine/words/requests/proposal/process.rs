@@ -1,6 +1,8 @@
 use super::ProposedAlternative;
-use wf_model::expr::{Template, templates_in_script};
-use wf_model::{ShellScript, Step, StepWork};
+use wf_model::{
+    ShellScript, Step, StepWork,
+    expr::{Template, templates_in_script},
+};
 
 impl ProposedAlternative {
     /// Returns the process, if it names any. Values reach it through its variables alone.

@@ -1,7 +1,6 @@
 use serde_json::Value;
 
-use super::values::KnownReads;
-use super::{ProposedArguments, ProposedScript};
+use super::{ProposedArguments, ProposedScript, values::KnownReads};
 use wf_model::{SkillArg, SkillCall, misfit_arg};
 
 impl ProposedScript {

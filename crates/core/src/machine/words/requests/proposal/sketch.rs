@@ -2,10 +2,8 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use wf_base::name::Name;
-use wf_base::time::format_duration;
-use wf_model::expr::Template;
-use wf_model::{AgentWork, HttpCall, ModelChoice, PlanEnvelope, SkillCall, Step, StepWork};
+use wf_base::{name::Name, time::format_duration};
+use wf_model::{AgentWork, HttpCall, ModelChoice, PlanEnvelope, SkillCall, Step, StepWork, expr::Template};
 
 /// Returns the work of an alternative, regardless of its name.
 pub(super) fn work_of(step: &Step) -> Value {

@@ -1,14 +1,12 @@
 mod kinds;
 
-use std::sync::Arc;
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use super::{ProposedAlternative, sketch};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use wf_base::name::{EnvName, Name, PlanId};
-use wf_model::expr::Template;
-use wf_model::{EnvVar, OnStepFailure, Plan, PlanParts, PlanPolicy, Step, StepWork};
+use wf_model::{EnvVar, OnStepFailure, Plan, PlanParts, PlanPolicy, Step, StepWork, expr::Template};
 
 fn written() -> Step {
     let words = ["curl", "{{ steps.a.outputs.url }}"];

@@ -3,11 +3,10 @@
 use super::{plan, proposed};
 use serde_json::{Value, json};
 use wf_base::name::{ArgName, Name, SkillName};
-use wf_model::expr::Template;
 use wf_model::{
     AgentEngine, AgentTool, AgentWork, AgentWorkspace, Alternative, ApprovalRequirement, ApprovalStep,
     GeneratedPlan, HttpCall, ModelChoice, NestedPlan, PlanEnvelope, PlanParam, SkillArg, SkillCall, Step,
-    StepWork, TaintLevel, ValueSchema, WaitCondition, WorktreeMerge,
+    StepWork, TaintLevel, ValueSchema, WaitCondition, WorktreeMerge, expr::Template,
 };
 
 fn name(text: &str) -> Name {

@@ -54,6 +54,7 @@ mod lock_order;
 mod logs;
 mod machine;
 mod mcp;
+mod names;
 mod numbers;
 mod owners;
 mod pinned;

@@ -32,7 +32,7 @@ use wf_model::{ModelApi, ModelDefinition, ModelTable, SecretSource};
 /// The tokens of a reply and how often it is measured: replies that cost a server little, and streams.
 const CASES: [(u64, usize); 2] = [(1, 200), (64, 12)];
 
-/// The model has no key.
+/// The keys of models: there are none.
 struct NoKeys;
 
 impl ModelKeyResolver for NoKeys {
@@ -41,7 +41,7 @@ impl ModelKeyResolver for NoKeys {
     }
 }
 
-/// The gateway to be measured, its model, and the request `curl` sends.
+/// The gateway that is measured, its model, and the file with the request that `curl` sends.
 struct Subject {
     gateway: Gateway,
     model: ModelDefinition,
@@ -91,28 +91,28 @@ impl Subject {
         // The first calls fill the server's cache and open the gateway's connection.
         self.call(&request);
         self.curl();
-        let (mut own, mut peer, mut busy) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut gateway_ms, mut curl_ms, mut busy_ms) = (Vec::new(), Vec::new(), Vec::new());
         for _ in 0..calls {
-            let (time, processor) = self.call(&request);
-            own.push(time);
-            busy.push(processor);
-            peer.push(self.curl());
+            let (time_ms, processor_ms) = self.call(&request);
+            gateway_ms.push(time_ms);
+            busy_ms.push(processor_ms);
+            curl_ms.push(self.curl());
         }
-        let difference = own.iter().zip(&peer).map(|(own, peer)| own - peer).collect();
+        let difference = gateway_ms.iter().zip(&curl_ms).map(|(gateway, curl)| gateway - curl).collect();
         println!(
             "{tokens:>6} {calls:>6} {:>12.2} {:>12.2} {:>14.2} {:>14.2}",
-            median(own),
-            median(peer),
+            median(gateway_ms),
+            median(curl_ms),
             median(difference),
-            median(busy)
+            median(busy_ms)
         );
     }
 
     /// Returns the time of a call through the gateway, and its processor time, in milliseconds.
     fn call(&self, request: &ModelRequest) -> (f64, f64) {
-        let (started, busy) = (Instant::now(), processor_ms());
+        let (started, busy_before) = (Instant::now(), processor_ms());
         let result = self.runtime.block_on(self.gateway.call(&self.model, request));
-        let times = (started.elapsed().as_secs_f64() * 1e3, processor_ms() - busy);
+        let times = (started.elapsed().as_secs_f64() * 1e3, processor_ms() - busy_before);
         result.outcome.expect("the server replies");
         times
     }
@@ -120,7 +120,7 @@ impl Subject {
     /// Returns the time of the same call by `curl`, without its start, in milliseconds.
     fn curl(&self) -> f64 {
         let base = self.model.base_url.as_deref().unwrap_or_default();
-        let done = Command::new("curl")
+        let output = Command::new("curl")
             .args(["--silent", "--show-error", "--fail", "--no-buffer", "--output", "/dev/null"])
             .args([
                 "--write-out",
@@ -133,8 +133,8 @@ impl Subject {
             .arg(format!("{base}/chat/completions"))
             .output()
             .expect("curl is installed");
-        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
-        String::from_utf8_lossy(&done.stdout).parse::<f64>().expect("curl prints the time") * 1e3
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8_lossy(&output.stdout).parse::<f64>().expect("curl prints the time") * 1e3
     }
 }
 

@@ -1,3 +1,5 @@
+//! Diffs for people to read and for programs to apply.
+
 use std::time::Duration;
 
 use similar::TextDiff;
@@ -6,11 +8,11 @@ use similar::TextDiff;
 const CONTEXT: usize = 3;
 
 /// The time after which a shorter diff is not looked for.
-const SEARCH: Duration = Duration::from_millis(500);
+const MAX_SEARCH: Duration = Duration::from_millis(500);
 
 /// Returns a unified diff of two versions of a file, as `git apply` and `patch` take it; empty if they are identical.
 pub fn unified_diff(path: &str, old: &str, new: &str) -> String {
-    let diff = TextDiff::configure().timeout(SEARCH).diff_lines(old, new);
+    let diff = TextDiff::configure().timeout(MAX_SEARCH).diff_lines(old, new);
     let (before, after) = (format!("a/{path}"), format!("b/{path}"));
     diff.unified_diff().context_radius(CONTEXT).header(&before, &after).to_string()
 }
@@ -54,7 +56,7 @@ mod tests {
         all
     }
 
-    /// Returns one of the versions that a diff of short texts has.
+    /// Returns one of the versions in a diff of short texts: that of the lines with this mark.
     fn version(diff: &str, mark: char) -> String {
         let mut text = String::new();
         let mut is_own = false;

@@ -1,3 +1,5 @@
+//! The section `suggestions` of `wf.yaml`. Its limits can be lowered, never raised.
+
 use wf_base::{
     diag::{Code, Diagnostic},
     source::Spanned,
@@ -23,29 +25,30 @@ record! {
 impl SuggestionsSection {
     /// Returns its values, with defaults filled in.
     pub(super) fn completed(&self) -> SuggestionLimits {
-        let plain = SuggestionLimits::default();
-        let number = |setting: &Option<Spanned<u32>>, or| setting.as_ref().map_or(or, |field| field.value);
-        let time = |setting: Option<DurationText>, or| {
-            setting.map_or(or, |duration| u64::try_from(duration.0.as_millis()).unwrap_or(u64::MAX))
+        let defaults = SuggestionLimits::default();
+        let number =
+            |setting: &Option<Spanned<u32>>, default| setting.as_ref().map_or(default, |field| field.value);
+        let time = |setting: Option<DurationText>, default| {
+            setting.map_or(default, |duration| u64::try_from(duration.0.as_millis()).unwrap_or(u64::MAX))
         };
         SuggestionLimits {
-            max_pending: number(&self.max_pending, plain.max_pending),
-            max_per_hour: number(&self.max_per_hour, plain.max_per_hour),
-            repeat_ms: time(self.repeat, plain.repeat_ms),
-            cooldown_ms: time(self.cooldown, plain.cooldown_ms),
+            max_pending: number(&self.max_pending, defaults.max_pending),
+            max_per_hour: number(&self.max_per_hour, defaults.max_per_hour),
+            repeat_ms: time(self.repeat, defaults.repeat_ms),
+            cooldown_ms: time(self.cooldown, defaults.cooldown_ms),
         }
     }
 }
 
 fn in_bounds(section: &mut SuggestionsSection, _: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<'_>) {
-    let plain = SuggestionLimits::default();
-    let numbers = [
-        ("max_pending", &section.max_pending, plain.max_pending),
-        ("max_per_hour", &section.max_per_hour, plain.max_per_hour),
+    let defaults = SuggestionLimits::default();
+    let limits = [
+        ("max_pending", &section.max_pending, defaults.max_pending),
+        ("max_per_hour", &section.max_per_hour, defaults.max_per_hour),
     ];
-    for (key, number, most) in numbers {
-        if let Some(number) = number.as_ref().filter(|number| number.value > most) {
-            let message = format!("`{key}` must be {most} or less");
+    for (key, number, max) in limits {
+        if let Some(number) = number.as_ref().filter(|number| number.value > max) {
+            let message = format!("`{key}` must be {max} or less");
             let mistake = Diagnostic::new(Code::ValueWrong, number.span, message);
             decoder.emit(mistake.with_help("a person who is asked more often stops reading"));
         }

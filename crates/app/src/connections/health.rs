@@ -107,48 +107,48 @@ fn check_connection(
             breaker: None,
         });
     }
-    let mut look = ConnectionChecker { caller, runner, row };
-    let mut health = look.health();
-    if let Some(error) = problem_of(&health)
-        && look.is_token(&error)
-        && look.refresh("unhealthy")
+    let mut checker = ConnectionChecker { caller, runner, row };
+    let mut health = checker.check_health();
+    if let Some(problem) = problem_of(&health)
+        && checker.is_token_problem(&problem)
+        && checker.refresh("unhealthy")
     {
-        health = look.health();
+        health = checker.check_health();
     }
-    let mut failure = None;
-    if let Some(error) = problem_of(&health) {
-        match look.recover(&error) {
-            Ok(true) => health = look.health(),
+    let mut recovery_failure = None;
+    if let Some(problem) = problem_of(&health) {
+        match checker.recover(&problem) {
+            Ok(true) => health = checker.check_health(),
             Ok(false) => {}
-            Err(error) => failure = Some(error).filter(|failure| failure.service_failure().is_some()),
+            Err(error) => recovery_failure = Some(error).filter(|error| error.service_failure().is_some()),
         }
     }
-    let adapter_failure = failure.or_else(|| health.as_ref().err().cloned()).or_else(|| {
-        let error = problem_of(&health)?;
-        Some(AdapterFailure::new("health_check", AdapterFailureKind::ReportedFailure(error)))
+    let adapter_failure = recovery_failure.or_else(|| health.as_ref().err().cloned()).or_else(|| {
+        let problem = problem_of(&health)?;
+        Some(AdapterFailure::new("health_check", AdapterFailureKind::ReportedFailure(problem)))
     });
-    let mut refreshed = RefreshPlan::default();
+    let mut refresh_plan = RefreshPlan::default();
     if adapter_failure.is_none() {
-        refreshed = look.refresh_plan();
-        if let Some(reason) = refreshed.reason
-            && look.refresh(state_word(reason))
+        refresh_plan = checker.refresh_plan();
+        if let Some(reason) = refresh_plan.reason
+            && checker.refresh(reason_word(reason))
         {
-            refreshed = RefreshPlan { reason: None, ..look.refresh_plan() };
+            refresh_plan = RefreshPlan { reason: None, ..checker.refresh_plan() };
         }
     }
-    look.conclude(adapter_failure.as_ref());
-    store.connect(look.row.clone()).wait()?;
+    checker.conclude(adapter_failure.as_ref());
+    store.connect(checker.row.clone()).wait()?;
     let end = adapter_failure.as_ref().map_or(Some(CallEnd::Success), AdapterFailure::call_end);
     let change = end.map(|end| ledger.note(target.clone(), end).wait()).transpose()?.flatten();
     let breaker = change.map(|change| BreakerNote { target, change });
     if let Some(failure) = &adapter_failure {
-        record_failure(caller, &look.row, failure);
+        record_failure(caller, &checker.row, failure);
     }
     Ok(ConnectionCheckResult {
-        record: look.row.into(),
+        record: checker.row.into(),
         failure: adapter_failure,
         health: health.ok(),
-        plan: refreshed,
+        plan: refresh_plan,
         breaker,
     })
 }
@@ -169,6 +169,7 @@ fn is_in_run(host: &Host) -> bool {
     host.var("WF_RUN").is_some()
 }
 
+/// A check of one connection in progress; what it learns goes into its row.
 struct ConnectionChecker<'a, 'b> {
     caller: &'a dyn Caller,
     runner: &'a AdapterRunner<'b>,
@@ -186,7 +187,7 @@ fn problem_of(reply: &Result<HealthCheckReply, AdapterFailure>) -> Option<String
     }
 }
 
-fn state_word(reason: RefreshReason) -> &'static str {
+fn reason_word(reason: RefreshReason) -> &'static str {
     match reason {
         RefreshReason::TokenEnds => "token_ends",
         RefreshReason::Dormant => "dormant",
@@ -194,7 +195,7 @@ fn state_word(reason: RefreshReason) -> &'static str {
 }
 
 impl ConnectionChecker<'_, '_> {
-    fn health(&mut self) -> Result<HealthCheckReply, AdapterFailure> {
+    fn check_health(&mut self) -> Result<HealthCheckReply, AdapterFailure> {
         let connection_id = self.row.name.as_str().to_owned();
         let connection_id = connection_id.as_str();
         let health: HealthCheckReply =
@@ -217,7 +218,7 @@ impl ConnectionChecker<'_, '_> {
     }
 
     /// True if the cause is an expired token.
-    fn is_token(&self, error: &str) -> bool {
+    fn is_token_problem(&self, error: &str) -> bool {
         let end = self.row.token_expires_at;
         error.to_lowercase().contains("expired") || end.is_some_and(|end| end <= self.caller.host().now())
     }
@@ -246,19 +247,20 @@ impl ConnectionChecker<'_, '_> {
         true
     }
 
-    fn conclude(&mut self, failure: Option<&AdapterFailure>) {
+    /// Sets the state of the connection by the failure; `None`: it works.
+    fn conclude(&mut self, adapter_failure: Option<&AdapterFailure>) {
         let now = self.caller.host().now();
         self.row.checked = Some(now);
-        let Some(adapter_failure) = failure else {
+        let Some(adapter_failure) = adapter_failure else {
             self.row.state = ConnectionState::Active;
             self.row.failure = None;
             return;
         };
         let kind = adapter_failure.service_failure().map(|failure| failure.failure_type);
-        let is_over = self.row.refresh_expires_at.is_some_and(|end| end <= now);
+        let refresh_is_over = self.row.refresh_expires_at.is_some_and(|end| end <= now);
         self.row.state = match kind {
             Some(FailureKind::TokenRevoked) => ConnectionState::Revoked,
-            _ if is_over => ConnectionState::Expired,
+            _ if refresh_is_over => ConnectionState::Expired,
             _ => ConnectionState::Failing,
         };
         self.row.failure = Some(adapter_failure.record());

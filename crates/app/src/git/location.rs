@@ -45,7 +45,7 @@ impl GitLocation {
                 return Ok(None);
             }
             if let Some(location) = Self::at(top)? {
-                location.belongs_to(start.uid())?;
+                location.require_trusted_owner(start.uid())?;
                 return Ok(Some(location));
             }
         }
@@ -80,12 +80,12 @@ impl GitLocation {
     fn of_dir(top: &Path, dir: &Path) -> Result<Self, GitError> {
         let dir = dir.canonicalize().map_err(unreadable(dir))?;
         let common = match read_small(&dir.join("commondir")) {
-            Ok(named) => dir.join(path_of(&named)),
+            Ok(text) => dir.join(path_of(&text)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => dir.clone(),
             Err(error) => return Err(unreadable(&dir)(error)),
         };
         let common = common.canonicalize().map_err(unreadable(&common))?;
-        // A file of the work tree must not have any other folder shown.
+        // A file of the work tree must not have any other folder shown to git in its sandbox.
         for needed in [dir.join(HEAD), common.join(OBJECTS)] {
             fs::symlink_metadata(&needed).map_err(unreadable(&needed))?;
         }
@@ -96,11 +96,11 @@ impl GitLocation {
 
     /// Refuses a repository that a third user could have planted in a folder above a workspace: what it
     /// tracks decides what an approval covers.
-    fn belongs_to(&self, owner: u32) -> Result<(), GitError> {
-        let me = rustix::process::geteuid().as_raw();
+    fn require_trusted_owner(&self, owner: u32) -> Result<(), GitError> {
+        let own_uid = rustix::process::geteuid().as_raw();
         for place in [&self.top, &self.top.join(ENTRY), &self.dir, &self.common] {
             let uid = fs::symlink_metadata(place).map_err(unreadable(place))?.uid();
-            if ![me, owner, 0].contains(&uid) {
+            if ![own_uid, owner, 0].contains(&uid) {
                 return Err(GitError::Foreign(place.clone()));
             }
         }
@@ -118,23 +118,24 @@ pub fn place_in_repository(folder: &Path) -> PathBuf {
 }
 
 /// Adds a folder of objects, and those that it borrows from. Only folders that look like such: a line in a
-/// file of the repository must not have any other folder shown.
+/// file of the repository must not have any other folder shown to git in its sandbox.
 fn add_objects(folder: &Path, objects: &mut BTreeSet<PathBuf>) {
     let Ok(folder) = folder.canonicalize() else {
         return;
     };
-    let is_one = folder.file_name() == Some(OsStr::new(OBJECTS))
+    let looks_like_objects = folder.file_name() == Some(OsStr::new(OBJECTS))
         && ["info", "pack"].iter().all(|part| folder.join(part).is_dir());
-    if !is_one || !objects.insert(folder.clone()) {
+    if !looks_like_objects || !objects.insert(folder.clone()) {
         return;
     }
-    let others = read_small(&folder.join("info/alternates")).unwrap_or_default();
-    let others = others.split(|byte| *byte == b'\n').filter(|line| !line.is_empty() && line[0] != b'#');
+    let alternates = read_small(&folder.join("info/alternates")).unwrap_or_default();
+    let others = alternates.split(|byte| *byte == b'\n').filter(|line| !line.is_empty() && line[0] != b'#');
     for other in others {
         add_objects(&folder.join(OsStr::from_bytes(other)), objects);
     }
 }
 
+/// Returns the folder that a file `.git` names, as linked work trees and submodules have it.
 fn pointer(file: &Path) -> Result<PathBuf, GitError> {
     let text = read_small(file).map_err(unreadable(file))?;
     let path = text.strip_prefix(b"gitdir: ");

@@ -1,3 +1,5 @@
+//! The results of the runs of a goal, read from the store.
+
 use crate::CommandError;
 use wf_base::name::RunId;
 use wf_core::goal::{CheckRunFindings, ReconciliationRunEnd, RepairOutcome};
@@ -9,7 +11,7 @@ pub fn run_end(reader: &StoreReader, run: &RunId) -> Result<Option<Reconciliatio
     let RunState::Ended(outcome) = row.state else {
         return Ok(None);
     };
-    let checks = own_checks(reader, run)?.into_iter().map(|row| row.verdict).collect();
+    let checks = own_checks(reader, run)?.into_iter().map(|check| check.verdict).collect();
     let (reason, is_accepted) = (row.reason, row.accepted.is_some());
     Ok(Some(ReconciliationRunEnd { outcome, reason, is_accepted, checks }))
 }
@@ -19,7 +21,7 @@ pub fn check_result(reader: &StoreReader, run: &RunId) -> Result<Option<CheckRun
     Ok(run_end(reader, run)?.map(|end| end.findings()))
 }
 
-/// The rulings on the checks of the plan itself.
+/// The recorded checks of the plan itself, without those of its steps.
 pub fn own_checks(reader: &StoreReader, run: &RunId) -> Result<Vec<CheckRow>, CommandError> {
     let mut checks = reader.checks(run)?;
     checks.retain(|row| row.step.is_none());

@@ -10,8 +10,10 @@ use std::{
 use crate::{CliExitCode, CommandError, Host, keep};
 use wf_base::{name::RunId, remedy::Remedy, untrusted::plain};
 
-/// The longest wait for a run to be recorded, and the pause between two looks.
+/// The longest wait for a run to be recorded.
 const MAX_WAIT: Duration = Duration::from_secs(20);
+
+/// The pause between two looks for it.
 const LOOK_INTERVAL: Duration = Duration::from_millis(25);
 
 /// The result of a process that was started.
@@ -53,19 +55,19 @@ pub fn start_in_background(
 pub(crate) fn start_process<T>(
     host: &Host,
     command: &[&str],
-    longest: Duration,
+    max_wait: Duration,
     started: &dyn Fn() -> Result<Option<T>, CommandError>,
 ) -> Result<BackgroundStart<T>, CommandError> {
     let unable = |error: std::io::Error| {
         CommandError::new(CliExitCode::State, format!("cannot start a process: {error}"))
     };
-    // A pipe would break when the server exits.
+    // To a file: a pipe would break when the server exits.
     let mut output = tempfile::tempfile().map_err(unable)?;
     let mut process = keep::own_command(host);
     process.args(command).stdout(Stdio::null()).stderr(output.try_clone().map_err(unable)?);
     let mut child = process.spawn().map_err(unable)?;
     let mut waited = Duration::ZERO;
-    while waited < longest {
+    while waited < max_wait {
         // Looked for after the exit, too: a short run ends before anybody looks.
         let exit = child.try_wait().map_err(unable)?;
         if let Some(value) = started()? {
@@ -89,15 +91,15 @@ fn reap(mut child: Child) {
     tokio::task::spawn_blocking(move || child.wait());
 }
 
-/// Returns the error that a command printed as one of this process.
+/// Returns an error of this process with the message and the hints of the error that a command printed.
 fn refusal(printed: &str) -> CommandError {
-    let part = |word: &'static str| {
-        printed.lines().filter_map(move |line| line.strip_prefix(word)).map(str::to_owned)
+    let after = |label: &'static str| {
+        printed.lines().filter_map(move |line| line.strip_prefix(label)).map(str::to_owned)
     };
-    let message = part("error: ").next().unwrap_or_else(|| printed.trim().to_owned());
+    let message = after("error: ").next().unwrap_or_else(|| printed.trim().to_owned());
     let message = if message.is_empty() { "the command ended without a run".to_owned() } else { message };
     CommandError {
-        hints: part("hint: ").map(Remedy::from).collect(),
+        hints: after("hint: ").map(Remedy::from).collect(),
         ..CommandError::new(CliExitCode::Usage, message)
     }
 }

@@ -29,7 +29,7 @@ impl OpenedSession {
         Ok(Self { name, reader, memory: MemoryReader::open(host)? })
     }
 
-    /// Does the same with a session that has not ended.
+    /// Opens the given session, or the current one, and refuses one that has ended.
     pub fn find_active(host: &Host, name: Option<&SessionName>) -> Result<Self, CommandError> {
         let reader = StoreReader::open(&host.workspace().state)?;
         let session = named_or_current(&reader, name)?;
@@ -64,10 +64,10 @@ impl OpenedSession {
         Ok(open.filter(|(_, state)| *state == RunLifecycle::Running).map(|(run, _)| run).collect())
     }
 
-    /// Returns the runs that wait to be resumed, the oldest first; those whose approvals are open come along.
+    /// Returns the runs that wait to be resumed, the oldest first, with those that still wait for an approval.
     pub fn resting_runs(&self) -> Result<Vec<RunId>, CommandError> {
-        let rest = self.open_runs()?.into_iter().rev();
-        Ok(rest.filter(|(_, state)| *state != RunLifecycle::Running).map(|(run, _)| run).collect())
+        let open = self.open_runs()?.into_iter().rev();
+        Ok(open.filter(|(_, state)| *state != RunLifecycle::Running).map(|(run, _)| run).collect())
     }
 
     /// Refuses to end the session as completed while runs of it have not ended.
@@ -83,11 +83,12 @@ impl OpenedSession {
         self.require_none(&self.live_runs()?, "are under way", "suspend it first: ", action)
     }
 
+    /// Refuses if there are such runs; the predicate says of them why, and the text leads to the remedy.
     fn require_none(
         &self,
         runs: &[RunId],
-        what: &str,
-        text: &str,
+        predicate: &str,
+        remedy_text: &str,
         action: UserAction,
     ) -> Result<(), CommandError> {
         if runs.is_empty() {
@@ -95,8 +96,8 @@ impl OpenedSession {
         }
         let name = &self.name;
         let short: Vec<&str> = runs.iter().map(RunId::short).collect();
-        let message = format!("runs of session `{name}` {what}: {}", short.join(", "));
-        Err(CommandError::new(CliExitCode::Usage, message).remedy(text, action))
+        let message = format!("runs of session `{name}` {predicate}: {}", short.join(", "));
+        Err(CommandError::new(CliExitCode::Usage, message).remedy(remedy_text, action))
     }
 
     /// Returns a note that was written in it, by its id.

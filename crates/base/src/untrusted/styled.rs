@@ -1,3 +1,5 @@
+//! Styles of a terminal: those of `wf` are told from those in a text of others by a secret key.
+
 use std::{
     borrow::Cow,
     fmt::Display,
@@ -11,13 +13,13 @@ use super::marks;
 
 /// The secret key before each style of this process: characters of private use.
 static KEY: LazyLock<String> = LazyLock::new(|| {
-    let letter = |at: u64| {
+    let character = |at: u64| {
         let mut hasher = RandomState::new().build_hasher();
         hasher.write_u64(at);
         let bits = u32::try_from(hasher.finish() & 0xffff).unwrap_or(0);
         char::from_u32(0x10_0000 + bits.min(0xfffd)).unwrap_or(char::REPLACEMENT_CHARACTER)
     };
-    (0..6).map(letter).collect()
+    (0..6).map(character).collect()
 });
 
 /// Styles a text. Only text styled here keeps its style in the end.
@@ -40,18 +42,18 @@ pub fn plain(text: &str) -> String {
 }
 
 /// Returns painted text of any number of lines, safe for a terminal: everything that hides or moves, and was
-/// not painted, is a mark.
+/// not painted, is replaced by a mark.
 pub fn styled(text: &str) -> Cow<'_, str> {
     clean(text, true, false)
 }
 
-/// Returns painted text of one line, as a part of another.
+/// Does the same with a part of a line of a painted text: its styles keep their key, and a line end is a mark.
 pub fn styled_line(text: &str) -> Cow<'_, str> {
     clean(text, false, true)
 }
 
-fn clean(text: &str, lines: bool, keyed: bool) -> Cow<'_, str> {
-    let is_odd = |c: char| marks::is_hidden(c) || c == '\t' || c == '\n' && !lines;
+fn clean(text: &str, keeps_lines: bool, keeps_keys: bool) -> Cow<'_, str> {
+    let is_odd = |c: char| marks::is_hidden(c) || c == '\t' || c == '\n' && !keeps_lines;
     if !text.contains(is_odd) {
         return Cow::Borrowed(text);
     }
@@ -61,8 +63,8 @@ fn clean(text: &str, lines: bool, keyed: bool) -> Cow<'_, str> {
         let (before, odd) = rest.split_at(at);
         cleaned.push_str(before);
         rest = if let Some(after) = odd.strip_prefix(KEY.as_str()) {
-            let style = style(after);
-            if keyed {
+            let style = leading_style(after);
+            if keeps_keys {
                 cleaned.push_str(&KEY);
             }
             cleaned.push_str(style);
@@ -78,7 +80,7 @@ fn clean(text: &str, lines: bool, keyed: bool) -> Cow<'_, str> {
 }
 
 /// Returns the styles a text begins with.
-fn style(text: &str) -> &str {
+fn leading_style(text: &str) -> &str {
     let mut end = 0;
     while let Some(body) = text.get(end..).and_then(|rest| rest.strip_prefix("\u{1b}[")) {
         let numbers = body.trim_start_matches(|c: char| c.is_ascii_digit() || c == ';');

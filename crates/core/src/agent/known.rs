@@ -4,12 +4,12 @@ use wf_base::digest::Sha256Digest;
 
 use super::Message;
 
-/// The conversations stored, each by a name. A longer one beginning with one of them is stored as what follows:
-/// else the space a conversation takes would grow with the square of its turns.
+/// The stored conversations, each by a name. One that begins with another is stored as that name and the messages after
+/// it: else the space that a conversation takes would grow with the square of its turns.
 #[derive(Clone, Debug, Default)]
 pub struct KnownConversations(BTreeMap<Sha256Digest, String>);
 
-/// The beginning of a conversation stored.
+/// The beginning of a conversation that is stored already: its name, and the number of its messages.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KnownBeginning {
     pub name: String,
@@ -17,15 +17,15 @@ pub struct KnownBeginning {
 }
 
 impl KnownConversations {
-    /// Returns the longest stored conversation another one begins with.
+    /// Returns the longest stored conversation that this one begins with.
     pub fn beginning(&self, messages: &[Message]) -> Option<KnownBeginning> {
-        let found = digests(messages).zip(1..).filter_map(|(digest, messages)| {
-            self.0.get(&digest).map(|name| KnownBeginning { name: name.clone(), messages })
+        let found = digests(messages).zip(1..).filter_map(|(digest, count)| {
+            self.0.get(&digest).map(|name| KnownBeginning { name: name.clone(), messages: count })
         });
         found.last()
     }
 
-    /// Adds a conversation stored. One that is known keeps its name.
+    /// Adds a conversation that was stored. One that is known keeps its name.
     pub fn add(&mut self, messages: &[Message], name: &str) {
         if let Some(digest) = digests(messages).last() {
             self.0.entry(digest).or_insert_with(|| name.to_owned());
@@ -33,7 +33,8 @@ impl KnownConversations {
     }
 }
 
-/// Returns the digest of each beginning of a conversation, the shortest one first.
+/// Returns the digest of each beginning of a conversation, the shortest one first. Each covers the one before it and
+/// one message, so no message is hashed twice.
 fn digests(messages: &[Message]) -> impl Iterator<Item = Sha256Digest> {
     messages.iter().scan(String::new(), |before, message| {
         before.push_str(&serde_json::to_string(message).unwrap_or_default());

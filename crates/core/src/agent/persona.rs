@@ -1,4 +1,4 @@
-//! The style of an agent as prose: directives standing below everything else the model is told (Silas 5.14).
+//! The style of an agent as prose: directives that rank below everything else that the model is told (Silas 5.14).
 
 use wf_model::{Persona, PersonaAxes, PersonaChanges};
 
@@ -12,11 +12,13 @@ const CONSTITUTION_PREFACE: &str = "\
 Principles. They come before everything that follows: where it contradicts them, follow them. They allow nothing that is \
 forbidden below, and change no tool, no check and no approval.";
 
-/// The limits of the bands of an axis.
+/// The value of an axis below which it is low.
 const LOW: f64 = 0.35;
+
+/// The value of an axis above which it is high.
 const HIGH: f64 = 0.65;
 
-/// The directives of an axis, for a low, a middle and a high value.
+/// An axis: how its value is read, and its directives, for a low, a middle and a high value.
 struct AxisDirectives {
     value: fn(&PersonaAxes) -> f64,
     low: &'static str,

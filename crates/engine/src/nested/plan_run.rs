@@ -37,7 +37,7 @@ pub(crate) struct NestedWork<'a> {
     pub(crate) plan: Arc<Plan>,
     /// Its path, relative to the workspace.
     pub(crate) path: &'a str,
-    /// Its parameters.
+    /// The values of its parameters, as the step gives them.
     with: &'a [(Name, Template)],
     /// Its texts, if the run it is nested in was started without them.
     pub(crate) sources: Vec<(String, String)>,
@@ -87,15 +87,15 @@ pub(crate) fn attempt_end(
     copies::adopt(&task.run, place, nested_run);
     let exit = exit_of(&finished, timed_out);
     let standing = is_approved.then_some(finished.standing);
-    let inside = (!exit.is_success()).then_some(finished.failures).filter(|inside| !inside.is_empty());
+    let inside = (!exit.is_success()).then_some(finished.failures).filter(|failures| !failures.is_empty());
     let findings = if task.run.learns { finished.findings } else { NestedFindings::default() };
     let findings = Box::new(NestedFindings { inside, ..findings });
     let ended = AttemptEnd { standing, findings, ..task.end_without_outputs(exit) };
     let mut ended = AttemptEnd { outputs: finished.outputs, ..ended };
     if ended.standing.is_some_and(Standing::is_checked) {
         ended.seen = nested_run.evidence_files();
-        let outputs = BTreeMap::new();
-        task.with_template_values(&outputs, |values| {
+        let no_outputs = BTreeMap::new();
+        task.with_template_values(&no_outputs, |values| {
             declarations::name_releasing(&task.run, place, values, &mut ended.seen);
         });
     }
@@ -115,11 +115,11 @@ pub(crate) fn params(
     plan: &Plan,
     path: &str,
 ) -> Result<JsonObject, WorkError> {
-    let none = BTreeMap::new();
+    let no_outputs = BTreeMap::new();
     let declared = &plan.parts().params;
     let mut values = JsonObject::new();
     for (name, template) in with {
-        let value = task.with_template_values(&none, |known| template.value(known));
+        let value = task.with_template_values(&no_outputs, |known| template.value(known));
         let value = value.map_err(|error| WorkError::logical(error.to_string()))?;
         let param = declared.iter().find(|param| param.name == *name);
         let value = match (value, param) {
@@ -129,16 +129,16 @@ pub(crate) fn params(
         values.insert(name.to_string(), value);
     }
     resolve_params(declared, &values)
-        .map_err(|bad| WorkError::logical(format!("{path}: {}", bad.problems.join("; "))))
+        .map_err(|errors| WorkError::logical(format!("{path}: {}", errors.problems.join("; "))))
 }
 
 /// The place of a nested run in another one.
 pub(crate) struct NestedPlace<'a> {
     pub(crate) outer_run: &'a RunContext,
     pub(crate) task: &'a TaskId,
-    /// Its name there, if an agent dispatched it.
+    /// The name of the child run, if an agent dispatched it.
     child: Option<&'a Name>,
-    /// Its place in the names of tasks.
+    /// The last part of its `parents`: the task, with the name of the child run if it is one.
     pub(crate) path: String,
     /// The attempt it is, by its name: the same name always has the same nested run.
     pub(crate) attempt: String,
@@ -185,17 +185,19 @@ impl<'a> NestedPlace<'a> {
 pub(crate) struct OpenNestedRun {
     pub(crate) run: Arc<RunContext>,
     pub(crate) machine: Machine,
-    /// The run, if nothing of it is recorded.
+    /// The run that is to be recorded, if nothing of it is recorded yet.
     pub(crate) new: Option<NewRun>,
     /// Its events, if it has begun.
     pub(crate) events: Vec<(u64, Event)>,
 }
 
+/// Opens a nested run: its machine, as far as its events go, and its context, which shares much with that of the outer
+/// run.
 pub(crate) fn open(
     place: NestedPlace<'_>,
     beginning: NestedBeginning<'_>,
 ) -> Result<OpenNestedRun, EngineError> {
-    let NestedBeginning { plan, path: file, params, sources, repeated_run: past, events } = beginning;
+    let NestedBeginning { plan, path: file, params, sources, repeated_run, events } = beginning;
     let outer = place.outer_run;
     let session = Arc::clone(&outer.session);
     let id = place.id();
@@ -203,8 +205,8 @@ pub(crate) fn open(
     let key_scope = outer.idempotency_key(place.task, place.child);
     let mut path = outer.run_ref.path.clone();
     path.push(place.path);
-    let this = RunRef { id: id.clone(), plan: plan.id().clone(), path };
-    let dispatch = this.dispatch().and_then(|dispatch| Name::parse(dispatch).ok());
+    let run_ref = RunRef { id: id.clone(), plan: plan.id().clone(), path };
+    let dispatch = run_ref.dispatch().and_then(|dispatch| Name::parse(dispatch).ok());
     let mut machine = Machine::new(Arc::clone(plan), id, params.clone()).with_dispatch(dispatch);
     for (_, event) in &events {
         machine.replay(event)?;
@@ -214,25 +216,25 @@ pub(crate) fn open(
         path: file.to_owned(),
         params: params.clone(),
         parent: Some((outer.run_ref.id.clone(), place.attempt)),
-        retry_of: past.as_ref().and_then(|past| past.run_id().cloned()),
+        retry_of: repeated_run.as_ref().and_then(|repeated| repeated.run_id().cloned()),
         session: outer.session_name.clone(),
         sources,
         created: session.clock.now(),
         config: serde_json::Value::Null,
         claim: None,
     });
-    let tenure = outer.ownership.clone();
+    let ownership = outer.ownership.clone();
     let plan = Arc::clone(plan);
     let is_known =
         view::family(&outer.plan).into_iter().any(|plan_of_family| Arc::ptr_eq(plan_of_family, &plan));
     let within = |view: &Arc<WorkspaceView>| Arc::new(view.within(&plan, &params, is_known));
     let view = outer.view.as_ref().map(within);
-    let errand = RunInputs {
+    let inputs = RunInputs {
         key_scope,
         plan,
         params,
         session_name: outer.session_name.clone(),
-        repeated_run: past,
+        repeated_run,
         view,
         pinned_files: outer.pinned_files.clone(),
         approved: outer.approved.clone(),
@@ -240,7 +242,7 @@ pub(crate) fn open(
         outer_account: Some(outer.account.clone()),
         learns: outer.learns,
     };
-    let run = RunContext::new(session, this, errand, tenure)?;
+    let run = RunContext::new(session, run_ref, inputs, ownership)?;
     run.inherit(copies::kept_files(outer, Some(place.task)));
     Ok(OpenNestedRun { run, machine, new, events })
 }
@@ -251,13 +253,13 @@ pub(crate) fn nested_past_run(
     task: &AttemptTask,
     params: &JsonObject,
 ) -> Result<Option<RepeatedRun>, EngineError> {
-    let Some(past) = &task.run.repeated_run else {
+    let Some(repeated_run) = &task.run.repeated_run else {
         return Ok(None);
     };
     let reader = task.run.session.store.log_reader()?;
     let key = task.item.as_ref().map(|item| item.key.as_str());
     let step = &task.attempt.task_id.step;
-    Ok(past.nested(&reader, step, key, Some(params))?)
+    Ok(repeated_run.nested(&reader, step, key, Some(params))?)
 }
 
 /// Returns the exit of a nested run, which a limit may have ended.

@@ -20,8 +20,8 @@ use super::engine_session::EngineSession;
 
 /// The ledgers of a run and of all runs nested in it, with the amounts any host has set aside for calls.
 pub trait SharedLedgers: Send + Sync + fmt::Debug {
-    /// Sets an amount aside for the work that asks, until its end is reported. The error is the reason why they cannot be
-    /// asked.
+    /// Sets an amount aside for the work that asks, until its end is reported. The error is the reason why the ledgers
+    /// cannot be asked.
     fn claim(&self, claim: WorkClaim) -> FutureClaim;
 }
 
@@ -33,7 +33,7 @@ pub type FutureClaim = Pin<Box<dyn Future<Output = Result<Option<BudgetRefusal>,
 pub struct WorkClaim {
     /// The amount to be set aside instead of the one before: the past usage, and the most of the next call.
     pub wanted: AttemptUsage,
-    /// True if the budget of the run itself was asked before.
+    /// True if the budget of the run itself has allowed it already, and is not asked again.
     pub own_allows: bool,
 }
 
@@ -43,7 +43,7 @@ pub(crate) enum UnpaidCall {
     /// A budget does not suffice.
     #[error("{CALL_UNPAID_PREFIX}: {0}")]
     Budget(BudgetRefusal),
-    /// Nobody knows.
+    /// The ledgers cannot be asked.
     #[error("the budget cannot be asked whether it allows a model call: {0}")]
     Unasked(String),
 }
@@ -58,18 +58,18 @@ impl From<UnpaidCall> for WorkError {
     }
 }
 
-/// Results for reuse several hosts share.
+/// Results for reuse that several hosts share.
 pub trait SharedResults: Send + Sync {
     /// Finds a result, and puts its files among those of a state. The error is the reason why one that is there cannot be
     /// used.
     fn find<'a>(&'a self, key: &'a Sha256Digest, blobs: &'a BlobStore) -> FutureResult<'a>;
 }
 
-/// A result looked for.
+/// An answer about a result: the result, if there is one.
 pub type FutureResult<'a> = Pin<Box<dyn Future<Output = Result<Option<CacheEntry>, String>> + Send + 'a>>;
 
 impl EngineSession {
-    /// Has calls paid by ledgers, with the work of other hosts for the same runs.
+    /// Has these ledgers decide about calls, as they do for the work of other hosts for the same runs.
     pub fn share_ledgers(&self, ledgers: std::sync::Arc<dyn SharedLedgers>) {
         let _ = self.shared.ledgers.set(ledgers);
     }

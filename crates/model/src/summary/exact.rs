@@ -1,11 +1,13 @@
+//! Values in the lines of a summary that approvers read: exact, since a rounded one would hide a change.
+
 use std::time::Duration;
 
 use wf_base::untrusted::shell_word;
 
 /// An exact duration, in the largest unit that divides it: `5m`, `90s`, `1500ms`.
 pub(crate) fn exact_duration(time: Duration) -> String {
-    let (seconds, rest) = (time.as_secs(), time.subsec_nanos());
-    match (seconds, rest) {
+    let (seconds, nanos) = (time.as_secs(), time.subsec_nanos());
+    match (seconds, nanos) {
         (0, 0) => "0s".into(),
         (s, 0) if s % 3600 == 0 => format!("{}h", s / 3600),
         (s, 0) if s % 60 == 0 => format!("{}m", s / 60),
@@ -18,8 +20,8 @@ pub(crate) fn exact_duration(time: Duration) -> String {
 /// An exact number of bytes, in the largest unit that divides it: `2 GiB`, `1000 B`.
 pub(crate) fn exact_bytes(count: u64) -> String {
     let units = [("GiB", 30), ("MiB", 20), ("KiB", 10)];
-    let whole = units.into_iter().find(|(_, shift)| count > 0 && count.trailing_zeros() >= *shift);
-    match whole {
+    let unit = units.into_iter().find(|(_, shift)| count > 0 && count.trailing_zeros() >= *shift);
+    match unit {
         Some((unit, shift)) => format!("{} {unit}", count >> shift),
         None => format!("{count} B"),
     }
@@ -31,16 +33,18 @@ pub(crate) fn shell_words(words: impl IntoIterator<Item = impl AsRef<str>>) -> S
     quoted.join(" ")
 }
 
-#[expect(clippy::cast_precision_loss, reason = "only the order of two numbers matters")]
 /// A count as a number to compare.
+#[expect(clippy::cast_precision_loss, reason = "only the order of two numbers matters")]
 pub(crate) fn weight(count: u64) -> f64 {
     count as f64
 }
 
+/// A time limit, and the number to compare: none is more than any.
 pub(crate) fn time_limit(time: Option<Duration>) -> (String, f64) {
     time.map_or_else(|| ("none".into(), f64::INFINITY), |time| (exact_duration(time), time.as_secs_f64()))
 }
 
+/// The words of a command, if it has any.
 pub(crate) fn argv_text(words: &[impl AsRef<str>]) -> Option<String> {
     (!words.is_empty()).then(|| shell_words(words))
 }

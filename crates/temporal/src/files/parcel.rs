@@ -1,4 +1,6 @@
-//! The parts of messages held by objects: a large value, and a file of a run.
+//! The parts of messages that may be too large for them, and are kept as objects: a value, and a file of a run.
+//!
+//! A function that ends in `_now` is for the code of a workflow, which may not wait for anything but its history.
 
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::Value;
@@ -7,7 +9,7 @@ use wf_base::digest::Sha256Digest;
 
 use crate::files::objects::{ObjectError, Objects};
 
-/// The bytes of a value sent as it is, at most.
+/// The most bytes of a value that is sent as it is.
 const INLINE_BYTES: usize = 4 * 1024;
 
 /// A value in a message: the value itself if it is small, else an object.
@@ -27,6 +29,7 @@ impl Parcel {
         }
     }
 
+    /// Packs a value.
     pub async fn pack<T: Serialize + Sync>(value: &T, objects: &Objects) -> Result<Self, ObjectError> {
         match Self::inline(value) {
             Some(parcel) => Ok(parcel),
@@ -39,6 +42,7 @@ impl Parcel {
         Self::inline(value).unwrap_or(Self::Object(digest))
     }
 
+    /// Returns the parcel of a small value; `None`: it has to be an object.
     fn inline<T: Serialize>(value: &T) -> Option<Self> {
         let value = serde_json::to_value(value).ok()?;
         (value.to_string().len() <= INLINE_BYTES).then_some(Self::Inline(value))
@@ -62,6 +66,7 @@ impl Parcel {
 }
 
 fn from_value<T: DeserializeOwned>(value: Value) -> Result<T, ObjectError> {
+    // The value was in the message, so no object is to be named.
     let digest = Sha256Digest::of_bytes(b"");
     serde_json::from_value(value).map_err(|cause| ObjectError::Content { digest, cause })
 }

@@ -53,7 +53,7 @@ pub struct TreeNode {
     /// The object with the node before; `None`: the tree the run started with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<Sha256Digest>,
-    /// The copy of the workspace where it was found, which has it already.
+    /// The copy of the workspace where the change was found, which has it already.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub copy: Option<String>,
     pub change: TreeChange,
@@ -64,11 +64,12 @@ pub struct TreeNode {
 #[serde(transparent)]
 pub struct TreeChange(pub BTreeMap<String, PathChange>);
 
-/// The difference in one path; nothing stands for a missing file.
+/// The difference in one path; `None`: there is no file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PathChange {
     /// The entry before the work.
     pub before: Option<TreeEntry>,
+    /// The entry after the work.
     pub after: Option<TreeEntry>,
 }
 
@@ -79,8 +80,8 @@ impl TreeChange {
     }
 }
 
-/// Returns the place of a path below a folder. A path leading out of the folder is refused: another host says what it
-/// is, and must not choose files of this one.
+/// Returns the place of a path below a folder. A path leading out of the folder is refused: another host chose it,
+/// and must not reach other files of this one.
 pub(crate) fn place_inside(folder: &Path, path: &str) -> Result<PathBuf, ObjectError> {
     let mut parts = Path::new(path).components();
     if path.is_empty() || !parts.all(|part| matches!(part, Component::Normal(_))) {

@@ -1,5 +1,6 @@
-//! The versions of worktrees in the folder of a run: a git repository, of which names and content are carried and nothing
-//! else. People let git read it where they follow the run, and another host must not say what git does there.
+//! The versions of worktrees, in a git repository in the folder of a run. Hosts carry the names and the content of
+//! versions to each other, and nothing else of the repository: people let git read it where they follow the run, and
+//! another host must not say what git does there.
 
 use std::{
     ffi::OsStr,
@@ -24,7 +25,7 @@ const OWN_FILES: [(&str, &str); 2] = [
     ("config", "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = true\n"),
 ];
 
-/// A file another host names in the folder of all runs.
+/// The kind of a file that another host names in the folder of all runs.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum CarriedFile {
     /// It has to do with no version.
@@ -36,7 +37,7 @@ pub(crate) enum CarriedFile {
 }
 
 impl CarriedFile {
-    /// Tells what a file is by its path in the folder of all runs.
+    /// Returns the kind of a file by its path in the folder of all runs.
     pub(crate) fn from_path(path: &str) -> Self {
         let path = Path::new(path);
         let mut parts = path.components();
@@ -67,9 +68,9 @@ fn is_pack(file: &Path) -> bool {
 pub(crate) fn make_repository(repository: &Path) -> io::Result<()> {
     fs::create_dir_all(repository)?;
     for (name, text) in OWN_FILES {
-        let place = repository.join(name);
-        if !place.exists() {
-            fs::write(place, text)?;
+        let file = repository.join(name);
+        if !file.exists() {
+            fs::write(file, text)?;
         }
     }
     Ok(())

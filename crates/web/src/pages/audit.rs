@@ -1,3 +1,5 @@
+//! The pages of the audit log, and of the activity in a workspace.
+
 use crate::{logins::LoginAccess, respond, site::Site};
 use axum::{
     extract::{Extension, Path, Query, State},
@@ -9,7 +11,7 @@ use wf_app::views::{
     audit_record, audit_verification,
 };
 
-/// The search, as the address has it.
+/// The search in the audit log, as the address of its page has it.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(default)]
 pub(crate) struct AuditSearch {
@@ -19,7 +21,7 @@ pub(crate) struct AuditSearch {
     run: String,
     /// The text, such as the name of a person; empty: any.
     q: String,
-    /// The offset in the log before which the records lie.
+    /// The offset in the log before which the records of the page lie.
     before: Option<u64>,
 }
 
@@ -64,7 +66,7 @@ pub(crate) async fn verification(State(site): State<Site>) -> Response {
     .await
 }
 
-/// The search, as the address has it.
+/// The search in the activity, as the address of its page has it.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(default)]
 pub(crate) struct ActivitySearch {
@@ -74,7 +76,7 @@ pub(crate) struct ActivitySearch {
     plan: String,
     /// The name of a person; empty: any.
     person: String,
-    /// The number of the event before which it happened.
+    /// The number of the event before which the events of the page lie.
     before: Option<u64>,
 }
 

@@ -50,12 +50,12 @@ pub fn run(ui: &Ui, args: &SkillInstallArgs) -> Result<CliExitCode, CommandError
         return Err(error);
     }
     let name = own_name(&fetched.bundle, &fetched.folder).unwrap_or(fetched.folder);
-    // Another name is another text, which is not what its author published: that is an import.
+    // A skill with an invalid name would have to be changed: it is then not what its author published, but an import.
     consent::statement_name(&name).map_err(|error| {
         let import = format!("wf skill import {}", args.source.escape_debug());
         error.hint(format!("import it under a valid name: {import}"))
     })?;
-    let hold = SkillFolderLock::acquire(ui, &workspace)?;
+    let folder_lock = SkillFolderLock::acquire(ui, &workspace)?;
     let place = workspace.root.join(SKILLS).join(&name);
     let is_there = std::fs::symlink_metadata(&place).is_ok();
     let is_locked = locks::read_lock(&workspace)?.skills.contains_key(&name);
@@ -72,7 +72,7 @@ pub fn run(ui: &Ui, args: &SkillInstallArgs) -> Result<CliExitCode, CommandError
     }
     let installation = SkillInstallation {
         workspace: &workspace,
-        lock: &hold,
+        lock: &folder_lock,
         source: fetched.source,
         commit: fetched.commit,
         installed_folder: None,
@@ -88,25 +88,28 @@ fn no_skill_here(bundle: &SkillBundle, source: &str) -> Option<CommandError> {
     if bundle.files.keys().any(|path| is_skill_md(path)) {
         return None;
     }
-    let inside: Vec<&str> = bundle
+    let skill_folders: Vec<&str> = bundle
         .files
         .keys()
         .filter_map(|path| path.rsplit_once('/'))
         .filter(|(_, name)| is_skill_md(name))
         .map(|(folder, _)| folder)
         .collect();
-    let first = inside.first()?;
-    let more = match source.strip_prefix("git:") {
+    let first = skill_folders.first()?;
+    let choice = match source.strip_prefix("git:") {
         Some(git) => {
-            let before = git.split('#').next().unwrap_or(git);
-            format!("git:{before}#REV:{first}")
+            let url = git.split('#').next().unwrap_or(git);
+            format!("git:{url}#REV:{first}")
         }
         None => format!("{}/{first}", source.trim_end_matches('/')),
     };
-    let message = format!("not a skill, but a directory of skills: {}", inside.join(", "));
-    Some(CommandError::new(CliExitCode::Usage, message).hint(format!("choose one: wf skill install {more}")))
+    let message = format!("not a skill, but a directory of skills: {}", skill_folders.join(", "));
+    Some(
+        CommandError::new(CliExitCode::Usage, message).hint(format!("choose one: wf skill install {choice}")),
+    )
 }
 
+/// True if a path is that of the main file of a skill, in either spelling.
 fn is_skill_md(path: &str) -> bool {
     path == "SKILL.md" || path == "skill.md"
 }

@@ -1,3 +1,5 @@
+//! The forms of an answer; each is signed as one of two decisions.
+
 use wf_sign::approval::ApprovalDecision;
 
 /// The form of an answer to a pending approval.

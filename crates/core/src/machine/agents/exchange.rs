@@ -68,32 +68,32 @@ pub(in crate::machine) fn on_exchange_gates(
     let Some(task) = run.working_agent(&part.attempt).filter(waits) else {
         return;
     };
-    let asked = (point, part.position);
+    let gated_part = (point, part.position);
     let call = run.agent_record(task).map(AgentRecord::call);
-    if call != Some(part.call) || ungated(run, task, start.as_ref()) != Some(asked) {
+    if call != Some(part.call) || ungated(run, task, start.as_ref()) != Some(gated_part) {
         return;
     }
     run.flight.set(task, None);
-    let place = state::task_id(&run.plan, task);
+    let task_id = state::task_id(&run.plan, task);
     for result in &gated.results {
-        run.emit(EventKind::GateEvaluated { task_id: Some(place.clone()), result: result.clone() });
+        run.emit(EventKind::GateEvaluated { task_id: Some(task_id.clone()), result: result.clone() });
     }
     let ExchangePart { attempt, call, position } = part;
     if let Some(exit) = run.forced_exit(task) {
         return agent::end_agent(run, &attempt, exit, None);
     }
-    // A program has seen the results of its tools: it cannot be given others.
+    // An agent that is a program has seen the results of its tools: it cannot be given others.
     let is_client = run.agent_record(task).is_some_and(|record| record.engine.is_client());
     let revised = revised.filter(|_| point == GatePoint::Result && !is_client);
     let asking = gate::asking(&gated.results);
-    let is_read = asking.is_empty() || content.is_some();
-    let is_revised = gated.rewritten.is_empty() || revised.is_some();
+    let is_readable = asking.is_empty() || content.is_some();
+    let rewrites_apply = gated.rewritten.is_empty() || revised.is_some();
     let ruling = gate::ruling(&gated.results);
-    let class = match &ruling {
+    let failure_class = match &ruling {
         GateRuling::Block { failed: true, .. } => EngineFailure::Sensor.class(),
         _ => FailureClass::Logical,
     };
-    let blocked = obstacle(point, ruling, is_revised, is_read);
+    let blocked = obstacle(point, ruling, rewrites_apply, is_readable);
     let passes = blocked.is_none();
     let fact = ExchangeGated {
         attempt: attempt.clone(),
@@ -109,7 +109,7 @@ pub(in crate::machine) fn on_exchange_gates(
         let subject = ExchangeSubject { passed: fact, body: digest };
         return ask_for_exchange(run, task, subject, &shown, asking);
     }
-    let exit = exit_after(run, task, &fact, class);
+    let exit = exit_after(run, task, &fact, failure_class);
     run.emit(EventKind::ExchangeGated(fact));
     match (exit, start) {
         (Some(exit), _) => agent::end_agent(run, &attempt, exit, None),
@@ -119,7 +119,7 @@ pub(in crate::machine) fn on_exchange_gates(
 }
 
 /// Returns the exit of an agent after a decision of gates or people; `None`: it goes on. A result that is withheld
-/// ends none but a program, which knows it.
+/// ends only an agent that is a program, which has seen it.
 fn exit_after(
     run: &Run,
     task: TaskIx,
@@ -132,12 +132,12 @@ fn exit_after(
 }
 
 /// Returns the reason why a part goes no further; `None`: gates let it pass, or people may.
-fn obstacle(point: GatePoint, ruling: GateRuling, is_revised: bool, is_read: bool) -> Option<String> {
+fn obstacle(point: GatePoint, ruling: GateRuling, rewrites_apply: bool, is_readable: bool) -> Option<String> {
     let subject = subject(point);
     match ruling {
         GateRuling::Block { gate, reason, .. } => Some(format!("gate `{gate}` blocked {subject}: {reason}")),
-        _ if !is_revised => Some(format!("a gate rewrote {subject}, which cannot be rewritten")),
-        _ if !is_read => Some(format!("{subject} needs an approval, and cannot be read")),
+        _ if !rewrites_apply => Some(format!("a gate rewrote {subject}, which cannot be rewritten")),
+        _ if !is_readable => Some(format!("{subject} needs an approval, and cannot be read")),
         GateRuling::Ask { .. } | GateRuling::Continue => None,
     }
 }
@@ -160,11 +160,11 @@ fn ask_for_exchange(
 /// Lets an agent go on with a part that was approved, unless a further gate asks other approvers.
 pub(in crate::machine) fn on_exchange_approved(run: &mut Run, task: TaskIx, request: ApprovalRequest) {
     match request.exchange {
-        Some(about) if !request.deferred_results.is_empty() => {
-            ask_for_exchange(run, task, about, &Value::Object(request.show), request.deferred_results);
+        Some(subject) if !request.deferred_results.is_empty() => {
+            ask_for_exchange(run, task, subject, &Value::Object(request.show), request.deferred_results);
         }
-        Some(about) => {
-            run.emit(EventKind::ExchangeGated(about.passed));
+        Some(subject) => {
+            run.emit(EventKind::ExchangeGated(subject.passed));
             tool_approval::brief_again(run, task);
         }
         None => {}
@@ -180,8 +180,7 @@ pub(in crate::machine) fn on_exchange_denied(
 ) {
     let blocked = Some(format!("{} was not approved: {reason}", subject(exchange.passed.point)));
     let decided = ExchangeGated { revised: None, blocked, ..exchange.passed.clone() };
-    let (attempt, exit) =
-        (decided.attempt.clone(), exit_after(run, task, &decided, wf_model::FailureClass::Logical));
+    let (attempt, exit) = (decided.attempt.clone(), exit_after(run, task, &decided, FailureClass::Logical));
     run.emit(EventKind::ExchangeGated(decided));
     // Its conversation is built anew before it ends, as after a crash.
     if let Some(exit) = exit {

@@ -1,8 +1,10 @@
+//! Requests in the format of Anthropic.
+
 use crate::wire::{WireRequest, strict_schema::SchemaDemands};
 use serde_json::{Map, Value, json};
 use wf_core::agent::{Message, ToolCall, ToolDefinition, ToolResult};
 
-/// The demands on the schema of an answer.
+/// The demands of the provider on a schema that it enforces.
 const DEMANDS: SchemaDemands = SchemaDemands {
     refused: &[
         "exclusiveMaximum",
@@ -33,7 +35,7 @@ pub fn encode(wire: &WireRequest<'_>) -> Value {
         Some(schema) if DEMANDS.accepts(schema) => {
             body["output_config"] = json!({"format": {"type": "json_schema", "schema": schema}});
         }
-        // A schema that it does not enforce is a wish: the caller validates answers anyway.
+        // A schema that the provider does not enforce is a wish: the caller validates answers anyway.
         Some(schema) => {
             if !system.is_empty() {
                 system.push_str("\n\n");
@@ -47,7 +49,7 @@ pub fn encode(wire: &WireRequest<'_>) -> Value {
         body["system"] = json!(system);
     }
     if !request.tools.is_empty() {
-        body["tools"] = request.tools.iter().map(tool).collect();
+        body["tools"] = request.tools.iter().map(tool_entry).collect();
     }
     if let Some(temperature) = request.temperature {
         body["temperature"] = json!(temperature);
@@ -76,7 +78,7 @@ fn messages(messages: &[Message]) -> Value {
         };
         match turns.last_mut() {
             _ if blocks.is_empty() => {}
-            Some((last, known)) if *last == role => known.extend(blocks),
+            Some((last_role, content)) if *last_role == role => content.extend(blocks),
             _ => turns.push((role, blocks)),
         }
     }
@@ -102,14 +104,14 @@ fn call_block(call: &ToolCall) -> Value {
     json!({"type": "tool_use", "id": call.id, "name": call.tool, "input": input})
 }
 
-fn tool(tool: &ToolDefinition) -> Value {
+fn tool_entry(tool: &ToolDefinition) -> Value {
     json!({"name": tool.name, "description": tool.description, "input_schema": tool.arguments_schema})
 }
 
-/// The marked user messages at the end: the newest, for the next call, and the one before,
-/// marked by the last call. One mark would not do: a provider looks for a cached beginning only a few blocks
-/// before it, and a turn may have more.
-const LAST: usize = 2;
+/// The number of user messages at the end that are marked: the newest, for the next call, and the one before it,
+/// which the last call marked. One mark would not do: a provider looks for a cached beginning only a few blocks
+/// before a mark, and a turn may have more.
+const MARKED_AT_END: usize = 2;
 
 /// Marks where the beginning of a request may be cached: after the tools and the instructions, after the briefing,
 /// which a cut of the conversation leaves as it is, and at the end. These are four, the most the format allows.
@@ -121,10 +123,10 @@ pub(super) fn mark_breakpoints(body: &mut Value) {
         mark_last(&mut body["tools"]);
     }
     let messages = body["messages"].as_array_mut().into_iter().flatten();
-    let mut user: Vec<_> = messages.filter(|message| message["role"] == "user").collect();
-    let last = user.len().saturating_sub(LAST);
-    for (at, message) in user.iter_mut().enumerate() {
-        if at == 0 || at >= last {
+    let mut user_messages: Vec<_> = messages.filter(|message| message["role"] == "user").collect();
+    let first_at_end = user_messages.len().saturating_sub(MARKED_AT_END);
+    for (at, message) in user_messages.iter_mut().enumerate() {
+        if at == 0 || at >= first_at_end {
             mark_last(&mut message["content"]);
         }
     }

@@ -1,16 +1,19 @@
+//! The requests that a model got, from the record: of the builtin loop it has only the first one whole.
+
 use super::{AgentCalls, BodyReader, ModelCallRecord, exchange::read_body};
 use wf_core::agent::{ModelReply, ModelRequest, ToolResult};
 
 impl AgentCalls {
-    /// Returns the request of a call by its number in its attempt, from 1, as it was sent after a cut. A program of its
-    /// own makes whole requests; those of the builtin loop follow from the first one and what came after it.
+    /// Returns the request of a call by its number in its attempt, from 1, as it was sent after a cut. An agent that
+    /// is a program makes whole requests; those of the builtin loop follow from the first one and what came after it.
     pub fn request_of(&self, number: usize, bodies: BodyReader<'_>) -> Result<ModelRequest, String> {
-        let Some((call, before)) = self.calls.get(..number).and_then(<[ModelCallRecord]>::split_last) else {
+        let Some((call, earlier_calls)) = self.calls.get(..number).and_then(<[ModelCallRecord]>::split_last)
+        else {
             return Err(format!("{} has no call {number}", self.attempt));
         };
         let mut request = match &call.client {
             Some(client) => read_body(bodies, &client.request)?,
-            None => self.built_request(call, before, bodies)?,
+            None => self.built_request(call, earlier_calls, bodies)?,
         };
         if let Some(added) = &call.supplement.context {
             request.add_context(read_body(bodies, &added.text)?);
@@ -26,14 +29,14 @@ impl AgentCalls {
         bodies: BodyReader<'_>,
     ) -> Result<ModelRequest, String> {
         let mut request: ModelRequest = read_body(bodies, &self.request)?;
-        let following = earlier_calls.iter().skip(1).chain([call]);
-        for (model_call, next) in earlier_calls.iter().zip(following) {
-            let Some(reply) = model_call.reply() else {
+        let next_calls = earlier_calls.iter().skip(1).chain([call]);
+        for (earlier_call, next_call) in earlier_calls.iter().zip(next_calls) {
+            let Some(reply) = earlier_call.reply() else {
                 continue;
             };
             let reply: ModelReply = read_body(bodies, &reply)?;
-            let results = results(model_call, &reply, bodies)?;
-            request.append_turn(reply, results, next.repairs.as_deref());
+            let results = results(earlier_call, &reply, bodies)?;
+            request.append_turn(reply, results, next_call.repairs.as_deref());
         }
         Ok(request.after_cut(&call.context).into_owned())
     }

@@ -1,3 +1,5 @@
+//! The rules about the names in expressions: each is declared, and may be read at its place.
+
 use crate::{
     ast::{MatrixSpec, StepSpec},
     check::{ExprRead, ExprSite, FileDiagnostics, RuleContext},
@@ -29,11 +31,11 @@ pub(crate) fn check_names(context: &RuleContext<'_>, diagnostics: &mut FileDiagn
     for read in &context.reads {
         let span = read.reference.span;
         match &read.reference.name {
-            ExprReference::Param(name) => params.has(name, span, context, diagnostics),
-            ExprReference::Secret(name) => secrets.has(name, span, context, diagnostics),
+            ExprReference::Param(name) => params.require(name, span, context, diagnostics),
+            ExprReference::Secret(name) => secrets.require(name, span, context, diagnostics),
             ExprReference::Output { step, output } => {
-                if let Some(at) = known(step, span, context, diagnostics) {
-                    output_exists(context.step(at), output, span, context, diagnostics);
+                if let Some(at) = require_step(step, span, context, diagnostics) {
+                    require_output(context.step(at), output, span, context, diagnostics);
                 }
             }
             ExprReference::Block(_) => {
@@ -47,14 +49,14 @@ pub(crate) fn check_names(context: &RuleContext<'_>, diagnostics: &mut FileDiagn
             }
             name => {
                 if let Some(step) = name.step() {
-                    known(step, span, context, diagnostics);
+                    require_step(step, span, context, diagnostics);
                 }
             }
         }
     }
 }
 
-/// The names of one kind.
+/// The declared names of one kind, and the words of the mistake about another name.
 struct DeclaredNames<'a> {
     code: Code,
     noun: &'static str,
@@ -63,7 +65,8 @@ struct DeclaredNames<'a> {
 }
 
 impl DeclaredNames<'_> {
-    fn has(&self, name: &str, span: Span, context: &RuleContext<'_>, diagnostics: &mut FileDiagnostics) {
+    /// Adds a mistake if a name is not declared.
+    fn require(&self, name: &str, span: Span, context: &RuleContext<'_>, diagnostics: &mut FileDiagnostics) {
         if !self.names.contains(name) && context.is_absent(name) {
             let message = format!("unknown {} `{name}`", self.noun);
             let mistake = Diagnostic::new(self.code, span, message);
@@ -72,7 +75,8 @@ impl DeclaredNames<'_> {
     }
 }
 
-fn known(
+/// Returns the index of a step by its id; adds a mistake if there is none.
+fn require_step(
     id: &str,
     span: Span,
     context: &RuleContext<'_>,
@@ -88,17 +92,17 @@ fn known(
     index
 }
 
-/// Checks that a step has an output: one it declares, or one of the plan it uses.
-fn output_exists(
+/// Adds a mistake if a step does not have an output: one it declares, or one of the plan it uses.
+fn require_output(
     step: &StepSpec,
     name: &str,
     span: Span,
     context: &RuleContext<'_>,
     diagnostics: &mut FileDiagnostics,
 ) {
-    let shown: Vec<String> = step.approve.iter().flat_map(|approve| approve.outputs()).collect();
+    let approval_outputs: Vec<String> = step.approve.iter().flat_map(|approve| approve.outputs()).collect();
     let declared = step.outputs.iter().map(|(name, _)| name.value.as_str());
-    let declared: Vec<&str> = declared.chain(shown.iter().map(String::as_str)).collect();
+    let declared: Vec<&str> = declared.chain(approval_outputs.iter().map(String::as_str)).collect();
     let own = || declared.iter().copied();
     if own().any(|output| output == name) || !context.is_absent(name) {
         return;
@@ -135,28 +139,29 @@ pub(crate) fn check_axes(context: &RuleContext<'_>, diagnostics: &mut FileDiagno
         }
         match read.step.map(|at| context.step(at)) {
             Some(step) if !matches!(read.site, ExprSite::When | ExprSite::ForEach) => {
-                inside(step, read, context, diagnostics);
+                check_in_repeated_step(step, read, context, diagnostics);
             }
             Some(_) => {
                 let place = read.site.noun();
                 let message = format!("`{name}` is not available in {place}");
                 let help = format!("{place} is evaluated once, before the items exist");
-                diagnostics.note(mistake(read, message).with_help(help));
+                diagnostics.note(unknown_name(read, message).with_help(help));
             }
             None => {
                 let message = format!("`{name}` is not available in {}", read.site.noun());
                 let help = "it is only available inside a step with `for_each` or `matrix`";
-                diagnostics.note(mistake(read, message).with_help(help));
+                diagnostics.note(unknown_name(read, message).with_help(help));
             }
         }
     }
 }
 
-fn mistake(read: &ExprRead<'_>, message: String) -> Diagnostic {
+fn unknown_name(read: &ExprRead<'_>, message: String) -> Diagnostic {
     Diagnostic::new(Code::UnknownName, read.reference.span, message)
 }
 
-fn inside(
+/// Checks a read of an item or of an axis inside a step, which must be repeated.
+fn check_in_repeated_step(
     step: &StepSpec,
     read: &ExprRead<'_>,
     context: &RuleContext<'_>,
@@ -164,19 +169,19 @@ fn inside(
 ) {
     match (&read.reference.name, &step.matrix) {
         (ExprReference::Matrix(axis), Some(matrix)) => {
-            axis_exists(axis, matrix, step, read, context, diagnostics);
+            require_axis(axis, matrix, step, read, context, diagnostics);
         }
-        (ExprReference::Matrix(_), None) => unrepeated("matrix", step, read, context, diagnostics),
+        (ExprReference::Matrix(_), None) => add_unrepeated("matrix", step, read, context, diagnostics),
         (ExprReference::Item, Some(_)) => {
             let message = "`item` is not available in a step with `matrix`".to_owned();
-            diagnostics.note(mistake(read, message).with_help("read an axis: `matrix.AXIS`"));
+            diagnostics.note(unknown_name(read, message).with_help("read an axis: `matrix.AXIS`"));
         }
-        (_, None) if step.for_each.is_none() => unrepeated("for_each", step, read, context, diagnostics),
+        (_, None) if step.for_each.is_none() => add_unrepeated("for_each", step, read, context, diagnostics),
         _ => {}
     }
 }
 
-fn axis_exists(
+fn require_axis(
     axis: &str,
     matrix: &MatrixSpec,
     step: &StepSpec,
@@ -187,11 +192,12 @@ fn axis_exists(
     if !matrix.has_name(axis) && context.is_absent(axis) {
         let message = format!("unknown axis `{axis}` in the matrix of step `{}`", step.id.value);
         let axes = matrix.names().map(Name::as_str);
-        diagnostics.misspelt(mistake(read, message), axis, axes, "use one of its axes");
+        diagnostics.misspelt(unknown_name(read, message), axis, axes, "use one of its axes");
     }
 }
 
-fn unrepeated(
+/// Adds the mistake that a step is not repeated by this key.
+fn add_unrepeated(
     key: &str,
     step: &StepSpec,
     read: &ExprRead<'_>,
@@ -201,7 +207,7 @@ fn unrepeated(
     // If there are other mistakes, the key may be there and unreadable.
     if context.is_absent(key) {
         let message = format!("`{}` is not available in a step without `{key}`", read.reference.name);
-        let mistake = mistake(read, message).with_related(step.id.span, "the step");
+        let mistake = unknown_name(read, message).with_related(step.id.span, "the step");
         diagnostics.note(mistake.with_help(format!("add `{key}` to the step")));
     }
 }

@@ -1,23 +1,25 @@
+//! Alternatives of a planner to a step that uses a plan: other parameters, or another plan.
+
 use super::{ProposedAlternative, values::KnownReads};
 use wf_model::{NestedPlan, Step, StepWork};
 
 impl ProposedAlternative {
-    /// Returns the nested plan with other parameters; `None` if it names none. Another plan is one that the step
-    /// lists.
-    pub(super) fn nested(&self, written: &NestedPlan, step: &Step) -> Result<Option<NestedPlan>, String> {
+    /// Returns the nested plan with other parameters; `None` if it names none. Only a plan that the step
+    /// lists may be named.
+    pub(super) fn nested(&self, own_plan: &NestedPlan, step: &Step) -> Result<Option<NestedPlan>, String> {
         if self.uses.is_none() && self.with.is_empty() {
             return Ok(None);
         }
-        let path = self.uses.as_ref().unwrap_or(&written.path);
-        let listed = step.ways().filter_map(|way| match &way.work {
-            StepWork::Uses(nested) => Some(nested.as_ref()),
+        let path = self.uses.as_ref().unwrap_or(&own_plan.path);
+        let listed_plans = step.ways().filter_map(|way| match &way.work {
+            StepWork::Uses(nested_plan) => Some(nested_plan.as_ref()),
             _ => None,
         });
-        let mut listed = listed.filter(|nested| nested.path == *path);
+        let mut listed_plans = listed_plans.filter(|nested_plan| nested_plan.path == *path);
         let nested =
-            listed.next().ok_or_else(|| format!("`uses`: the step does not list the plan {path}"))?;
+            listed_plans.next().ok_or_else(|| format!("`uses`: the step does not list the plan {path}"))?;
         let mut nested = nested.clone();
-        let known = KnownReads::of(written.with.iter().chain(&nested.with).map(|(_, value)| value));
+        let known = KnownReads::of(own_plan.with.iter().chain(&nested.with).map(|(_, value)| value));
         for (name, value) in &self.with {
             let key = format!("with.{name}");
             let mut params = nested.plan.parts().params.iter();
@@ -27,8 +29,8 @@ impl ProposedAlternative {
             if let Some(mistake) = value.constant().and_then(|value| param.schema.first_mistake(&value)) {
                 return Err(format!("`{key}`: {mistake}"));
             }
-            match nested.with.iter_mut().find(|(own, _)| own == name) {
-                Some((_, own)) => *own = value,
+            match nested.with.iter_mut().find(|(with_name, _)| with_name == name) {
+                Some((_, with_value)) => *with_value = value,
                 None => nested.with.push((name.clone(), value)),
             }
         }

@@ -60,7 +60,7 @@ pub(in crate::machine) fn on_input(run: &mut Run, input: InputKind) {
             exchange::on_exchange_gates(run, point, &gated, *exchange);
         }
         InputKind::Gated { task_id, point, gated, .. } => {
-            points::on_gates(run, task_id.as_ref(), point, gated)
+            points::on_gates(run, task_id.as_ref(), point, gated);
         }
         InputKind::Answered { number, given } => answers::on_approval_outcome(run, number, given),
         InputKind::Planned(reply) => planner::on_planner_reply(run, reply),

@@ -1,7 +1,7 @@
 //! Accounts at services that skills maintain.
 //!
 //! An adapter of a skill is read from its declaration ([`parse_declaration`]); what goes wrong with one is an
-//! [`AdapterFailure`], which says what to do. [`ConnectionAdapter`] is a skill that can do so, [`AdapterRunner`]
+//! [`AdapterFailure`], which says what to do. [`ConnectionAdapter`] is a skill that can do so, `AdapterRunner`
 //! runs its scripts for one connection, and [`check_connections`] acts on the result of a health
 //! check.
 //!

@@ -20,7 +20,7 @@ mod tests;
 /// Returns the answer of a rule about a value; `None`: there is no value.
 ///
 /// A number to be clamped into a range is judged by its new value; the caller rewrites it, by
-/// [`clamped`](clamped).
+/// [`clamped`].
 pub fn judge_predicate(
     predicate: &GatePredicate,
     value: Option<&Value>,

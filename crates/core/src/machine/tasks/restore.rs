@@ -33,7 +33,7 @@ pub enum RestoreError {
 }
 
 /// Restores a run from its stored state and the plan as written. It is the machine to which a replay of
-/// the events so far would have led: further events may be replayed, then [`Machine::resume`] lets the run
+/// the events so far would have led: further events may be replayed, then [`Machine::resume`](crate::machine::Machine::resume) lets the run
 /// go on.
 pub(in crate::machine) fn from_state(plan: Arc<Plan>, mut state: MachineState) -> Result<Run, RestoreError> {
     let recorded_version = state.logic_version;
